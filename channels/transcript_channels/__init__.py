@@ -1,0 +1,1 @@
+"""Chat platforms and hosts for nanobot-transcript."""

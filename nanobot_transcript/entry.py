@@ -1,0 +1,89 @@
+"""The shape of one transcript line, as dictionaries: what the file holds is what callers get.
+
+A line always has the five keys ``role``, ``content``, ``sender``, ``message_id``, ``ts``; the others are present only
+when known. Keys this version does not know survive every read and rewrite.
+"""
+
+from typing import Any, Literal, NotRequired, Required, TypedDict
+
+__all__ = ["Entry", "EntryFields", "Ids", "Mention", "Op", "RecentMessage", "Role", "SenderKind", "Source"]
+
+Role = Literal["user", "assistant", "system", "tool"]
+SenderKind = Literal["human", "bot"]
+Source = Literal["event", "send", "stream", "peer_event", "history", "import"]
+Op = Literal["edit", "recall", "redact"]
+
+
+class Ids(TypedDict, total=False):
+    """Platform ids of a sender; ``open_id`` differs for every app that looks at the same person."""
+
+    union_id: str
+    user_id: str
+    open_id: str
+    app_id: str
+
+
+class Mention(TypedDict, total=False):
+    """A member named in a message: ``id`` is the stable sender where it is known."""
+
+    name: str
+    id: str
+
+
+class EntryFields(TypedDict, total=False):
+    """The optional fields of an entry, the keywords of ``append``."""
+
+    sender_name: str | None
+    sender_kind: SenderKind | None
+    ids: Ids | None
+    msg_type: str | None
+    mentions: list[Mention] | None
+    reply_to: str | None
+    root_id: str | None
+    thread_id: str | None
+    pos: int | None
+    message_ids: list[str] | None
+    agent: str | None
+    hop: int | None
+    source: Source | None
+
+
+class Entry(TypedDict, total=False):
+    """One line of a transcript after decoding.
+
+    ``ts`` is the platform's time and ``rts`` the time of receipt, both in milliseconds since 1970. ``op`` lines
+    (``edit``, ``recall``, ``redact``) point at an earlier message by ``target``; readers fold them away.
+    """
+
+    role: Required[str]
+    content: Required[str]
+    sender: Required[str]
+    message_id: Required[str | None]
+    ts: Required[float]
+    sender_name: NotRequired[str]
+    sender_kind: NotRequired[str]
+    ids: NotRequired[Ids]
+    msg_type: NotRequired[str]
+    mentions: NotRequired[list[Mention]]
+    reply_to: NotRequired[str]
+    root_id: NotRequired[str]
+    thread_id: NotRequired[str]
+    pos: NotRequired[int]
+    message_ids: NotRequired[list[str]]
+    agent: NotRequired[str]
+    hop: NotRequired[int]
+    source: NotRequired[str]
+    op: NotRequired[str]
+    target: NotRequired[str]
+    rts: NotRequired[int]
+    v: NotRequired[int]
+    edited: NotRequired[bool]
+    extra: NotRequired[dict[str, Any]]
+
+
+class RecentMessage(TypedDict):
+    """What ``get_recent`` returns: compatible with a chat session's history."""
+
+    role: str
+    content: str
+    sender: str

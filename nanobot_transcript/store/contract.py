@@ -1,0 +1,157 @@
+"""What a store backend must do, and the values that cross the border.
+
+The fronts in ``front.py`` check and shape arguments; a backend gets clean values. ``tests/contract`` holds every
+backend to the same behaviour.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from nanobot_transcript.entry import Entry, RecentMessage
+
+__all__ = [
+    "Chat",
+    "Hit",
+    "MaintenanceReport",
+    "Page",
+    "Progress",
+    "Retention",
+    "StoreBackend",
+    "VerifyReport",
+]
+
+Progress = Callable[[int, int | None], None]
+"""Called with (done, total); total is None while unknown."""
+
+
+class Page(NamedTuple):
+    """Entries, oldest first, and the cursor from which reading goes on."""
+
+    entries: list[Entry]
+    cursor: str
+
+
+class Hit(NamedTuple):
+    """One search result."""
+
+    session_key: str
+    entry: Entry
+
+
+class Chat(NamedTuple):
+    """One transcript of the store: its size in bytes and the time of its last write (ms)."""
+
+    session_key: str
+    bytes: int
+    last_write_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How much of a transcript is kept. Whole closed segments are dropped, never part of one. None = no limit."""
+
+    max_age_days: float | None = None
+    max_bytes: int | None = None
+    max_entries: int | None = None
+
+
+@dataclass(slots=True)
+class VerifyReport:
+    """What a full reading of one transcript found; ``healed`` says in words what was mended."""
+
+    session_key: str
+    segments: int = 0
+    bytes: int = 0
+    lines: int = 0
+    entries: int = 0
+    ops: int = 0
+    duplicates: int = 0
+    torn_lines: int = 0
+    foreign_lines: int = 0
+    healed: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """True when every line could be read and no message stands twice."""
+        return not (self.duplicates or self.torn_lines or self.foreign_lines)
+
+
+@dataclass(slots=True)
+class MaintenanceReport:
+    """What maintenance did to one transcript."""
+
+    session_key: str
+    erased_entries: int = 0
+    dropped_segments: int = 0
+    dropped_bytes: int = 0
+
+
+class StoreBackend(Protocol):
+    """A place where transcripts are kept. All methods may be called from any thread and any process.
+
+    Positions are opaque cursors that stay valid across rotation, compaction and purge.
+    """
+
+    blocking: bool
+    """True when appends and reads may wait for a disk or a network, so that event loops must use a thread."""
+
+    def append(self, session_key: str, entry: Entry, *, max_wait: float | None = None) -> bool:
+        """Record an entry. False when one of its ids was there already. ``max_wait`` bounds the wait for the lock (s)."""
+        ...
+
+    def apply(self, session_key: str, op: Entry, *, max_wait: float | None = None) -> bool:
+        """Record an ``op`` line. False for a recall or redact of a target that was recalled or redacted before."""
+        ...
+
+    def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
+        """The newest messages, oldest first, edits applied, recalled ones left out."""
+        ...
+
+    def recent(self, session_key: str, limit: int) -> Page:
+        """Like ``get_recent`` with full entries; the cursor is the end of the transcript."""
+        ...
+
+    def read(self, session_key: str, after: str | None, limit: int) -> Page:
+        """Entries in file order from a cursor (None = the beginning), folded; the page's cursor goes on."""
+        ...
+
+    def end(self, session_key: str) -> str:
+        """The cursor behind the last entry."""
+        ...
+
+    def follow(self, session_key: str, after: str | None) -> AsyncIterator[Entry]:
+        """Entries as they come, ``op`` lines included, from ``after`` (None = from now on), without end."""
+        ...
+
+    def get(self, session_key: str, message_id: str) -> Entry | None:
+        """One message by id, folded; None when unknown, recalled, or beyond the index's horizon."""
+        ...
+
+    def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
+        """Messages whose text contains ``query`` literally, newest first."""
+        ...
+
+    def chats(self) -> list[Chat]:
+        """All transcripts, by session key."""
+        ...
+
+    def scan(self, session_key: str) -> Iterator[Entry]:
+        """Every entry, folded, in file order; for export and statistics."""
+        ...
+
+    def purge(self, session_key: str | None, *, sender: str | None, before_ms: float | None) -> list[MaintenanceReport]:
+        """Erase text now: a whole chat, everything of one sender, everything older than a time; filters combine."""
+        ...
+
+    def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
+        """Erase recalled and redacted text and drop what retention no longer keeps."""
+        ...
+
+    def verify(self, session_key: str) -> VerifyReport:
+        """Read everything, heal what can be healed, and say what was found."""
+        ...
+
+    def close(self) -> None:
+        """Release files; the store opens them again when it is used again."""
+        ...

@@ -1,0 +1,378 @@
+"""The two front doors of a transcript store: one for plain code, one for code on an event loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar, Unpack
+
+from nanobot_transcript.entry import Entry, EntryFields, RecentMessage
+from nanobot_transcript.store import shape
+from nanobot_transcript.store.contract import (
+    Chat,
+    Hit,
+    MaintenanceReport,
+    Page,
+    Retention,
+    StoreBackend,
+    VerifyReport,
+)
+from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
+from nanobot_transcript.store.members import MemberDirectory
+
+__all__ = ["AsyncGroupTranscriptStore", "GroupTranscriptStore", "default_base_dir"]
+
+_T = TypeVar("_T")
+
+
+def default_base_dir() -> Path:
+    """``~/.nanobot/transcripts``: one directory for all processes of a user, whatever their own data directories."""
+    return Path.home() / ".nanobot" / "transcripts"
+
+
+class GroupTranscriptStore:
+    """The shared record of group chats: every process appends to it and reads from it.
+
+    ``base_dir`` defaults to ``~/.nanobot/transcripts``. ``fsync`` is ``never`` (the operating system writes within
+    seconds; a power cut may cost them, a crash of the process costs nothing), ``always`` (every acknowledged entry is
+    on the disk) or ``interval`` (at most ``fsync_interval`` seconds of entries are at risk). A session key may be any
+    string; two different keys never share a file.
+    """
+
+    def __init__(
+        self,
+        base_dir: str | Path | None = None,
+        *,
+        fsync: FsyncPolicy = "never",
+        fsync_interval: float = 1.0,
+        segment_bytes: int = DEFAULT_SEGMENT_BYTES,
+        lock_timeout: float = 2.0,
+        retention: Retention | None = None,
+        backend: StoreBackend | None = None,
+    ) -> None:
+        self.base_dir: Path = Path(base_dir).expanduser() if base_dir is not None else default_base_dir()
+        self.retention: Retention = retention or Retention()
+        self.backend: StoreBackend = backend or JsonlBackend(
+            self.base_dir,
+            fsync=fsync,
+            fsync_interval=fsync_interval,
+            segment_bytes=segment_bytes,
+            lock_timeout=lock_timeout,
+        )
+        self.members: MemberDirectory = MemberDirectory(self.base_dir)
+
+    def append(
+        self,
+        session_key: str,
+        role: str,
+        content: str,
+        sender: str,
+        message_id: str | None = None,
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+        **fields: Unpack[EntryFields],
+    ) -> bool:
+        """Record a message once per chat. True if it was written, False if its id was there already.
+
+        ``timestamp_ms`` is the platform's time in milliseconds (a number or a numeric string); without a usable one
+        the time of arrival counts. Without a ``message_id`` a message is never a duplicate. ``max_wait`` bounds the
+        wait (seconds) for a lock that another process holds.
+
+        Raises InvalidEntryError for arguments that cannot be recorded and StoreError when nothing was recorded.
+        """
+        entry = shape.entry(role, content, sender, message_id, timestamp_ms, fields)
+        return self.backend.append(shape.key(session_key), entry, max_wait=max_wait)
+
+    def edit(
+        self,
+        session_key: str,
+        target: str,
+        content: str,
+        sender: str = "",
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+        **fields: Unpack[EntryFields],
+    ) -> bool:
+        """Give the message ``target`` a new text; readers show it in the old place. Always True."""
+        op = shape.op("edit", target, content, sender, timestamp_ms, fields)
+        return self.backend.apply(shape.key(session_key), op, max_wait=max_wait)
+
+    def recall(
+        self,
+        session_key: str,
+        target: str,
+        sender: str = "",
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+    ) -> bool:
+        """Hide the message ``target`` for good, also when it arrives only later. False if it was hidden before."""
+        op = shape.op("recall", target, "", sender, timestamp_ms, {})
+        return self.backend.apply(shape.key(session_key), op, max_wait=max_wait)
+
+    def redact(
+        self,
+        session_key: str,
+        target: str,
+        sender: str = "",
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+    ) -> bool:
+        """Like ``recall``, and the text is erased from the disk before this returns."""
+        op = shape.op("redact", target, "", sender, timestamp_ms, {})
+        key = shape.key(session_key)
+        written = self.backend.apply(key, op, max_wait=max_wait)
+        self.backend.maintain([key], Retention())
+        return written
+
+    def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
+        """The newest messages, oldest first, as ``{"role", "content", "sender"}``. An unknown chat has none."""
+        return self.backend.get_recent(shape.key(session_key), max_messages)
+
+    def recent(self, session_key: str, limit: int = 20) -> Page:
+        """The newest full entries, oldest first, and the cursor behind them."""
+        return self.backend.recent(shape.key(session_key), limit)
+
+    def read(self, session_key: str, after: str | None = None, limit: int = 100) -> Page:
+        """Full entries in file order from a cursor (None = the beginning) and the next cursor.
+
+        After a purge it goes on at the next surviving entry. Raises InvalidCursorError for a foreign string.
+        """
+        return self.backend.read(shape.key(session_key), after, limit)
+
+    def end(self, session_key: str) -> str:
+        """The cursor behind the last entry: what is read from it is new since now."""
+        return self.backend.end(shape.key(session_key))
+
+    def follow(self, session_key: str, after: str | None = None) -> AsyncIterator[Entry]:
+        """Entries from any process as they come, without end; ``op`` lines (edit, recall, redact) come as they are.
+
+        ``after`` is a cursor; None means from now on.
+        """
+        return self.backend.follow(shape.key(session_key), after)
+
+    def get(self, session_key: str, message_id: str) -> Entry | None:
+        """One message by its id; None when it is unknown or recalled."""
+        return self.backend.get(shape.key(session_key), message_id)
+
+    def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
+        """Messages whose text contains ``query`` letter by letter, newest first; in one chat or in all."""
+        if not query or limit <= 0:
+            return []
+        key = shape.key(session_key) if session_key is not None else None
+        return self.backend.search(shape.text(query), key, limit)
+
+    def chats(self) -> list[Chat]:
+        """All transcripts of the store, by session key."""
+        return self.backend.chats()
+
+    def scan(self, session_key: str) -> Iterator[Entry]:
+        """Every entry of a chat in file order, edits applied, recalled ones left out."""
+        return self.backend.scan(shape.key(session_key))
+
+    def purge(
+        self, session_key: str | None = None, *, sender: str | None = None, before_ms: float | None = None
+    ) -> list[MaintenanceReport]:
+        """Erase from the disk, now: a chat, a person (``sender``), or what is older than ``before_ms``.
+
+        Given together the filters narrow each other. At least one is needed.
+        """
+        reports = self.backend.purge(*shape.purge_filters(session_key, sender, before_ms))
+        if sender is not None and session_key is None and before_ms is None:
+            self.members.forget(sender)
+        return reports
+
+    def maintain(
+        self, session_keys: Sequence[str] | None = None, retention: Retention | None = None
+    ) -> list[MaintenanceReport]:
+        """Erase recalled text and apply the retention; never done inside ``append``, so call it now and then."""
+        return self.backend.maintain(session_keys, retention or self.retention)
+
+    def verify(self, session_key: str) -> VerifyReport:
+        """Read a whole transcript, heal what can be healed, and report."""
+        return self.backend.verify(shape.key(session_key))
+
+    def close(self) -> None:
+        """Release files. Using the store again opens them again."""
+        self.backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> Literal[False]:
+        self.close()
+        return False
+
+
+class AsyncGroupTranscriptStore:
+    """``GroupTranscriptStore`` for code on an event loop: the same names, awaited.
+
+    Appends and small reads of a backend that does not wait for a disk or a network run in place (microseconds);
+    everything else runs in a thread.
+    """
+
+    def __init__(self, base_dir: str | Path | None = None, **options: Any) -> None:
+        """Takes what ``GroupTranscriptStore`` takes; ``AsyncGroupTranscriptStore.over`` wraps an existing one."""
+        self.sync: GroupTranscriptStore = GroupTranscriptStore(base_dir, **options)
+
+    @classmethod
+    def over(cls, store: GroupTranscriptStore) -> Self:
+        """An asynchronous door to a store that is already open."""
+        self = cls.__new__(cls)
+        self.sync = store
+        return self
+
+    @property
+    def base_dir(self) -> Path:
+        """Where the transcripts lie."""
+        return self.sync.base_dir
+
+    @property
+    def members(self) -> MemberDirectory:
+        """Who is who in this store."""
+        return self.sync.members
+
+    async def append(
+        self,
+        session_key: str,
+        role: str,
+        content: str,
+        sender: str,
+        message_id: str | None = None,
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+        **fields: Unpack[EntryFields],
+    ) -> bool:
+        """See ``GroupTranscriptStore.append``."""
+        return await self._run(
+            partial(
+                self.sync.append,
+                session_key,
+                role,
+                content,
+                sender,
+                message_id,
+                timestamp_ms,
+                max_wait=max_wait,
+                **fields,
+            )
+        )
+
+    async def edit(
+        self,
+        session_key: str,
+        target: str,
+        content: str,
+        sender: str = "",
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+        **fields: Unpack[EntryFields],
+    ) -> bool:
+        """See ``GroupTranscriptStore.edit``."""
+        return await self._run(
+            partial(
+                self.sync.edit, session_key, target, content, sender, timestamp_ms, max_wait=max_wait, **fields
+            )
+        )
+
+    async def recall(
+        self,
+        session_key: str,
+        target: str,
+        sender: str = "",
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+    ) -> bool:
+        """See ``GroupTranscriptStore.recall``."""
+        return await self._run(
+            partial(self.sync.recall, session_key, target, sender, timestamp_ms, max_wait=max_wait)
+        )
+
+    async def redact(
+        self,
+        session_key: str,
+        target: str,
+        sender: str = "",
+        timestamp_ms: float | str | None = None,
+        *,
+        max_wait: float | None = None,
+    ) -> bool:
+        """See ``GroupTranscriptStore.redact``."""
+        return await asyncio.to_thread(
+            self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait
+        )
+
+    async def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
+        """See ``GroupTranscriptStore.get_recent``."""
+        return await self._run(partial(self.sync.get_recent, session_key, max_messages))
+
+    async def recent(self, session_key: str, limit: int = 20) -> Page:
+        """See ``GroupTranscriptStore.recent``."""
+        return await self._run(partial(self.sync.recent, session_key, limit))
+
+    async def read(self, session_key: str, after: str | None = None, limit: int = 100) -> Page:
+        """See ``GroupTranscriptStore.read``."""
+        return await asyncio.to_thread(self.sync.read, session_key, after, limit)
+
+    async def end(self, session_key: str) -> str:
+        """See ``GroupTranscriptStore.end``."""
+        return await self._run(partial(self.sync.end, session_key))
+
+    def follow(self, session_key: str, after: str | None = None) -> AsyncIterator[Entry]:
+        """See ``GroupTranscriptStore.follow``."""
+        return self.sync.follow(session_key, after)
+
+    async def get(self, session_key: str, message_id: str) -> Entry | None:
+        """See ``GroupTranscriptStore.get``."""
+        return await asyncio.to_thread(self.sync.get, session_key, message_id)
+
+    async def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
+        """See ``GroupTranscriptStore.search``."""
+        return await asyncio.to_thread(self.sync.search, query, session_key, limit)
+
+    async def chats(self) -> list[Chat]:
+        """See ``GroupTranscriptStore.chats``."""
+        return await asyncio.to_thread(self.sync.chats)
+
+    async def purge(
+        self, session_key: str | None = None, *, sender: str | None = None, before_ms: float | None = None
+    ) -> list[MaintenanceReport]:
+        """See ``GroupTranscriptStore.purge``."""
+        return await asyncio.to_thread(self.sync.purge, session_key, sender=sender, before_ms=before_ms)
+
+    async def maintain(
+        self, session_keys: Sequence[str] | None = None, retention: Retention | None = None
+    ) -> list[MaintenanceReport]:
+        """See ``GroupTranscriptStore.maintain``."""
+        return await asyncio.to_thread(self.sync.maintain, session_keys, retention)
+
+    async def verify(self, session_key: str) -> VerifyReport:
+        """See ``GroupTranscriptStore.verify``."""
+        return await asyncio.to_thread(self.sync.verify, session_key)
+
+    async def close(self) -> None:
+        """See ``GroupTranscriptStore.close``."""
+        await asyncio.to_thread(self.sync.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> Literal[False]:
+        await self.close()
+        return False
+
+    async def _run(self, call: "partial[_T]") -> _T:
+        if self.sync.backend.blocking:
+            return await asyncio.to_thread(call)
+        return call()
