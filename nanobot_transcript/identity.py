@@ -1,7 +1,8 @@
 """Who wrote a line: a sender that is the same in every process, whichever bot received the message.
 
-A person's ``open_id`` differs for every app that looks at the person, so it is the last choice. A bot is known
-by its agent's name; which bot a line belongs to is decided by ``app_id`` alone, because names can be given twice.
+A person's ``open_id`` differs for every app that looks at the person, so it is the last choice. A bot is
+known by its agent's name; which bot a line belongs to is decided by ``app_id`` alone, because names can be
+given twice.
 """
 
 from collections.abc import Mapping
