@@ -1,0 +1,345 @@
+"""Who is who in the groups of a store: names, ids under each app, bots' profiles, who was seen in which chat.
+
+All processes share one file, ``<base_dir>/.state/members.json``:
+
+    {"v": 1,
+     "bots":   {app_id: {"name", "aliases", "description", "open_ids": {observing app_id: open_id}}},
+     "people": {sender: {"name", "ids": {"union_id", "user_id", "open_id"}}},
+     "ids":    {observing app_id: {open_id: sender}},
+     "chats":  {session_key: {sender: last seen, ms, within an hour}}}
+
+A change that another process's lock holds up stays in memory and is written with the next one.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, Required, TypeAlias, TypedDict
+
+from nanobot_transcript.entry import Ids
+from nanobot_transcript.store.state_file import Signature, Snapshot, StateFile
+
+__all__ = ["BotProfile", "Member", "MemberDirectory"]
+
+logger = logging.getLogger(__name__)
+
+_LOCK_TIMEOUT: Final = 0.1
+_SEEN_STEP_MS: Final = 3_600_000
+_PERSON_IDS: Final = ("union_id", "user_id", "open_id")
+
+_Document: TypeAlias = dict[str, Any]
+_Change: TypeAlias = Callable[[_Document], bool]
+
+
+class _Bot(TypedDict, total=False):
+    name: Required[str]
+    aliases: list[str]
+    description: str
+    open_ids: dict[str, str]
+
+
+class _Person(TypedDict, total=False):
+    name: str
+    ids: dict[str, str]
+
+
+class _Shape(TypedDict, total=False):
+    v: int
+    bots: dict[str, _Bot]
+    people: dict[str, _Person]
+    ids: dict[str, dict[str, str]]
+    chats: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class BotProfile:
+    """One bot: its app, the agent's name, other names, and its open id under each observing app."""
+
+    app_id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    description: str = ""
+    open_ids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody seen in a chat. ``name`` is what to show; ``last_seen_ms`` is kept to the hour."""
+
+    sender: str
+    name: str
+    kind: Literal["human", "bot"]
+    last_seen_ms: int
+
+
+class MemberDirectory:
+    """The members file of a store. Reading never creates anything; an unchanged ``remember_*`` costs no I/O.
+
+    Every method may raise StoreError kinds; what was to be remembered then stays in memory.
+    """
+
+    def __init__(self, base_dir: str | Path) -> None:
+        self._file: StateFile = StateFile(Path(base_dir) / ".state", "members.json", version=1, shape=_Shape)
+        self._mutex: threading.RLock = threading.RLock()
+        self._document: _Document = _empty()
+        self._signature: Signature | None = None
+        self._state: str = "absent"
+        self._pending: list[_Change] = []
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies (or will lie)."""
+        return self._file.path
+
+    def remember_bot(
+        self,
+        app_id: str,
+        name: str,
+        *,
+        aliases: Iterable[str] = (),
+        description: str = "",
+        open_ids: Mapping[str, str] | None = None,
+    ) -> None:
+        """Record a bot's profile. Aliases and description replace the old ones; ``open_ids`` are added."""
+        profile = {"name": _clean(name), "aliases": [_clean(alias) for alias in aliases]}
+        profile["description"] = _clean(description)
+        self._change(lambda document: _put_bot(document, app_id, profile, dict(open_ids or {})))
+
+    def remember_person(
+        self, sender: str, name: str | None = None, ids: Ids | None = None, app_id: str | None = None
+    ) -> None:
+        """Record what is known of a person; ``app_id`` is the app under which ``ids["open_id"]`` was seen.
+
+        What is not given stays as it was.
+        """
+        if not sender or _is_known(self._document, sender, name, ids, app_id):
+            return
+        sender, name = _clean(sender), _clean(name) if name else None
+        kept = {kind: _clean(value) for kind in _PERSON_IDS if (value := (ids or {}).get(kind))}
+        self._change(lambda document: _put_person(document, sender, name, kept, app_id))
+
+    def saw(self, session_key: str, sender: str) -> None:
+        """Note that ``sender`` takes part in a chat, now."""
+        now = int(time.time() * 1000)
+        last = self._document["chats"].get(session_key, {}).get(sender)
+        if not sender or (last is not None and now - last < _SEEN_STEP_MS):
+            return
+        session_key, sender = _clean(session_key), _clean(sender)
+        self._change(lambda document: _put_seen(document, session_key, sender, now))
+
+    def forget(self, sender: str) -> None:
+        """Erase a person's name, ids and memberships. The profile of a bot stays; only its memberships go."""
+        self._refresh()
+        self._change(lambda document: _drop_person(document, sender))
+
+    def sender_for(self, app_id: str, open_id: str) -> str | None:
+        """The stable sender behind an open id that ``app_id`` sees: of a person, or the name of a bot."""
+        self._refresh()
+        known = self._document["ids"].get(app_id, {}).get(open_id)
+        if known is not None:
+            return known
+        bots = list(self._document["bots"].values())
+        return next((bot["name"] for bot in bots if bot.get("open_ids", {}).get(app_id) == open_id), None)
+
+    def name_of(self, sender: str) -> str | None:
+        """What to call a sender: a person by stable sender, a bot by name or app id; None when unknown."""
+        self._refresh()
+        person = self._document["people"].get(sender)
+        if person is not None and "name" in person:
+            return person["name"]
+        bot = self._document["bots"].get(sender)
+        if bot is not None:
+            return bot["name"]
+        return sender if sender in self._bot_names() else None
+
+    def bot_of(self, app_id: str) -> BotProfile | None:
+        """The profile of one bot."""
+        self._refresh()
+        bot = self._document["bots"].get(app_id)
+        return _profile(app_id, bot) if bot is not None else None
+
+    def bots(self) -> list[BotProfile]:
+        """All bots of the store, by name."""
+        self._refresh()
+        with self._mutex:
+            profiles = [_profile(app_id, bot) for app_id, bot in self._document["bots"].items()]
+        return sorted(profiles, key=lambda profile: (profile.name, profile.app_id))
+
+    def of_chat(self, session_key: str) -> list[Member]:
+        """Everybody seen in a chat, bots first, then by name."""
+        self._refresh()
+        with self._mutex:
+            seen = list(self._document["chats"].get(session_key, {}).items())
+        names = self._bot_names()
+        members = [
+            Member(sender, self.name_of(sender) or sender, "bot" if sender in names else "human", int(last))
+            for sender, last in seen
+        ]
+        return sorted(members, key=lambda member: (member.kind, member.name, member.sender))
+
+    def _bot_names(self) -> set[str]:
+        with self._mutex:
+            return {bot["name"] for bot in self._document["bots"].values()}
+
+    def _change(self, change: _Change) -> None:
+        with self._mutex:
+            if self._state == "absent":
+                self._refresh()
+            if not change(self._document):
+                return
+            self._pending.append(change)
+            self._flush()
+
+    def _flush(self) -> None:
+        with self._file.locked(_LOCK_TIMEOUT) as mine:
+            if not mine:
+                logger.debug("%s is locked; %d changes wait for the next one", self.path, len(self._pending))
+                return
+            changed = self._take(self._file.read())
+            if self._state == "newer":
+                return
+            if self._state == "broken":
+                self._file.move_aside()
+            if changed:
+                self._signature = self._file.write(self._document)
+                self._state = "ok"
+            self._pending.clear()
+
+    def _refresh(self) -> None:
+        signature = self._file.signature()
+        if signature != self._signature:
+            with self._mutex:
+                self._take(self._file.read())
+
+    def _take(self, snapshot: Snapshot) -> bool:
+        """Make what was read the present state, with the waiting changes on top; True when they change it."""
+        if snapshot.state != self._state:
+            self._report(snapshot.state)
+        self._state, self._signature = snapshot.state, snapshot.signature
+        if snapshot.state in ("newer", "broken"):
+            return True  # what this process knows is all there is
+        document = _empty() | snapshot.document
+        changed = [change(document) for change in self._pending]
+        self._document = document
+        return any(changed)
+
+    def _report(self, state: str) -> None:
+        if state == "newer":
+            logger.warning(
+                "%s was written by a newer version; this process keeps members in memory only", self.path
+            )
+        elif state == "broken":
+            logger.warning("%s cannot be understood; it will be built anew at the next change", self.path)
+
+
+def _empty() -> _Document:
+    return {"bots": {}, "people": {}, "ids": {}, "chats": {}}
+
+
+def _clean(text: str) -> str:
+    """Text that UTF-8 can hold: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _profile(app_id: str, bot: dict[str, Any]) -> BotProfile:
+    return BotProfile(
+        app_id,
+        bot["name"],
+        tuple(bot.get("aliases", ())),
+        bot.get("description", ""),
+        dict(bot.get("open_ids", {})),
+    )
+
+
+def _is_known(
+    document: _Document, sender: str, name: str | None, ids: Ids | None, app_id: str | None
+) -> bool:
+    """The hot path: called for each message, nearly always true."""
+    person = document["people"].get(sender)
+    if person is None or (name and person.get("name") != name):
+        return False
+    if not ids:
+        return True
+    known = person.get("ids", {})
+    for kind in _PERSON_IDS:
+        value = ids.get(kind)
+        if value and known.get(kind) != value and not (kind == "open_id" and app_id):
+            return False
+    open_id = ids.get("open_id")
+    return not (open_id and app_id) or document["ids"].get(app_id, {}).get(open_id) == sender
+
+
+def _put_bot(document: _Document, app_id: str, profile: dict[str, Any], open_ids: dict[str, str]) -> bool:
+    old = document["bots"].get(app_id, {})
+    new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
+    document["bots"][app_id] = new
+    return new != old
+
+
+def _put_person(
+    document: _Document, sender: str, name: str | None, ids: dict[str, str], app_id: str | None
+) -> bool:
+    old = document["people"].get(sender)
+    new = dict(old or {})
+    if name:
+        new["name"] = name
+    open_id = ids.get("open_id") if app_id else None
+    lasting = {kind: value for kind, value in ids.items() if kind != "open_id" or not app_id}
+    new["ids"] = new.get("ids", {}) | lasting
+    document["people"][sender] = new
+    moved = _put_open_id(document, sender, app_id, open_id) if app_id and open_id else False
+    return moved or new != old
+
+
+def _put_open_id(document: _Document, sender: str, app_id: str, open_id: str) -> bool:
+    known = document["ids"].setdefault(app_id, {})
+    old = known.get(open_id)
+    if old == sender or (old is not None and _rank(document, old) >= _rank(document, sender)):
+        return False
+    known[open_id] = sender
+    if old is not None:
+        _rename(document, old, sender)
+    return True
+
+
+def _rank(document: _Document, sender: str) -> int:
+    """How lasting a sender is: an open id never takes the place of a user id, nor that of a union id."""
+    ids = document["people"].get(sender, {}).get("ids", {})
+    return 2 if ids.get("union_id") == sender else 1 if ids.get("user_id") == sender else 0
+
+
+def _rename(document: _Document, old: str, new: str) -> None:
+    """One person was known by two senders: ids and memberships go to the more lasting one."""
+    for known in document["ids"].values():
+        known.update({open_id: new for open_id, sender in known.items() if sender == old})
+    for seen in document["chats"].values():
+        if old in seen:
+            seen[new] = max(seen.pop(old), seen.get(new, 0))
+    name = document["people"].get(old, {}).get("name")
+    if name:
+        document["people"][new].setdefault("name", name)
+
+
+def _put_seen(document: _Document, session_key: str, sender: str, now: int) -> bool:
+    seen = document["chats"].setdefault(session_key, {})
+    last = seen.get(sender)
+    if last is not None and now - last < _SEEN_STEP_MS:
+        return False
+    seen[sender] = now
+    return True
+
+
+def _drop_person(document: _Document, sender: str) -> bool:
+    names = {sender, *document["people"].get(sender, {}).get("ids", {}).values()}
+    for known in document["ids"].values():
+        names.update(open_id for open_id, owner in known.items() if owner == sender)
+    dropped = [document["people"].pop(name, None) for name in names]
+    for known in document["ids"].values():
+        mine = [open_id for open_id, owner in known.items() if owner in names or open_id in names]
+        dropped += [known.pop(open_id) for open_id in mine]
+    for seen in document["chats"].values():
+        dropped += [seen.pop(name, None) for name in names]
+    return any(item is not None for item in dropped)

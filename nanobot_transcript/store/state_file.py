@@ -1,0 +1,177 @@
+"""One small JSON document in the store's hidden folder, shared by all processes.
+
+Writers take a lock, read, merge and replace the file as a whole; readers need no lock, as they always see
+either the old or the new file. The first key of a document is its format version ``v``.
+"""
+
+import contextlib
+import errno
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from nanobot_transcript.errors import StoreError, StoreFullError, StoreUnavailableError, UnsafePathError
+
+__all__ = ["Signature", "Snapshot", "StateFile"]
+
+logger = logging.getLogger(__name__)
+
+Signature: TypeAlias = tuple[int, int, int]
+"""Modification time (ns), size and inode of a file: while they stay, nobody has replaced it."""
+
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Snapshot(NamedTuple):
+    """What a reading found; ``document`` is empty unless the state is ``ok``."""
+
+    state: Literal["ok", "absent", "broken", "newer"]
+    document: dict[str, Any]
+    signature: Signature | None
+
+
+class StateFile:
+    """The document ``<folder>/<name>`` of format ``version`` and its lock ``<folder>/locks/<stem>.lock``.
+
+    ``shape`` is a type that msgspec can check a document against; keys it does not name survive.
+    """
+
+    def __init__(self, folder: Path, name: str, *, version: int, shape: Any) -> None:
+        self.folder: Path = folder
+        self.path: Path = folder / name
+        self.version: int = version
+        self._shape: Any = shape
+        self._path: str = os.fspath(self.path)
+        self._lock_path: Path = folder / "locks" / f"{self.path.stem}.lock"
+
+    def signature(self) -> Signature | None:
+        """The present signature, None without a file. Raises UnsafePathError for a link or a foreign kind."""
+        try:
+            found = os.lstat(self._path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise self._failure("read", error) from error
+        self._refuse_foreign_kind(found.st_mode)
+        return _signature(found)
+
+    def read(self) -> Snapshot:
+        """The whole document. Creates nothing; raises StoreError kinds."""
+        try:
+            self._refuse_linked_folder()
+            descriptor = os.open(self._path, _READ)
+        except (FileNotFoundError, NotADirectoryError):
+            return Snapshot("absent", {}, None)
+        except OSError as error:
+            raise self._failure("read", error) from error
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            self._refuse_foreign_kind(found.st_mode)
+            return self._decode(file.read(), _signature(found))
+
+    @contextlib.contextmanager
+    def locked(self, timeout: float) -> Iterator[bool]:
+        """Hold the lock between processes; yields False when it was not free within ``timeout`` seconds."""
+        import filelock  # 60 ms, and most processes never change anything
+
+        try:
+            self._make_folders()
+            lock = filelock.FileLock(self._lock_path, timeout=timeout, mode=0o600, poll_interval=0.005)
+            lock.acquire()
+        except filelock.Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise self._failure("lock", error) from error
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def write(self, document: dict[str, Any]) -> Signature:
+        """Replace the file, to be called under the lock. Raises StoreError kinds; then the old one stays."""
+        fresh = self.path.with_name(self.path.name + ".new")
+        body = msgspec.json.encode({"v": self.version} | document | {"v": self.version})
+        try:
+            fresh.unlink(missing_ok=True)  # left behind by a killed writer
+            with os.fdopen(os.open(fresh, _CREATE, 0o600), "wb") as file:
+                file.write(body)
+                file.flush()
+                signature = _signature(os.fstat(file.fileno()))
+            fresh.replace(self.path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                fresh.unlink()
+            raise self._failure("write", error) from error
+        return signature
+
+    def move_aside(self) -> Path | None:
+        """Keep an unreadable file as ``<name>.broken-<n>`` for a person; to be called under the lock."""
+        for number in range(1, 1000):
+            aside = self.path.with_name(f"{self.path.name}.broken-{number}")
+            if os.path.lexists(aside):
+                continue
+            try:
+                self.path.rename(aside)
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise self._failure("move aside", error) from error
+            logger.warning(
+                "%s could not be understood; it is kept as %s and built anew", self.path, aside.name
+            )
+            return aside
+        return None
+
+    def _decode(self, body: bytes, signature: Signature) -> Snapshot:
+        try:
+            document = msgspec.json.decode(body)
+            version = document["v"]
+            if isinstance(version, int) and version > self.version:
+                return Snapshot("newer", {}, signature)
+            msgspec.convert(document, self._shape)
+        except (msgspec.MsgspecError, UnicodeDecodeError, TypeError, KeyError, RecursionError):
+            return Snapshot("broken", {}, signature)
+        return Snapshot("ok", document, signature)
+
+    def _make_folders(self) -> None:
+        self.folder.parent.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.parent.mkdir(exist_ok=True, mode=0o700)
+        self._refuse_linked_folder()
+        self.folder.mkdir(exist_ok=True, mode=0o700)
+        self._lock_path.parent.mkdir(exist_ok=True, mode=0o700)
+
+    def _refuse_linked_folder(self) -> None:
+        for folder in (self.folder, self._lock_path.parent):
+            if folder.is_symlink():
+                raise UnsafePathError(
+                    f"{folder} is a symbolic link.",
+                    hint="Put a real directory there; store.dir moves the whole store elsewhere.",
+                )
+
+    def _refuse_foreign_kind(self, mode: int) -> None:
+        if not stat.S_ISREG(mode):
+            kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
+            raise UnsafePathError(
+                f"{self.path} is {kind}.", hint="Remove it; the store builds the file anew."
+            )
+
+    def _failure(self, verb: str, error: OSError) -> StoreError:
+        sentence = f"Cannot {verb} {self.path}: {error.strerror or error}."
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return StoreFullError(sentence, hint="Free some space, or move the store with store.dir.")
+        if error.errno == errno.ELOOP:
+            return UnsafePathError(sentence, hint="Remove the symbolic link.")
+        return StoreUnavailableError(
+            sentence, hint="Check that the directory exists and belongs to this user."
+        )
+
+
+def _signature(found: os.stat_result) -> Signature:
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

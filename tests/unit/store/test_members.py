@@ -1,0 +1,304 @@
+"""The members file: who is who, shared by processes that know nothing of each other."""
+
+import json
+import logging
+import multiprocessing
+import stat
+from pathlib import Path
+
+import filelock
+import pytest
+
+from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
+from nanobot_transcript.store.members import BotProfile, MemberDirectory
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tmp_path / "transcripts"
+
+
+def members_file(base: Path) -> Path:
+    return base / ".state" / "members.json"
+
+
+def test_reading_creates_nothing(base: Path) -> None:
+    members = MemberDirectory(base)
+    assert members.bots() == []
+    assert members.of_chat("feishu:oc_1") == []
+    assert members.name_of("on_ada") is None
+    assert members.sender_for("cli_a", "ou_1") is None
+    assert not base.exists()
+
+
+def test_a_person_is_known_to_another_reader_at_once(base: Path) -> None:
+    reader = MemberDirectory(base)
+    assert reader.name_of("on_ada") is None
+    MemberDirectory(base).remember_person("on_ada", "Ada")
+    assert reader.name_of("on_ada") == "Ada"
+
+
+def test_the_file_begins_with_its_version_and_is_private(base: Path) -> None:
+    MemberDirectory(base).remember_person("on_ada", "Ada")
+    file = members_file(base)
+    assert file.read_bytes().startswith(b'{"v":1,')
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for folder in (base, file.parent, file.parent / "locks"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_an_unchanged_call_does_not_touch_the_disk(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "open_id": "ou_1"}, "cli_a")
+    members.saw("feishu:oc_1", "on_ada")
+    members_file(base).unlink()
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "open_id": "ou_1"}, "cli_a")
+    members.remember_person("on_ada")
+    members.saw("feishu:oc_1", "on_ada")
+    assert not members_file(base).exists()
+
+
+def test_what_is_not_given_stays_as_it_was(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada"})
+    members.remember_person("on_ada", ids={"user_id": "u1"})
+    assert members.name_of("on_ada") == "Ada"
+    stored = json.loads(members_file(base).read_text(encoding="utf-8"))
+    assert stored["people"]["on_ada"]["ids"] == {"union_id": "on_ada", "user_id": "u1"}
+
+
+def test_one_person_is_found_by_the_open_id_of_each_app(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "open_id": "ou_a"}, "cli_a")
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "open_id": "ou_b"}, "cli_b")
+    assert members.sender_for("cli_a", "ou_a") == "on_ada"
+    assert members.sender_for("cli_b", "ou_b") == "on_ada"
+    assert members.sender_for("cli_a", "ou_b") is None
+
+
+def test_a_more_lasting_sender_takes_over_ids_name_and_chats(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("ou_a", "Ada", {"open_id": "ou_a"}, "cli_a")
+    members.saw("feishu:oc_1", "ou_a")
+    members.remember_person("on_ada", ids={"union_id": "on_ada", "open_id": "ou_a"}, app_id="cli_a")
+    assert members.sender_for("cli_a", "ou_a") == "on_ada"
+    assert [(m.sender, m.name) for m in members.of_chat("feishu:oc_1")] == [("on_ada", "Ada")]
+    assert members.name_of("ou_a") == "Ada"
+
+
+def test_an_open_id_never_takes_the_place_of_a_union_id(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "open_id": "ou_a"}, "cli_a")
+    members.remember_person("ou_a", ids={"open_id": "ou_a"}, app_id="cli_a")
+    assert members.sender_for("cli_a", "ou_a") == "on_ada"
+
+
+def test_bots_are_listed_by_name_and_found_by_the_open_id_others_see(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_bot("cli_b", "Beta")
+    members.remember_bot(
+        "cli_a", "Alpha", aliases=["小阿"], description="answers", open_ids={"cli_b": "ou_x"}
+    )
+    other = MemberDirectory(base)
+    alpha = BotProfile("cli_a", "Alpha", ("小阿",), "answers", {"cli_b": "ou_x"})
+    assert other.bots() == [alpha, BotProfile("cli_b", "Beta")]
+    assert other.bot_of("cli_a") == alpha
+    assert other.sender_for("cli_b", "ou_x") == "Alpha"
+    assert other.name_of("cli_a") == "Alpha"
+    assert other.name_of("Alpha") == "Alpha"
+
+
+def test_open_ids_of_a_bot_add_up_while_aliases_are_replaced(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_bot("cli_a", "Alpha", aliases=["A"], open_ids={"cli_b": "ou_1"})
+    members.remember_bot("cli_a", "Alpha", aliases=["AA"], open_ids={"cli_c": "ou_2"})
+    assert members.bot_of("cli_a") == BotProfile(
+        "cli_a", "Alpha", ("AA",), "", {"cli_b": "ou_1", "cli_c": "ou_2"}
+    )
+
+
+def test_bots_come_first_among_the_members_of_a_chat(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_bot("cli_b", "Beta")
+    members.remember_person("on_ada", "Ada")
+    for sender in ("on_ada", "Beta", "on_nameless"):
+        members.saw("feishu:oc_1", sender)
+    listed = members.of_chat("feishu:oc_1")
+    assert [(m.name, m.kind) for m in listed] == [("Beta", "bot"), ("Ada", "human"), ("on_nameless", "human")]
+    assert all(m.last_seen_ms > 0 for m in listed)
+    assert members.of_chat("feishu:oc_2") == []
+
+
+def test_a_forgotten_person_leaves_no_trace_in_the_file(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person(
+        "on_ada", "Ada", {"union_id": "on_ada", "user_id": "u_ada", "open_id": "ou_ada"}, "cli_a"
+    )
+    members.remember_person("on_bo", "Bo")
+    for sender in ("on_ada", "on_bo"):
+        members.saw("feishu:oc_1", sender)
+    MemberDirectory(base).forget("on_ada")
+    assert b"ada" not in members_file(base).read_bytes().lower()
+    assert members.name_of("on_ada") is None
+    assert [m.sender for m in members.of_chat("feishu:oc_1")] == ["on_bo"]
+
+
+def test_a_forgotten_person_does_not_come_back_with_another_change(base: Path) -> None:
+    first, second = MemberDirectory(base), MemberDirectory(base)
+    first.remember_person("on_ada", "Ada")
+    assert second.name_of("on_ada") == "Ada"
+    first.forget("on_ada")
+    second.remember_person("on_bo", "Bo")
+    assert first.name_of("on_ada") is None
+    assert first.name_of("on_bo") == "Bo"
+
+
+def test_a_busy_lock_keeps_the_change_in_memory_until_the_next_one(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada")
+    with filelock.FileLock(base / ".state" / "locks" / "members.lock"):
+        members.remember_person("on_bo", "Bo")
+        assert members.name_of("on_bo") == "Bo"
+        assert MemberDirectory(base).name_of("on_bo") is None
+    members.remember_person("on_chen", "Chen")
+    assert MemberDirectory(base).name_of("on_bo") == "Bo"
+    assert MemberDirectory(base).name_of("on_chen") == "Chen"
+
+
+def test_changes_that_wait_survive_what_another_process_writes(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada")
+    with filelock.FileLock(base / ".state" / "locks" / "members.lock"):
+        members.remember_person("on_bo", "Bo")
+    MemberDirectory(base).remember_person("on_chen", "Chen")
+    assert members.name_of("on_chen") == "Chen"
+    assert members.name_of("on_bo") == "Bo"
+
+
+def test_a_newer_file_is_left_untouched_and_memory_serves(
+    base: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    members_file(base).parent.mkdir(parents=True)
+    members_file(base).write_text('{"v":2,"everything":"else"}', encoding="utf-8")
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada")
+    members.remember_person("on_bo", "Bo")
+    assert members.name_of("on_ada") == "Ada"
+    assert members_file(base).read_text(encoding="utf-8") == '{"v":2,"everything":"else"}'
+    warnings = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert "newer version" in warnings[0].getMessage()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"people":{}}',
+        b'{"v":1,"people":[]}',
+        b'{"v":1,"bots":{"a":{}}}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"v":1,"chats":{"k":{"a":"x"}}}',
+    ],
+)
+def test_a_corrupt_file_is_moved_aside_and_built_anew(base: Path, body: bytes) -> None:
+    members_file(base).parent.mkdir(parents=True)
+    members_file(base).write_bytes(body)
+    members = MemberDirectory(base)
+    assert members.name_of("on_ada") is None
+    assert members_file(base).read_bytes() == body
+    members.remember_person("on_ada", "Ada")
+    assert MemberDirectory(base).name_of("on_ada") == "Ada"
+    assert (base / ".state" / "members.json.broken-1").read_bytes() == body
+
+
+def test_a_file_broken_under_a_running_process_is_rebuilt_from_what_it_knows(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "Ada")
+    members_file(base).write_bytes(b"{")
+    members.remember_person("on_bo", "Bo")
+    assert MemberDirectory(base).name_of("on_ada") == "Ada"
+    members_file(base).write_bytes(b"}")
+    members.remember_person("on_chen", "Chen")
+    assert (base / ".state" / "members.json.broken-2").read_bytes() == b"}"
+
+
+def test_unknown_keys_survive_a_rewrite(base: Path) -> None:
+    members_file(base).parent.mkdir(parents=True)
+    old = {"v": 1, "later": 7, "people": {"on_ada": {"name": "Ada", "ids": {}, "pronoun": "she"}}}
+    members_file(base).write_text(json.dumps(old), encoding="utf-8")
+    MemberDirectory(base).remember_person("on_ada", "Ada L")
+    stored = json.loads(members_file(base).read_text(encoding="utf-8"))
+    assert stored["later"] == 7
+    assert stored["people"]["on_ada"] == {"name": "Ada L", "ids": {}, "pronoun": "she"}
+
+
+def test_a_symbolic_link_is_refused(base: Path, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere.json"
+    target.write_text('{"v":1}', encoding="utf-8")
+    members_file(base).parent.mkdir(parents=True)
+    members_file(base).symlink_to(target)
+    members = MemberDirectory(base)
+    with pytest.raises(UnsafePathError, match="symbolic link"):
+        members.name_of("on_ada")
+    with pytest.raises(UnsafePathError):
+        members.remember_person("on_ada", "Ada")
+    assert target.read_text(encoding="utf-8") == '{"v":1}'
+
+
+def test_a_linked_hidden_folder_is_refused(base: Path, tmp_path: Path) -> None:
+    base.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (base / ".state").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UnsafePathError, match="symbolic link"):
+        MemberDirectory(base).remember_person("on_ada", "Ada")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named_and_memory_serves(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    members = MemberDirectory(blocked / "transcripts")
+    with pytest.raises(StoreUnavailableError) as caught:
+        members.remember_person("on_ada", "Ada")
+    assert caught.value.hint
+    members.remember_person("on_ada", "Ada")
+    assert members.name_of("on_ada") == "Ada"
+
+
+def test_lone_surrogates_do_not_stop_a_name(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("on_ada", "A\ud800da")
+    assert MemberDirectory(base).name_of("on_ada") == "A?da"
+
+
+def test_an_empty_sender_is_not_recorded(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_person("", "Nobody")
+    members.saw("feishu:oc_1", "")
+    assert not base.exists()
+
+
+def _remember_many(base: Path, number: int) -> None:
+    members = MemberDirectory(base)
+    for person in range(20):
+        members.remember_person(f"on_{number}_{person}", f"P{number}_{person}")
+    members.remember_person(f"on_{number}_last", "last")
+
+
+def test_processes_that_write_at_once_keep_each_others_people(base: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_remember_many, args=(base, number)) for number in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+        assert writer.exitcode == 0
+    members = MemberDirectory(base)
+    names = [members.name_of(f"on_{number}_{person}") for number in range(3) for person in range(20)]
+    assert None not in names
+    assert sorted(item.name for item in (base / ".state").iterdir()) == ["locks", "members.json"]
