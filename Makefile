@@ -1,0 +1,66 @@
+# Every command that works on this project. `make help` lists them; CONTRIBUTING.md explains them.
+# The first call sets up .venv; `PYTHON=/path/to/python3` names another interpreter, `ARGS=...` goes to pytest.
+
+SHELL := /bin/sh
+SETUP := PYTHON='$(PYTHON)' tools/setup.sh
+BIN := .venv/bin
+OLD := .venv-nanobot-0.3.0
+EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-header --no-emit-project
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test soak check bench lock setup test-pythons test-nanobot-0.3.0 format
+
+help: ## list these commands
+	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 30
+
+demo: ## two bots in a simulated group share one record; no account or key needed
+	@$(SETUP) demo
+	@$(BIN)/nanobot-transcript demo $(ARGS)
+
+test: ## every test that needs no outside service
+	@$(SETUP) test
+	@$(BIN)/python -m pytest -m "not soak" $(ARGS)
+
+soak: ## the fault and load tests with full repetitions (up to an hour)
+	@$(SETUP) test
+	@$(BIN)/python -m pytest -m soak -s -o timeout=1800 --session-timeout=3600 $(ARGS)
+
+check: ## style, types, imports between rooms, what must not be committed
+	@$(SETUP) check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/python tools/check_committed.py
+
+format: ## let ruff format and mend the code
+	@$(SETUP) check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: ## measure against the named baselines and print a table
+	@$(SETUP) test
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+test-pythons: ## the store's tests on every other supported Python of this machine
+	@$(SETUP) test
+	@$(BIN)/python tools/test_pythons.py $(ARGS)
+
+test-nanobot-0.3.0: ## the plugin's tests with the oldest supported nanobot
+	@$(SETUP) nanobot-0.3.0 $(OLD)
+	@$(OLD)/bin/python -m pytest -m "not soak" $(PLUGIN_TESTS) $(ARGS)
+
+setup: ## the whole development environment in .venv, for editors
+	@$(SETUP) check
+
+lock: ## resolve again and rewrite requirements/ (hashes, no addresses)
+	@$(SETUP) uv
+	UV_SYSTEM_CERTS=1 $(BIN)/uv lock --quiet --upgrade
+	$(EXPORT) --only-group uv -o requirements/uv.txt >/dev/null
+	$(EXPORT) --group build --group test -o requirements/core.txt >/dev/null
+	$(EXPORT) --group build --group host -o requirements/demo.txt >/dev/null
+	$(EXPORT) --group build --group host --group test -o requirements/test.txt >/dev/null
+	$(EXPORT) --group build --group host --group test --group lint -o requirements/check.txt >/dev/null
+	$(EXPORT) --group build --group host-0-3-0 --group test -o requirements/nanobot-0.3.0.txt >/dev/null
+	@wc -l requirements/*.txt

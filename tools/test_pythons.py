@@ -1,0 +1,62 @@
+"""Run the store's tests on each other supported Python of this machine.
+
+    python tools/test_pythons.py [PYTEST_ARGUMENT ...]
+
+Every version gets a small environment of its own with what the store itself needs: no nanobot, no Feishu SDK. A
+version that is not installed is named and skipped; the version that runs this script is left to ``make test``.
+"""
+# ruff: noqa: INP001, T201 - a script that talks to the terminal, not a package
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
+TESTS = ("tests/contract", "tests/unit/store", "tests/integration/store")
+PROBE = "import sys, ctypes, sqlite3, ssl, venv; print('%d.%d' % sys.version_info[:2])"
+
+
+def main(arguments: list[str]) -> int:
+    own = "{}.{}".format(*sys.version_info)
+    results = {own: "this one, see make test"}
+    for version in SUPPORTED:
+        if version != own:
+            python = find(version)
+            print(f"\n== Python {version}: {python or 'not installed here'}", flush=True)
+            results[version] = test(version, python, arguments) if python else "skipped, not installed"
+    print("\n" + "\n".join(f"Python {version}: {results[version]}" for version in sorted(results)))
+    return 1 if "failed" in results.values() else 0
+
+
+def find(version: str) -> str | None:
+    """The first interpreter of that version that really runs."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [shutil.which(f"python{version}"), *sorted(map(str, pyenv.glob(f"{version}.*/bin/python3")))]
+    return next((each for each in candidates if each and runs_as(each, version)), None)
+
+
+def runs_as(python: str, version: str) -> bool:
+    try:
+        done = subprocess.run(
+            [python, "-c", PROBE], capture_output=True, encoding="utf-8", check=False, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.stdout.strip() == version
+
+
+def test(version: str, python: str, arguments: list[str]) -> str:
+    venv = f".venv-py{version}"
+    setup = [python, "tools/bootstrap.py", "core", venv]
+    pytest = [f"{venv}/bin/python", "-m", "pytest", "-m", "not soak", *TESTS, *arguments]
+    passed = all(
+        subprocess.run(command, cwd=ROOT, check=False).returncode == 0 for command in (setup, pytest)
+    )
+    return "passed" if passed else "failed"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
