@@ -6,6 +6,7 @@ SETUP := PYTHON='$(PYTHON)' tools/setup.sh
 BIN := .venv/bin
 OLD := .venv-nanobot-0.3.0
 EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-header --no-emit-project
+PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/unit/feishu tests/integration/nanobot_host tests/scenario)
 ARGS ?=
 
 .DEFAULT_GOAL := help

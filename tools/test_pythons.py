@@ -2,8 +2,8 @@
 
     python tools/test_pythons.py [PYTEST_ARGUMENT ...]
 
-Every version gets a small environment of its own with what the store itself needs: no nanobot, no Feishu SDK. A
-version that is not installed is named and skipped; the version that runs this script is left to ``make test``.
+Every version gets a small environment of its own with what the store itself needs: no nanobot, no Feishu SDK.
+A version that is not installed is named and skipped; the version that runs this script is for ``make test``.
 """
 # ruff: noqa: INP001, T201 - a script that talks to the terminal, not a package
 
