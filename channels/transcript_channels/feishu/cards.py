@@ -1,0 +1,178 @@
+"""The text of an interactive card: the old layout, card schema 2.0, and the flattened form of events.
+
+The parts are read in the order in which the card shows them. Layout without words (rules, styles) is left
+out.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from transcript_channels.feishu.mentions import Mentions
+
+__all__ = ["card_text"]
+
+_Node = Mapping[str, Any]
+_DEEPEST: Final = 24
+_LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
+_WRAPPED: Final = ("user_dsl", "json_card", "card", "data")
+_TEXT_TAGS: Final = frozenset(
+    {"markdown", "lark_md", "plain_text", "text", "md", "div", "note", "standard_icon"}
+)
+_PLACEHOLDERS: Final = {
+    "audio": "[audio]",
+    "chart": "[chart]",
+    "img_combination": "[images]",
+    "video": "[video]",
+}
+_INPUTS: Final = frozenset(
+    {
+        "input",
+        "select_static",
+        "select_person",
+        "multi_select_static",
+        "date_picker",
+        "picker_time",
+        "checker",
+    }
+)
+
+
+def card_text(card: Any, mentions: Mentions) -> str:
+    """Title and body of a card, one part per line; ``""`` when it has no words (it names a stored card)."""
+    return "\n".join(part for part in (part.strip() for part in _card(card, mentions, 0)) if part)
+
+
+def _card(card: Any, mentions: Mentions, depth: int) -> Iterator[str]:
+    node = _object(card)
+    if node is None or depth > _DEEPEST:
+        return
+    inner = next((_object(node[key]) for key in _WRAPPED if key in node), None)
+    if inner is not None and "elements" not in node and "body" not in node:
+        yield from _card(inner, mentions, depth + 1)
+        return
+    yield from _heading(node, mentions)
+    body = node.get("body")
+    for holder in (node, body if isinstance(body, Mapping) else {}):
+        yield from _children(_elements(holder), mentions, depth + 1)
+
+
+def _object(value: Any) -> _Node | None:
+    """A card may be given as an object or as JSON text, several times wrapped."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None
+
+
+def _elements(holder: _Node) -> Any:
+    if "elements" in holder:
+        return holder["elements"]
+    translated = holder.get("i18n_elements")
+    if not isinstance(translated, Mapping):
+        return None
+    choices = [translated.get(locale) for locale in _LOCALES] + list(translated.values())
+    return next((choice for choice in choices if isinstance(choice, list)), None)
+
+
+def _heading(card: _Node, mentions: Mentions) -> Iterator[str]:
+    header = card.get("header")
+    holder = header if isinstance(header, Mapping) else card
+    for key in ("title", "subtitle"):
+        yield _words(holder.get(key), mentions)
+
+
+def _children(elements: Any, mentions: Mentions, depth: int) -> Iterator[str]:
+    """A list of elements; a list inside it is one line of inline elements."""
+    if depth > _DEEPEST or not isinstance(elements, list):
+        return
+    for element in elements:
+        if isinstance(element, list):
+            yield "".join(part for item in element for part in _element(item, mentions, depth + 1))
+        else:
+            yield from _element(element, mentions, depth + 1)
+
+
+def _element(element: Any, mentions: Mentions, depth: int) -> Iterator[str]:
+    if not isinstance(element, Mapping) or depth > _DEEPEST:
+        return
+    tag = element.get("tag")
+    if tag == "table":
+        yield from _table(element, mentions)
+    elif tag == "a":
+        yield _link(_words(element.get("text"), mentions), element.get("href"))
+    elif tag == "at":
+        yield mentions.at(element.get("user_id") or element.get("id"), element.get("user_name"))
+    elif tag in ("img", "image"):
+        yield _words(element.get("alt"), mentions) or "[image]"
+    elif tag == "button":
+        yield _button(element, mentions)
+    elif tag in _PLACEHOLDERS:
+        yield _PLACEHOLDERS[tag]
+    else:
+        yield from _container(element, mentions, depth)
+
+
+def _container(element: _Node, mentions: Mentions, depth: int) -> Iterator[str]:
+    """Everything that has words of its own, other elements inside it, or both."""
+    tag = element.get("tag")
+    if tag in _INPUTS:
+        yield _words(element.get("label"), mentions) or _words(element.get("text"), mentions)
+        return
+    header = element.get("header")
+    if isinstance(header, Mapping):
+        yield _words(header.get("title"), mentions)
+    if tag in _TEXT_TAGS or "text" in element:
+        yield _words(element.get("text"), mentions) or _words(element.get("content"), mentions)
+    fields = element.get("fields")
+    for field in fields if isinstance(fields, list) else ():
+        yield _words(field.get("text"), mentions) if isinstance(field, Mapping) else ""
+    for key in ("elements", "columns", "actions"):
+        yield from _children(element.get(key), mentions, depth + 1)
+    yield from _element(element.get("extra"), mentions, depth + 1)
+
+
+def _words(value: Any, mentions: Mentions) -> str:
+    """A text that is given plainly or as ``{"tag": "lark_md", "content": …}``, in one or more languages."""
+    if isinstance(value, str):
+        return mentions.resolve(value)
+    if not isinstance(value, Mapping):
+        return ""
+    translated = value.get("i18n_content") or value.get("i18n")
+    choices = [value.get("content"), value.get("text")]
+    if isinstance(translated, Mapping):
+        choices += [translated.get(locale) for locale in _LOCALES]
+    return mentions.resolve(next((choice for choice in choices if isinstance(choice, str) and choice), ""))
+
+
+def _link(text: str, href: Any) -> str:
+    target = href if isinstance(href, str) else ""
+    return f"[{text}]({target})" if text and target and text != target else text or target
+
+
+def _button(element: _Node, mentions: Mentions) -> str:
+    urls = element.get("multi_url")
+    url = element.get("url") or (urls.get("url") if isinstance(urls, Mapping) else None)
+    text = _words(element.get("text"), mentions)
+    return _link(text, url) if url else f"[{text}]" if text else ""
+
+
+def _table(table: _Node, mentions: Mentions) -> Iterator[str]:
+    columns = table.get("columns")
+    named = [column for column in columns if isinstance(column, Mapping)] if isinstance(columns, list) else []
+    keys = [column["name"] for column in named if isinstance(column.get("name"), str)]
+    yield " | ".join(str(column.get("display_name") or column.get("name") or "") for column in named)
+    rows = table.get("rows")
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, Mapping):
+            yield " | ".join(_cell(row.get(key), mentions) for key in keys)
+
+
+def _cell(value: Any, mentions: Mentions) -> str:
+    if isinstance(value, list):
+        return " ".join(_cell(item, mentions) for item in value if not isinstance(item, list))
+    if isinstance(value, Mapping):
+        return _words(value, mentions)
+    return "" if value is None else mentions.resolve(str(value)).strip()

@@ -1,0 +1,227 @@
+"""The readable text of a Feishu message, whatever its type.
+
+Never raises: what cannot be understood becomes a placeholder such as ``[image]`` or ``[file: plan.pdf]``.
+Types and shapes: https://open.feishu.cn/document/server-docs/im-v1/message-content-description/message_content
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from transcript_channels.feishu.cards import card_text
+from transcript_channels.feishu.mentions import Mentions
+
+__all__ = ["text_of"]
+
+_Body = Mapping[str, Any]
+_Reader = Callable[[_Body, Mentions], str]
+_LONGEST_NAME: Final = 200
+_LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
+_TEMPLATE_FIELD: Final = re.compile(r"\{(\w+)\}")
+
+
+def text_of(msg_type: Any, content: Any, mentions: Any = ()) -> str:
+    """The text of a message; never empty.
+
+    ``content`` is the platform's JSON string (an object is taken as well), ``mentions`` the list that stands
+    beside it.
+    """
+    kind = msg_type if isinstance(msg_type, str) and msg_type else "message"
+    body = _decode(content)
+    if body is None:
+        return _raw(kind, content)
+    reader = _READERS.get(kind)
+    text = reader(body, Mentions(mentions)) if reader else _unknown(body)
+    return text.strip() or f"[{_LABELS.get(kind, kind)}]"
+
+
+def _decode(content: Any) -> _Body | None:
+    if isinstance(content, Mapping):
+        return content
+    if not isinstance(content, str):
+        return {} if content is None else None
+    try:
+        body = json.loads(content) if content.strip() else {}
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, Mapping) else None
+
+
+def _raw(kind: str, content: Any) -> str:
+    """Content that is not the JSON it should be: a text shows it as it came, the rest a placeholder."""
+    if isinstance(content, str) and kind in ("text", "post") and content.strip():
+        return content.strip()
+    return f"[{_LABELS.get(kind, kind)}]"
+
+
+def _string(body: _Body, *keys: str) -> str:
+    return next((value for key in keys if isinstance(value := body.get(key), str) and value.strip()), "")
+
+
+def _labelled(label: str, detail: str) -> str:
+    detail = " ".join(detail.split())[:_LONGEST_NAME]
+    return f"[{label}: {detail}]" if detail else f"[{label}]"
+
+
+def _seconds(body: _Body) -> str:
+    duration = body.get("duration")
+    if isinstance(duration, bool) or not isinstance(duration, int | float | str):
+        return ""
+    try:
+        return f"{float(duration) / 1000:.0f} s"
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _text(body: _Body, mentions: Mentions) -> str:
+    return mentions.resolve(_string(body, "text"))
+
+
+def _post(body: _Body, mentions: Mentions) -> str:
+    block = _post_block(body)
+    if block is None:
+        return ""
+    rows = block.get("content")
+    lines = [_post_row(row, mentions) for row in rows] if isinstance(rows, list) else []
+    return "\n".join([line for line in [_string(block, "title")] if line] + lines)
+
+
+def _post_block(body: _Body) -> _Body | None:
+    """The post itself, out of ``{"post": {"zh_cn": {...}}}``, ``{"zh_cn": {...}}`` or the bare form."""
+    inner = body.get("post")
+    root = inner if isinstance(inner, Mapping) else body
+    if isinstance(root.get("content"), list):
+        return root
+    candidates = [root.get(locale) for locale in _LOCALES] + list(root.values())
+    blocks = [block for block in candidates if isinstance(block, Mapping)]
+    return next((block for block in blocks if isinstance(block.get("content"), list)), None)
+
+
+def _post_row(row: Any, mentions: Mentions) -> str:
+    elements = row if isinstance(row, list) else [row]
+    return "".join(_post_element(element, mentions) for element in elements if isinstance(element, Mapping))
+
+
+def _post_element(element: _Body, mentions: Mentions) -> str:
+    tag = element.get("tag")
+    if tag == "at":
+        return mentions.at(element.get("user_id"), element.get("user_name"))
+    if tag == "a":
+        return _link(_string(element, "text"), _string(element, "href"))
+    if tag == "code_block":
+        return f"\n```{_string(element, 'language').lower()}\n{_string(element, 'text').rstrip()}\n```\n"
+    if tag in _POST_PLACEHOLDERS:
+        return _POST_PLACEHOLDERS[tag]
+    if tag == "emotion":
+        return f"[{_string(element, 'emoji_type') or 'emoji'}]"
+    return mentions.resolve(_verbatim(element, "text") or _verbatim(element, "content"))
+
+
+def _verbatim(element: _Body, key: str) -> str:
+    value = element.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _link(text: str, href: str) -> str:
+    return f"[{text}]({href})" if text and href and text != href else text or href
+
+
+_POST_PLACEHOLDERS: Final = {"img": "[image]", "media": "[video]", "hr": "\n---\n"}
+
+
+def _card(body: _Body, mentions: Mentions) -> str:
+    return card_text(body, mentions)
+
+
+def _system(body: _Body, mentions: Mentions) -> str:
+    """A line the platform writes itself: ``{from_user} invited {to_chatters}``, with the names beside it."""
+    divider = body.get("params")
+    if isinstance(divider, Mapping) and isinstance(divider.get("divider_text"), Mapping):
+        return _string(divider["divider_text"], "text")
+
+    def fill(match: re.Match[str]) -> str:
+        value = body.get(match[1])
+        names = value if isinstance(value, list) else [value]
+        return ", ".join(str(name) for name in names if isinstance(name, str | int) and name != "")
+
+    return _TEMPLATE_FIELD.sub(fill, _string(body, "template", "text")).strip()
+
+
+def _merged(body: _Body, mentions: Mentions) -> str:
+    """Forwarded messages: the event has only a stub, the API may add the messages themselves."""
+    items = body.get("items") or body.get("messages")
+    if not isinstance(items, list):
+        return "[forwarded messages]"
+    lines = [_merged_line(item) for item in items if isinstance(item, Mapping)]
+    return "\n".join(["[forwarded messages]", *lines])
+
+
+def _merged_line(item: _Body) -> str:
+    inner = item.get("body")
+    content = inner.get("content") if isinstance(inner, Mapping) else item.get("content")
+    kind = _string(item, "msg_type", "message_type")
+    nested = kind == "merge_forward"
+    text = "[forwarded messages]" if nested else text_of(kind, content, item.get("mentions"))
+    return "> " + text.replace("\n", "\n> ")
+
+
+def _vote(body: _Body, mentions: Mentions) -> str:
+    options = body.get("options")
+    choices = [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
+    return _labelled("vote", _string(body, "topic") + ("".join(f" / {choice}" for choice in choices)))
+
+
+def _todo(body: _Body, mentions: Mentions) -> str:
+    summary = body.get("summary")
+    text = _post(summary, mentions) if isinstance(summary, Mapping) else _string(body, "summary")
+    return _labelled("task", text)
+
+
+def _detail(label: str, *keys: str) -> _Reader:
+    return lambda body, mentions: _labelled(label, _string(body, *keys))
+
+
+def _unknown(body: _Body) -> str:
+    """A type from the future: its text or title if it has one."""
+    return _string(body, "text", "title", "summary")
+
+
+_READERS: Final[dict[str, _Reader]] = {
+    "text": _text,
+    "post": _post,
+    "interactive": _card,
+    "system": _system,
+    "merge_forward": _merged,
+    "vote": _vote,
+    "todo": _todo,
+    "image": _detail("image"),
+    "sticker": _detail("sticker"),
+    "file": _detail("file", "file_name"),
+    "folder": _detail("folder", "file_name"),
+    "media": _detail("video", "file_name"),
+    "audio": lambda body, mentions: _labelled("audio", _seconds(body)),
+    "share_chat": _detail("shared group", "chat_name", "name", "chat_id"),
+    "share_user": _detail("shared contact", "user_name", "name", "user_id"),
+    "location": _detail("location", "name"),
+    "hongbao": _detail("red packet", "text"),
+    "video_chat": _detail("video call", "topic"),
+    "calendar": _detail("calendar event", "summary"),
+    "general_calendar": _detail("calendar event", "summary"),
+    "share_calendar_event": _detail("calendar event", "summary"),
+}
+
+_LABELS: Final[dict[str, str]] = {
+    "interactive": "card",
+    "merge_forward": "forwarded messages",
+    "system": "system message",
+    "media": "video",
+    "todo": "task",
+    "hongbao": "red packet",
+    "video_chat": "video call",
+    "share_chat": "shared group",
+    "share_user": "shared contact",
+    "calendar": "calendar event",
+    "general_calendar": "calendar event",
+    "share_calendar_event": "calendar event",
+}
