@@ -1,0 +1,66 @@
+"""Shared by all tests: the soak repetitions and their table, and worker processes that always end."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from support.procs import Worker
+
+SoakRow = Callable[..., None]
+SpawnWorker = Callable[..., Worker]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the full repetitions out unless the command line asks for them with ``-m soak``."""
+    if "soak" in str(config.getoption("markexpr") or ""):
+        return
+    kept = [item for item in items if item.get_closest_marker("soak") is None]
+    left_out = [item for item in items if item.get_closest_marker("soak") is not None]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+@pytest.fixture
+def soak_row(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> SoakRow:
+    """``soak_row(kills=60, lost=0)``: one row of the table at the end of ``make soak``."""
+
+    def add(**figures: object) -> None:
+        text = "  ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
+        record_property("soak_row", (request.node.name, text))
+
+    return add
+
+
+@pytest.fixture
+def spawn() -> Iterator[SpawnWorker]:
+    """``spawn("append", base_dir=..., ...)`` starts an action of ``support.worker`` in another process."""
+    workers: list[Worker] = []
+
+    def start(action: str, **options: Any) -> Worker:
+        worker = Worker(action, options)
+        workers.append(worker)
+        return worker
+
+    yield start
+    for worker in workers:
+        worker.end()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the soak tests counted, one row each."""
+    rows = [
+        (name, outcome, text)
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        for key, value in getattr(report, "user_properties", [])
+        if key == "soak_row" and report.when == "call"
+        for name, text in [value]
+        if outcome == "failed" or "full" in name
+    ]
+    if not rows:
+        return
+    terminalreporter.section("soak table")
+    width = max(len(name) for name, _, _ in rows)
+    for name, outcome, text in rows:
+        terminalreporter.write_line(f"{name:<{width}}  {outcome:<6}  {text}")
