@@ -21,7 +21,15 @@ from nanobot_transcript.errors import (
     TranscriptError,
     UnsafePathError,
 )
-from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, StoreBackend, VerifyReport
+from nanobot_transcript.store.contract import (
+    Chat,
+    Hit,
+    MaintenanceReport,
+    Page,
+    Retention,
+    StoreBackend,
+    VerifyReport,
+)
 from nanobot_transcript.store.front import AsyncGroupTranscriptStore, GroupTranscriptStore
 
 __version__ = "0.1.0"

@@ -6,7 +6,18 @@ when known. Keys this version does not know survive every read and rewrite.
 
 from typing import Any, Literal, NotRequired, Required, TypedDict
 
-__all__ = ["Entry", "EntryFields", "Ids", "Mention", "Op", "RecentMessage", "Role", "SenderKind", "Source"]
+__all__ = [
+    "Entry",
+    "EntryFields",
+    "Ids",
+    "Mention",
+    "Op",
+    "RecentMessage",
+    "Role",
+    "SenderKind",
+    "Source",
+    "well_formed",
+]
 
 Role = Literal["user", "assistant", "system", "tool"]
 SenderKind = Literal["human", "bot"]
@@ -87,3 +98,16 @@ class RecentMessage(TypedDict):
     role: str
     content: str
     sender: str
+
+
+def well_formed(text: str) -> str:
+    """The text as UTF-8 can hold it: surrogate pairs joined, a lone surrogate replaced by U+FFFD.
+
+    >>> well_formed("a\\ud83d b")
+    'a\ufffd b'
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

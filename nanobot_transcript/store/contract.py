@@ -93,11 +93,13 @@ class StoreBackend(Protocol):
     Positions are opaque cursors that stay valid across rotation, compaction and purge.
     """
 
-    blocking: bool
-    """True when appends and reads may wait for a disk or a network, so that event loops must use a thread."""
+    @property
+    def blocking(self) -> bool:
+        """True when appends and reads may wait for a disk or a network, so that event loops must use a thread."""
+        ...
 
     def append(self, session_key: str, entry: Entry, *, max_wait: float | None = None) -> bool:
-        """Record an entry. False when one of its ids was there already. ``max_wait`` bounds the wait for the lock (s)."""
+        """Record an entry. False when one of its ids was there already. ``max_wait`` bounds the wait for a lock (s)."""
         ...
 
     def apply(self, session_key: str, op: Entry, *, max_wait: float | None = None) -> bool:

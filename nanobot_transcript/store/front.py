@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack
 
-from nanobot_transcript.entry import Entry, EntryFields, RecentMessage
+from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_formed
+from nanobot_transcript.errors import InvalidEntryError
 from nanobot_transcript.store import shape
 from nanobot_transcript.store.contract import (
     Chat,
@@ -164,7 +165,7 @@ class GroupTranscriptStore:
         if not query or limit <= 0:
             return []
         key = shape.key(session_key) if session_key is not None else None
-        return self.backend.search(shape.text(query), key, limit)
+        return self.backend.search(well_formed(query), key, limit)
 
     def chats(self) -> list[Chat]:
         """All transcripts of the store, by session key."""
@@ -181,7 +182,9 @@ class GroupTranscriptStore:
 
         Given together the filters narrow each other. At least one is needed.
         """
-        reports = self.backend.purge(*shape.purge_filters(session_key, sender, before_ms))
+        if session_key is None and sender is None and before_ms is None:
+            raise InvalidEntryError("purge needs to know what: a chat, a sender, or a time.")
+        reports = self.backend.purge(session_key, sender=sender, before_ms=before_ms)
         if sender is not None and session_key is None and before_ms is None:
             self.members.forget(sender)
         return reports
@@ -279,7 +282,14 @@ class AsyncGroupTranscriptStore:
         """See ``GroupTranscriptStore.edit``."""
         return await self._run(
             partial(
-                self.sync.edit, session_key, target, content, sender, timestamp_ms, max_wait=max_wait, **fields
+                self.sync.edit,
+                session_key,
+                target,
+                content,
+                sender,
+                timestamp_ms,
+                max_wait=max_wait,
+                **fields,
             )
         )
 
@@ -293,9 +303,7 @@ class AsyncGroupTranscriptStore:
         max_wait: float | None = None,
     ) -> bool:
         """See ``GroupTranscriptStore.recall``."""
-        return await self._run(
-            partial(self.sync.recall, session_key, target, sender, timestamp_ms, max_wait=max_wait)
-        )
+        return await self._run(partial(self.sync.recall, session_key, target, sender, timestamp_ms, max_wait=max_wait))
 
     async def redact(
         self,
@@ -307,9 +315,7 @@ class AsyncGroupTranscriptStore:
         max_wait: float | None = None,
     ) -> bool:
         """See ``GroupTranscriptStore.redact``."""
-        return await asyncio.to_thread(
-            self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait
-        )
+        return await asyncio.to_thread(self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait)
 
     async def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
         """See ``GroupTranscriptStore.get_recent``."""

@@ -228,9 +228,7 @@ class MemberDirectory:
 
     def _report(self, state: str) -> None:
         if state == "newer":
-            logger.warning(
-                "%s was written by a newer version; this process keeps members in memory only", self.path
-            )
+            logger.warning("%s was written by a newer version; this process keeps members in memory only", self.path)
         elif state == "broken":
             logger.warning("%s cannot be understood; it will be built anew at the next change", self.path)
 
@@ -254,9 +252,7 @@ def _profile(app_id: str, bot: dict[str, Any]) -> BotProfile:
     )
 
 
-def _is_known(
-    document: _Document, sender: str, name: str | None, ids: Ids | None, app_id: str | None
-) -> bool:
+def _is_known(document: _Document, sender: str, name: str | None, ids: Ids | None, app_id: str | None) -> bool:
     """The hot path: called for each message, nearly always true."""
     person = document["people"].get(sender)
     if person is None or (name and person.get("name") != name):
@@ -279,9 +275,7 @@ def _put_bot(document: _Document, app_id: str, profile: dict[str, Any], open_ids
     return new != old
 
 
-def _put_person(
-    document: _Document, sender: str, name: str | None, ids: dict[str, str], app_id: str | None
-) -> bool:
+def _put_person(document: _Document, sender: str, name: str | None, ids: dict[str, str], app_id: str | None) -> bool:
     old = document["people"].get(sender)
     new = dict(old or {})
     if name:

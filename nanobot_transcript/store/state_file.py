@@ -123,9 +123,7 @@ class StateFile:
                 return None
             except OSError as error:
                 raise self._failure("move aside", error) from error
-            logger.warning(
-                "%s could not be understood; it is kept as %s and built anew", self.path, aside.name
-            )
+            logger.warning("%s could not be understood; it is kept as %s and built anew", self.path, aside.name)
             return aside
         return None
 
@@ -158,9 +156,7 @@ class StateFile:
     def _refuse_foreign_kind(self, mode: int) -> None:
         if not stat.S_ISREG(mode):
             kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
-            raise UnsafePathError(
-                f"{self.path} is {kind}.", hint="Remove it; the store builds the file anew."
-            )
+            raise UnsafePathError(f"{self.path} is {kind}.", hint="Remove it; the store builds the file anew.")
 
     def _failure(self, verb: str, error: OSError) -> StoreError:
         sentence = f"Cannot {verb} {self.path}: {error.strerror or error}."
@@ -168,9 +164,7 @@ class StateFile:
             return StoreFullError(sentence, hint="Free some space, or move the store with store.dir.")
         if error.errno == errno.ELOOP:
             return UnsafePathError(sentence, hint="Remove the symbolic link.")
-        return StoreUnavailableError(
-            sentence, hint="Check that the directory exists and belongs to this user."
-        )
+        return StoreUnavailableError(sentence, hint="Check that the directory exists and belongs to this user.")
 
 
 def _signature(found: os.stat_result) -> Signature:

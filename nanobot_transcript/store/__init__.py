@@ -1,0 +1,1 @@
+"""The shared record: contract, front doors, and the backends behind them."""

@@ -1,0 +1,55 @@
+"""Reading a whole transcript to say how it is."""
+
+import os
+import stat
+
+from nanobot_transcript.store.contract import VerifyReport
+from nanobot_transcript.store.jsonl.codec import decode, ids_of
+from nanobot_transcript.store.jsonl.fold import is_op
+from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+
+__all__ = ["audit"]
+
+
+def audit(segments: Segments, report: VerifyReport) -> None:
+    """Count lines, entries, ops, repeated ids, torn and foreign lines into ``report``; mend file modes."""
+    seen: set[str] = set()
+    number = 0
+    while (segment := segments.at_or_after(number)) is not None:
+        with segment:
+            report.segments += 1
+            report.bytes += os.fstat(segment.descriptor).st_size
+            _close_to_others(segment, report)
+            for _, line in segment.lines_from(0):
+                _count(line, seen, report)
+            if segment.active:
+                return
+            number = segment.number + 1
+
+
+def _count(line: bytes, seen: set[str], report: VerifyReport) -> None:
+    if not line.strip():
+        return
+    report.lines += 1
+    entry = decode(line)
+    if entry is None:
+        if line.lstrip().startswith(b"{"):
+            report.torn_lines += 1
+        else:
+            report.foreign_lines += 1
+    elif is_op(entry):
+        report.ops += 1
+    else:
+        ids = ids_of(entry)
+        if seen.isdisjoint(ids):
+            report.entries += 1
+        else:
+            report.duplicates += 1
+        seen.update(ids)
+
+
+def _close_to_others(segment: OpenSegment, report: VerifyReport) -> None:
+    mode = stat.S_IMODE(os.fstat(segment.descriptor).st_mode)
+    if mode & 0o077:
+        os.fchmod(segment.descriptor, mode & 0o700)
+        report.healed.append(f"segment {segment.number} could be read by others (mode {mode:04o}); now it cannot")

@@ -1,0 +1,257 @@
+"""The store backend over JSONL files."""
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Final, cast
+from weakref import WeakSet
+
+from nanobot_transcript.entry import Entry, RecentMessage
+from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
+from nanobot_transcript.store.jsonl import audit, follow, keys, reader, upkeep
+from nanobot_transcript.store.jsonl.chatlog import ChatLog
+from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, is_sent
+from nanobot_transcript.store.jsonl.cursor import format_cursor
+from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, upgrade
+from nanobot_transcript.store.jsonl.layout import Layout, stem_of
+from nanobot_transcript.store.jsonl.ops import OpLog
+from nanobot_transcript.store.jsonl.order import sort_key
+from nanobot_transcript.store.jsonl.segments import Segments
+from nanobot_transcript.store.jsonl.sync import FsyncPolicy, Syncer
+from nanobot_transcript.store.jsonl.window import ERASED, Window
+
+__all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
+
+DEFAULT_SEGMENT_BYTES: Final = 64 << 20
+_OPEN_CHATS: Final = 64
+
+
+class _Chat:
+    """What this process has open of one transcript."""
+
+    def __init__(self, log: ChatLog, segments: Segments) -> None:
+        self.log: Final = log
+        self.segments: Final = segments
+        self.window: Final = Window(segments)
+        self.ops: OpLog = OpLog(segments)
+        self.reading: threading.RLock = threading.RLock()
+
+    def close(self) -> None:
+        self.log.close()
+        self.window.close()
+
+
+class JsonlBackend:
+    """Transcripts as files under one folder; see ``StoreBackend`` for what each method does."""
+
+    def __init__(
+        self,
+        base: Path,
+        *,
+        fsync: FsyncPolicy,
+        fsync_interval: float,
+        segment_bytes: int,
+        lock_timeout: float,
+    ) -> None:
+        self._layout = Layout(base)
+        self._segment_bytes = segment_bytes
+        self._lock_timeout = lock_timeout
+        self._syncer = Syncer(fsync, fsync_interval)
+        self._chats: OrderedDict[str, _Chat] = OrderedDict()
+        self._guard = threading.Lock()
+        _backends.add(self)
+
+    @property
+    def blocking(self) -> bool:
+        """True when every append waits for the disk."""
+        return self._syncer.policy == "always"
+
+    # -- writing
+
+    def append(self, session_key: str, entry: Entry, *, max_wait: float | None = None) -> bool:
+        log = self._chat(session_key).log
+        known = log.write(entry, ids_of(entry), max_wait)
+        if known is None:
+            return True
+        if is_sent(entry) and known.get("source") in OVERHEARD:
+            edit = upgrade(known, entry)
+            if edit is not None:
+                self._apply_edit(log, edit, max_wait)
+        return False
+
+    def apply(self, session_key: str, op: Entry, *, max_wait: float | None = None) -> bool:
+        log = self._chat(session_key).log
+        if op.get("op") in HIDING:
+            return log.write(op, [hidden_key(cast("str", op.get("target")))], max_wait) is None
+        return self._apply_edit(log, op, max_wait)
+
+    def _apply_edit(self, log: ChatLog, edit: Entry, max_wait: float | None) -> bool:
+        target = cast("str", edit.get("target"))
+        unless = [hidden_key(target)]
+        if is_sent(edit):
+            unless.append(EDIT_SENT + target)
+        return log.write(edit, unless, max_wait) is None
+
+    # -- reading
+
+    def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
+        if max_messages <= 0:
+            return []
+        return self._chat(session_key).window.get_recent(max_messages)
+
+    def recent(self, session_key: str, limit: int) -> Page:
+        chat = self._chat(session_key)
+        return chat.window.recent(limit, chat.segments.stem)
+
+    def read(self, session_key: str, after: str | None, limit: int) -> Page:
+        chat = self._chat(session_key)
+        with chat.reading:
+            return reader.read(chat.segments, chat.ops, after, limit)
+
+    def end(self, session_key: str) -> str:
+        segments = self._chat(session_key).segments
+        return format_cursor(segments.stem, segments.end())
+
+    def follow(self, session_key: str, after: str | None) -> AsyncIterator[Entry]:
+        return follow.follow(self._chat(session_key).segments, after)
+
+    def get(self, session_key: str, message_id: str) -> Entry | None:
+        chat = self._chat(session_key)
+        with chat.reading:
+            return reader.find_message(chat.segments, chat.ops, message_id)
+
+    def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
+        wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
+        hits: list[Hit] = []
+        for key in wanted:
+            chat = self._chat(key)
+            with chat.reading:
+                hits += reader.search(chat.segments, chat.ops, key, query, limit)
+        hits.sort(key=lambda hit: sort_key(hit.entry, 0), reverse=True)
+        return hits[:limit]
+
+    def chats(self) -> list[Chat]:
+        found: list[Chat] = []
+        for stem in self._layout.stems():
+            key = keys.key_of(self._layout, stem)
+            if key is not None:
+                found.append(_measure(self._layout, stem, key))
+        return sorted(found)
+
+    def scan(self, session_key: str) -> Iterator[Entry]:
+        chat = self._chat(session_key)
+        return reader.scan(chat.segments, OpLog(chat.segments))
+
+    # -- maintenance
+
+    def purge(self, session_key: str | None, *, sender: str | None, before_ms: float | None) -> list[MaintenanceReport]:
+        wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
+        reports: list[MaintenanceReport] = []
+        for key in wanted:
+            chat = self._chat(key)
+            if chat.segments.end() == (0, 0):
+                continue
+            with upkeep.maintenance(chat.segments):
+                if sender is None and before_ms is None:
+                    report = self._remove(chat)
+                else:
+                    report = upkeep.purge_lines(chat.segments, sender, before_ms)
+                    self._tell_readers(chat, report)
+            report.session_key = key
+            reports.append(report)
+        return reports
+
+    def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
+        wanted = session_keys if session_keys is not None else [chat.session_key for chat in self.chats()]
+        reports: list[MaintenanceReport] = []
+        for key in wanted:
+            chat = self._chat(key)
+            if chat.segments.end() == (0, 0):
+                continue
+            with upkeep.maintenance(chat.segments):
+                report = upkeep.apply_retention(chat.segments, retention)
+                self._tell_readers(chat, report)
+                report.erased_entries = upkeep.erase_hidden(chat.segments)
+            report.session_key = key
+            reports.append(report)
+        return reports
+
+    def verify(self, session_key: str) -> VerifyReport:
+        chat = self._chat(session_key)
+        report = VerifyReport(session_key)
+        if chat.segments.newest() is None:
+            return report
+        with upkeep.maintenance(chat.segments):
+            report.healed += chat.log.heal()
+            audit.audit(chat.segments, report)
+        return report
+
+    def close(self) -> None:
+        with self._guard:
+            chats = list(self._chats.values())
+            self._chats.clear()
+        for chat in chats:
+            chat.close()
+        self._syncer.flush()
+
+    def after_fork(self) -> None:
+        """In a forked child: drop what belongs to the parent."""
+        self._guard = threading.Lock()
+        for chat in self._chats.values():
+            chat.log.forget()
+        self._chats.clear()
+        self._syncer.forget()
+
+    def _chat(self, session_key: str) -> _Chat:
+        chat = self._chats.get(session_key)
+        return chat if chat is not None else self._open(session_key)
+
+    def _open(self, session_key: str) -> _Chat:
+        stem = stem_of(session_key)
+        log = ChatLog(self._layout, session_key, stem, self._segment_bytes, self._lock_timeout, self._syncer)
+        with self._guard:
+            chat = self._chats.setdefault(session_key, _Chat(log, Segments(self._layout, stem)))
+            crowd = [self._chats.popitem(last=False)[1]] if len(self._chats) > _OPEN_CHATS else []
+        for idle in crowd:
+            idle.close()
+        return chat
+
+    def _remove(self, chat: _Chat) -> MaintenanceReport:
+        removed, size = chat.log.remove()
+        chat.window.close()
+        chat.ops = OpLog(chat.segments)
+        return MaintenanceReport("", dropped_segments=removed, dropped_bytes=size)
+
+    def _tell_readers(self, chat: _Chat, report: MaintenanceReport) -> None:
+        if not (report.erased_entries or report.dropped_segments):
+            return
+        now = time.time_ns() // 1_000_000
+        marker: Entry = {"role": "system", "content": "", "sender": "", "message_id": None, "ts": now}
+        marker["op"], marker["target"], marker["rts"] = "redact", ERASED, now
+        chat.log.write(marker, [], None)
+
+
+def _measure(layout: Layout, stem: str, key: str) -> Chat:
+    size, last = 0, 0.0
+    for path in [layout.active(stem), *(layout.closed(stem, n) for n in layout.closed_numbers(stem))]:
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            continue
+        size += status.st_size
+        last = max(last, status.st_mtime)
+    return Chat(key, size, int(last * 1000))
+
+
+_backends: "WeakSet[JsonlBackend]" = WeakSet()
+
+
+def _after_fork() -> None:
+    for backend in list(_backends):
+        backend.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,387 @@
+"""Appending to one transcript: one ``write(2)`` per entry, under the lock that all processes share."""
+
+import logging
+import os
+import threading
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreBusyError, StoreError, StoreFullError
+from nanobot_transcript.store.jsonl import tables
+from nanobot_transcript.store.jsonl.codec import decode, encode, id_keys
+from nanobot_transcript.store.jsonl.idtable import IdTable, hash_key
+from nanobot_transcript.store.jsonl.indexing import add_lines
+from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, store_error
+from nanobot_transcript.store.jsonl.lines import complete_end, line_at
+from nanobot_transcript.store.jsonl.lock import acquire, release
+from nanobot_transcript.store.jsonl.sync import Syncer
+
+__all__ = ["ChatLog"]
+
+_STUCK_WAIT: Final = 0.004
+_INDEX_UNDER_LOCK: Final = 4 << 20
+_NOT_LOCKED: Final = -1
+
+logger = logging.getLogger(__name__)
+
+
+class ChatLog:
+    """The writing end of one transcript in one process; threads share it."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        session_key: str,
+        stem: str,
+        segment_bytes: int,
+        lock_timeout: float,
+        syncer: Syncer,
+    ) -> None:
+        self._layout = layout
+        self._session_key = session_key
+        self._stem = stem
+        self._path = layout.active(stem)
+        self._segment_bytes = segment_bytes
+        self._lock_timeout = lock_timeout
+        self._syncer = syncer
+        self._mutex = threading.Lock()
+        self._descriptor = -1
+        self._file = (0, 0)
+        self._table: IdTable | None = None
+        self._closed: list[IdTable] = []
+        self._builder: threading.Thread | None = None
+        self._stuck = False
+
+    def write(self, entry: Entry, unless: list[str], wait: float | None) -> Entry | None:
+        """Append ``entry`` unless one of the keys ``unless`` is known. Returns the known line, or None when written.
+
+        ``wait`` bounds the wait for the lock (seconds, None = the store's limit). A lock that stays held costs the
+        duplicate check, never the entry. Raises StoreError when nothing was recorded.
+        """
+        line = encode(entry)
+        guards = [(key, hash_key(key)) for key in unless]
+        with self._mutex:
+            size = self._lock(wait)
+            if size == _NOT_LOCKED:
+                self._write_unlocked(entry)
+                return None
+            descriptor = self._descriptor
+            try:
+                known = self._known(guards)
+                if known is not None:
+                    return known
+                self._write(descriptor, line, size)
+                keys = guards if entry.get("op") is None else [(key, hash_key(key)) for key in id_keys(entry)]
+                self._index(keys, size, size + len(line))
+                to_sync = os.dup(descriptor) if self._syncer.wanted else -1
+            finally:
+                release(descriptor)
+        if to_sync >= 0:
+            self._syncer.written(to_sync)
+        return None
+
+    def close(self) -> None:
+        """Close files; the next write opens them again."""
+        with self._mutex:
+            self._release_files()
+
+    def heal(self) -> list[str]:
+        """Close a half line and bring the index up to date; says what was done."""
+        with self._mutex:
+            torn = _torn(self._path)
+            if self._lock(None) == _NOT_LOCKED:
+                raise StoreBusyError(f"{self._path} is locked by a process that does not move.")
+            release(self._descriptor)
+        return ["the last line was cut off; it was closed so that the next one stands alone"] if torn else []
+
+    def remove(self) -> tuple[int, int]:
+        """Remove every file of the chat; (segments, bytes). The numbering goes on, so that old cursors stay valid."""
+        with self._mutex:
+            if self._lock(None) == _NOT_LOCKED:
+                raise StoreBusyError(f"{self._path} is locked by a process that does not move.")
+            assert self._table is not None
+            number = self._table.number
+            self._table.retire()
+            paths = [self._layout.closed(self._stem, n) for n in self._layout.closed_numbers(self._stem)]
+            try:
+                size = sum(os.stat(path).st_size for path in [*paths, self._path])
+                tables.start_over(self._layout, self._stem, number)
+                for path in [*paths, self._path]:
+                    os.unlink(path)
+            except OSError as error:
+                store_error(error, self._path)
+            finally:
+                self._release_files()
+        return len(paths) + 1, size
+
+    def forget(self) -> None:
+        """After a fork: drop what the parent had open, without touching its lock."""
+        self._mutex = threading.Lock()
+        self._builder = None
+        self._release_files()
+
+    # -- the lock, and the state of the file behind it
+
+    def _lock(self, wait: float | None) -> int:
+        """Take the lock on the file that is the active segment now; its size, or ``_NOT_LOCKED``."""
+        while True:
+            if self._descriptor < 0:
+                self._open(background=wait is not None)
+            if not acquire(self._descriptor, self._patience(wait)):
+                self._give_up()
+                return _NOT_LOCKED
+            self._stuck = False
+            try:
+                status = os.lstat(self._path)
+            except FileNotFoundError:
+                self._release_files()
+                continue
+            if (status.st_ino, status.st_dev) != self._file:
+                self._release_files()
+                continue
+            size = status.st_size
+            if self._table is not None and self._table.indexed == size < self._segment_bytes:
+                return size
+            settled = self._settle(size, wait)
+            if settled is not None:
+                return settled
+
+    def _patience(self, wait: float | None) -> float:
+        limit = self._lock_timeout if wait is None else min(wait, self._lock_timeout)
+        return min(limit, _STUCK_WAIT) if self._stuck else limit
+
+    def _give_up(self) -> None:
+        if not self._stuck:
+            logger.warning(
+                "%s is locked by a process that does not move; entries are written without looking for duplicates",
+                self._path,
+            )
+        self._stuck = True
+
+    def _open(self, *, background: bool) -> None:
+        self._layout.create()
+        descriptor = open_append(self._path)
+        status = os.fstat(descriptor)
+        self._descriptor = descriptor
+        self._file = (status.st_ino, status.st_dev)
+        if status.st_size == 0:
+            self._remember_key()
+        self._open_closed(background=background)
+
+    def _remember_key(self) -> None:
+        path = self._layout.key_file(self._stem)
+        if os.path.lexists(path):
+            return
+        temporary = f"{path}.{os.getpid()}"
+        descriptor = open_append(temporary)
+        try:
+            os.write(descriptor, self._session_key.encode("utf-8", "surrogatepass"))
+            os.rename(temporary, path)
+        except OSError as error:
+            store_error(error, path)
+        finally:
+            os.close(descriptor)
+
+    def _settle(self, size: int, wait: float | None) -> int | None:
+        """Bring the id table up to the file, heal a torn tail, rotate. None = look again (the lock is free)."""
+        if size >= self._segment_bytes:
+            self._rotate(size)
+            return None
+        table = self._table
+        if table is None or table.retired or table.indexed > size:
+            if table is not None:
+                table.close()
+            table = tables.open_active(self._layout, self._stem, *self._file, size)
+            self._table = table
+        if size - table.indexed > _INDEX_UNDER_LOCK:
+            release(self._descriptor)
+            return None if self._build(table, background=wait is not None) else _NOT_LOCKED
+        return self._catch_up(table, size)
+
+    def _catch_up(self, table: IdTable, size: int) -> int:
+        end = complete_end(self._descriptor, size)
+        table = add_lines(table, self._descriptor, table.indexed, end)
+        if end < size:
+            # The next entry must not be glued to the half line that a killed writer left behind.
+            self._write(self._descriptor, b"\n", size)
+            size += 1
+            table = add_lines(table, self._descriptor, end, size)
+        self._table = table
+        return size
+
+    def _build(self, table: IdTable, *, background: bool) -> bool:
+        """Index a large active segment with the lock free. False = go on without, it is being done elsewhere."""
+        logger.warning("%s is not indexed yet; building its index", self._path)
+        if table.path is None:
+            end = complete_end(self._descriptor, os.fstat(self._descriptor).st_size)
+            self._table = add_lines(table, self._descriptor, table.indexed, end)
+            return True
+        if background:
+            self._in_background(partial(tables.build_active, self._layout, self._stem, table.number))
+            return False
+        try:
+            tables.build_active(self._layout, self._stem, table.number)
+        except StoreBusyError:
+            return False
+        return True
+
+    def _open_closed(self, *, background: bool) -> None:
+        missing: list[int] = []
+        for number in reversed(tables.horizon(self._layout, self._stem)):
+            table = tables.open_closed(self._layout, self._stem, number)
+            if table is not None:
+                self._closed.append(table)
+            else:
+                missing.append(number)
+        if missing and background:
+            self._in_background(partial(self._build_closed, missing))
+        elif missing:
+            self._build_closed(missing)
+
+    def _build_closed(self, numbers: list[int]) -> None:
+        for number in numbers:
+            try:
+                table = tables.build_closed(self._layout, self._stem, number)
+            except StoreError as error:
+                logger.warning("no index of segment %d of %s: %s", number, self._path, error)
+                continue
+            if table is not None:
+                self._closed.append(table)
+
+    def _in_background(self, work: Callable[[], object]) -> None:
+        if self._builder is None or not self._builder.is_alive():
+            self._builder = threading.Thread(target=work, name="transcript-index", daemon=True)
+            self._builder.start()
+
+    def _rotate(self, size: int) -> None:
+        """Close the active segment; the next writer starts a new one."""
+        table = self._table or tables.open_active(self._layout, self._stem, *self._file, size)
+        self._table = table
+        closed = self._layout.closed(self._stem, table.number)
+        if self._syncer.wanted:
+            os.fdatasync(self._descriptor)
+        try:
+            os.rename(self._path, closed)
+            if table.path is not None:
+                os.rename(table.path, self._layout.ids(self._stem, table.number))
+        except OSError as error:
+            store_error(error, closed)
+        self._release_files()
+
+    def _release_files(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        for table in self._closed if self._table is None else [self._table, *self._closed]:
+            table.close()
+        self._table = None
+        self._closed = []
+
+    # -- the write itself
+
+    def _known(self, guards: list[tuple[str, int]]) -> Entry | None:
+        assert self._table is not None
+        for key, key_hash in guards:
+            offsets = self._table.find(key_hash)
+            if offsets is not None:
+                known = _line_with(self._descriptor, offsets, key)
+                if known is not None:
+                    return known
+            for table in self._closed:
+                offsets = table.find(key_hash)
+                if offsets is not None and (known := self._in_closed(table, offsets, key)) is not None:
+                    return known
+        return None
+
+    def _in_closed(self, table: IdTable, offsets: list[int], key: str) -> Entry | None:
+        descriptor = open_read(self._layout.closed(self._stem, table.number))
+        if descriptor is None:
+            return None
+        try:
+            return _line_with(descriptor, offsets, key)
+        finally:
+            os.close(descriptor)
+
+    def _write(self, descriptor: int, line: bytes, size: int) -> None:
+        try:
+            written = os.write(descriptor, line)
+        except OSError as error:
+            os.ftruncate(descriptor, size)
+            store_error(error, self._path)
+        if written != len(line):
+            os.ftruncate(descriptor, size)
+            raise StoreFullError(
+                f"No space left to write {self._path}.",
+                hint="Free space or raise the quota, then send again.",
+            )
+
+    def _index(self, keys: list[tuple[str, int]], offset: int, end: int) -> None:
+        table = self._table
+        assert table is not None
+        for _, key_hash in keys:
+            table.insert(key_hash, offset)
+        table.indexed = end
+        if table.crowded:
+            self._grow(table)
+
+    def _grow(self, table: IdTable) -> None:
+        try:
+            self._table = table.grown()
+        except StoreError as error:
+            # The entry is written; a full disk must not turn it into a failure.
+            logger.warning("no room for a larger index of %s: %s", self._path, error)
+            self._table = None
+            return
+        table.close()
+
+    def _write_unlocked(self, entry: Entry) -> None:
+        """Write although another process sits on the lock: on a line of its own, with an id so that readers can fold
+        a second copy, and again when the file was replaced meanwhile."""
+        if entry["message_id"] is None and entry.get("op") is None:
+            entry = entry.copy()
+            entry["message_id"] = f"local:{uuid.uuid4().hex}"
+        line = b"\n" + encode(entry)
+        while True:
+            if self._descriptor < 0:
+                self._open(background=True)
+            try:
+                written = os.write(self._descriptor, line)
+            except OSError as error:
+                store_error(error, self._path)
+            if written != len(line):
+                raise StoreFullError(
+                    f"No space left to write {self._path}.",
+                    hint="Free space or raise the quota, then send again.",
+                )
+            if self._still_active():
+                return
+            self._release_files()
+
+    def _still_active(self) -> bool:
+        try:
+            status = os.lstat(self._path)
+        except FileNotFoundError:
+            return False
+        return (status.st_ino, status.st_dev) == self._file
+
+
+def _line_with(descriptor: int, offsets: list[int], key: str) -> Entry | None:
+    for offset in offsets:
+        entry = decode(line_at(descriptor, offset))
+        if entry is not None and key in id_keys(entry):
+            return entry
+    return None
+
+
+def _torn(path: str) -> bool:
+    descriptor = open_read(path)
+    if descriptor is None:
+        return False
+    try:
+        size = os.fstat(descriptor).st_size
+        return complete_end(descriptor, size) != size
+    finally:
+        os.close(descriptor)

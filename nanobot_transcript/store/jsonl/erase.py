@@ -1,0 +1,147 @@
+"""Erasing text from the disk, in place.
+
+A line that is erased keeps its length: it is overwritten with less text and spaces. So no offset moves, no reader or
+writer has to wait, and the old bytes are really gone. What is about to be overwritten is first written to a journal, so
+that a process killed in the middle of it leaves work for the next one and never half a text.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Final, cast
+
+import msgspec
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.jsonl.codec import decode, encode
+from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, store_error
+from nanobot_transcript.store.jsonl.lines import Line
+from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+
+__all__ = ["Eraser", "blank", "erase_lines", "replay", "without_text"]
+
+_BATCH: Final = 500
+_KEPT: Final = (
+    "role",
+    "content",
+    "sender",
+    "message_id",
+    "ts",
+    "op",
+    "target",
+    "rts",
+    "message_ids",
+    "source",
+    "v",
+)
+
+Eraser = Callable[[Entry], bytes | None]
+"""What a line becomes, without newline, or None to leave it as it is."""
+
+
+class _Edit(msgspec.Struct, array_like=True):
+    offset: int
+    length: int
+    text: str
+
+
+class _Journal(msgspec.Struct):
+    v: int
+    number: int
+    inode: int
+    edits: list[_Edit]
+
+
+def blank(_: Entry) -> bytes:
+    """Nothing stays of the line."""
+    return b""
+
+
+def without_text(entry: Entry) -> bytes:
+    """The line stays, so that its id stays known; its text and names go."""
+    kept = {name: value for name, value in entry.items() if name in _KEPT}
+    kept["content"] = ""
+    return encode(cast("Entry", cast("object", kept)))[:-1]
+
+
+def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line], eraser: Eraser) -> int:
+    """Overwrite those of the lines that the eraser changes; returns how many. Call it under the maintenance lock."""
+    count = 0
+    batch: list[_Edit] = []
+    for offset, line in lines:
+        entry = decode(line)
+        replacement = eraser(entry) if entry is not None else None
+        if replacement is None or replacement == line.rstrip(b" "):
+            continue
+        if len(replacement) > len(line):
+            replacement = b""
+        batch.append(_Edit(offset, len(line), replacement.decode()))
+        count += 1
+        if len(batch) >= _BATCH:
+            _overwrite(segments, segment, batch)
+            batch = []
+    if batch:
+        _overwrite(segments, segment, batch)
+    return count
+
+
+def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
+    layout, stem = segments.layout, segments.stem
+    _write_journal(layout, stem, _Journal(1, segment.number, segment.inode, edits))
+    _carry_out(segment.descriptor, edits)
+    os.unlink(layout.journal(stem))
+
+
+def _write_journal(layout: Layout, stem: str, journal: _Journal) -> None:
+    path = layout.journal(stem)
+    temporary = f"{path}.new"
+    if os.path.lexists(temporary):
+        os.unlink(temporary)
+    descriptor = open_append(temporary)
+    try:
+        data = msgspec.json.encode(journal)
+        if os.write(descriptor, data) != len(data):
+            raise OSError(28, "No space left on device")
+        os.fdatasync(descriptor)
+        os.rename(temporary, path)
+    except OSError as error:
+        store_error(error, path)
+    finally:
+        os.close(descriptor)
+
+
+def _carry_out(descriptor: int, edits: list[_Edit]) -> None:
+    # The reading descriptor names the right file even when it was rotated meanwhile; O_APPEND would ignore offsets.
+    path = f"/proc/self/fd/{descriptor}"
+    try:
+        writer = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            for edit in edits:
+                os.pwrite(writer, edit.text.encode().ljust(edit.length), edit.offset)
+            os.fdatasync(writer)
+        finally:
+            os.close(writer)
+    except OSError as error:
+        store_error(error, path)
+
+
+def replay(segments: Segments) -> int:
+    """Finish what a killed process had begun to erase; returns the number of lines."""
+    path = segments.layout.journal(segments.stem)
+    descriptor = open_read(path)
+    if descriptor is None:
+        return 0
+    try:
+        data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    finally:
+        os.close(descriptor)
+    try:
+        journal = msgspec.json.decode(data, type=_Journal)
+    except msgspec.DecodeError:
+        return 0
+    segment = segments.at_or_after(journal.number)
+    if segment is not None:
+        with segment:
+            if segment.inode == journal.inode:
+                _carry_out(segment.descriptor, journal.edits)
+    os.unlink(path)
+    return len(journal.edits)

@@ -1,0 +1,111 @@
+"""Handing out lines as they are written, by whichever process."""
+
+import os
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.jsonl.codec import decode, ids_of
+from nanobot_transcript.store.jsonl.cursor import Place, parse_cursor
+from nanobot_transcript.store.jsonl.fold import is_op
+from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.jsonl.watch import changes
+from nanobot_transcript.store.jsonl.window import ERASED
+
+__all__ = ["follow"]
+
+_REMEMBERED: Final = 4096
+
+
+def follow(segments: Segments, after: str | None) -> AsyncIterator[Entry]:
+    """Entries behind a cursor (None = from this call on), then each new one, without end."""
+    place = segments.end() if after is None else parse_cursor(segments.stem, after)
+    return _follow(segments, _Follower(segments, place))
+
+
+async def _follow(segments: Segments, follower: "_Follower") -> AsyncIterator[Entry]:
+    folder, name = os.path.split(segments.layout.active(segments.stem))
+    try:
+        while True:
+            with changes(folder, name) as change:
+                while change.noticed or not os.path.isdir(folder):
+                    for entry in follower.new():
+                        yield entry
+                    await change.wait()
+                for entry in follower.new():
+                    yield entry
+                await change.wait()
+    finally:
+        follower.close()
+
+
+class _Follower:
+    """A place that moves through the segments as they are written, closed, purged or replaced."""
+
+    def __init__(self, segments: Segments, place: Place) -> None:
+        self._segments = segments
+        self._place = place
+        self._segment: OpenSegment | None = None
+        self._last_inode = 0
+        self._recent: OrderedDict[str, None] = OrderedDict()
+
+    def new(self) -> Iterator[Entry]:
+        """What was written since the last call."""
+        while (segment := self._current()) is not None:
+            yield from self._drain(segment)
+            if segment.active and self._still_active(segment):
+                return
+            # Closed meanwhile: what its last writer added between our reading and the renaming comes first.
+            yield from self._drain(segment)
+            self._leave(segment)
+
+    def close(self) -> None:
+        """Release the file."""
+        if self._segment is not None:
+            self._segment.close()
+            self._segment = None
+
+    def _current(self) -> OpenSegment | None:
+        if self._segment is None:
+            segment = self._segments.at_or_after(self._place.number) or self._reborn()
+            if segment is not None and segment.number != self._place.number:
+                self._place = Place(segment.number, 0)
+            self._segment = segment
+        return self._segment
+
+    def _reborn(self) -> OpenSegment | None:
+        """A file that began again with a lower number, because somebody removed all there was."""
+        segment = self._segments.active()
+        if segment is None or (segment.number < self._place.number and segment.inode != self._last_inode):
+            return segment
+        segment.close()
+        return None
+
+    def _still_active(self, segment: OpenSegment) -> bool:
+        status = self._segments.status()
+        return status is not None and status.st_ino == segment.inode
+
+    def _leave(self, segment: OpenSegment) -> None:
+        self._last_inode = segment.inode
+        self._place = Place(segment.number + 1, 0)
+        self.close()
+
+    def _drain(self, segment: OpenSegment) -> Iterator[Entry]:
+        for offset, line in segment.lines_from(self._place.offset):
+            self._place = Place(segment.number, offset + len(line) + 1)
+            entry = decode(line)
+            if entry is not None and not self._repeated(entry):
+                yield entry
+
+    def _repeated(self, entry: Entry) -> bool:
+        if is_op(entry):
+            return entry.get("target") == ERASED
+        ids = ids_of(entry)
+        if any(known in self._recent for known in ids):
+            return True
+        for known in ids:
+            self._recent[known] = None
+        while len(self._recent) > _REMEMBERED:
+            self._recent.popitem(last=False)
+        return False

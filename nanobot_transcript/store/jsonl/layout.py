@@ -1,0 +1,155 @@
+"""Where the files of a store lie and how they are opened.
+
+``<stem>.jsonl`` is the active segment of a chat, ``<stem>.000001.jsonl`` a closed one; everything else is in the hidden
+folder ``.state``. Nothing here follows a symlink, and reading creates nothing.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Final, NoReturn
+
+from nanobot_transcript.errors import StoreFullError, StoreUnavailableError, UnsafePathError
+
+__all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "open_append", "open_read", "stem_of", "store_error"]
+
+STATE_FOLDER: Final = ".state"
+ID_TABLE_SUFFIX: Final = ".ids"
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_CLOSED = re.compile(r"\.(\d{6,})\.jsonl\Z")
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def stem_of(session_key: str) -> str:
+    """A file name without ending: a readable prefix and a hash of the exact key.
+
+    The hash keeps keys apart that differ only in case, punctuation or script, also on file systems that fold case.
+    """
+    digest = hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    prefix = _UNSAFE.sub("_", session_key)[:48].strip("_")
+    return f"{prefix}-{digest}" if prefix else digest
+
+
+def store_error(error: OSError, path: str) -> NoReturn:
+    """Raise the typed error for what the operating system said."""
+    if error.errno in _FULL:
+        raise StoreFullError(
+            f"No space left to write {path}.", hint="Free space or raise the quota, then send again."
+        ) from error
+    if error.errno in {errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENOTDIR}:
+        raise UnsafePathError(
+            f"{path} is not a plain file or folder of this store.",
+            hint="The store never follows links. Move it away and try again.",
+        ) from error
+    raise StoreUnavailableError(
+        f"{path}: {error.strerror or error}.",
+        hint="Check that the folder exists and that you may write there.",
+    ) from error
+
+
+def _plain_file(descriptor: int, path: str) -> int:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnsafePathError(f"{path} is not a plain file.", hint="Move it away and try again.")
+    return descriptor
+
+
+def open_append(path: str) -> int:
+    """A descriptor for reading and appending; the file is created with mode 0600."""
+    try:
+        return _plain_file(os.open(path, _APPEND, 0o600), path)
+    except OSError as error:
+        store_error(error, path)
+
+
+def open_read(path: str) -> int | None:
+    """A descriptor for reading, None when there is no such file."""
+    try:
+        return _plain_file(os.open(path, _READ), path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        store_error(error, path)
+
+
+class Layout:
+    """The paths of one store."""
+
+    __slots__ = ("base", "index", "locks", "state")
+
+    def __init__(self, base: Path) -> None:
+        self.base: Final = base
+        self.state: Final = base / STATE_FOLDER
+        self.index: Final = self.state / "index"
+        self.locks: Final = self.state / "locks"
+
+    def create(self) -> None:
+        """Make the folders (0700) where they are missing."""
+        try:
+            self.base.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (self.base, self.state, self.index, self.locks):
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if folder is not self.base and folder.is_symlink():
+                    raise UnsafePathError(
+                        f"{folder} is a link.",
+                        hint="The store never follows links. Move it away and try again.",
+                    )
+        except OSError as error:
+            store_error(error, str(self.base))
+
+    def active(self, stem: str) -> str:
+        """The segment that is being written."""
+        return str(self.base / f"{stem}.jsonl")
+
+    def closed(self, stem: str, number: int) -> str:
+        """A segment that is complete."""
+        return str(self.base / f"{stem}.{number:06d}.jsonl")
+
+    def ids(self, stem: str, number: int | None = None) -> str:
+        """The id table of the active segment, or of a closed one."""
+        middle = "" if number is None else f".{number:06d}"
+        return str(self.index / f"{stem}{middle}{ID_TABLE_SUFFIX}")
+
+    def key_file(self, stem: str) -> str:
+        """Holds the exact session key, which a file name cannot."""
+        return str(self.index / f"{stem}.key")
+
+    def journal(self, stem: str) -> str:
+        """What an erasure is about to overwrite."""
+        return str(self.index / f"{stem}.erase")
+
+    def erased(self, stem: str) -> str:
+        """How far recalls have been carried out on the disk."""
+        return str(self.index / f"{stem}.erased")
+
+    def lock(self, stem: str, purpose: str) -> str:
+        """A lock file for work that is not on the append path."""
+        return str(self.locks / f"{stem}.{purpose}.lock")
+
+    def closed_numbers(self, stem: str) -> list[int]:
+        """Numbers of the closed segments on the disk, oldest first."""
+        try:
+            with os.scandir(self.base) as entries:
+                ours = (entry.name for entry in entries if entry.name.startswith(stem))
+                numbers = [int(match[1]) for name in ours if (match := _CLOSED.fullmatch(name, len(stem)))]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            store_error(error, str(self.base))
+        return sorted(numbers)
+
+    def stems(self) -> list[str]:
+        """Every chat that has a file, in the order of names."""
+        try:
+            names = os.listdir(self.base)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            store_error(error, str(self.base))
+        ours = (name for name in names if name.endswith(".jsonl") and not name.startswith("."))
+        return sorted({_CLOSED.sub(".jsonl", name).removesuffix(".jsonl") for name in ours})

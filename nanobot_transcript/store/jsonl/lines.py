@@ -1,0 +1,128 @@
+"""Reading complete lines from a segment, forwards and backwards, without loading it whole."""
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = [
+    "LARGE_BLOCK",
+    "Line",
+    "blocks_backward",
+    "blocks_forward",
+    "complete_end",
+    "grep",
+    "line_at",
+    "lines_between",
+    "split",
+    "start_of_line",
+]
+
+Line = tuple[int, bytes]
+"""(offset in the segment, the line without its newline)."""
+
+LARGE_BLOCK: Final = 1 << 22
+_BLOCK: Final = 1 << 18
+_PROBE: Final = 4096
+
+
+def complete_end(descriptor: int, size: int) -> int:
+    """The offset behind the last newline before ``size``: an unfinished line is not there yet."""
+    end, step = size, 1
+    while end > 0:
+        start = max(0, end - step)
+        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        end, step = start, min(max(step * 4, _PROBE), _BLOCK)
+    return 0
+
+
+def start_of_line(descriptor: int, offset: int, size: int) -> int:
+    """``offset`` when a line starts there, else the start of the next line (or ``size``)."""
+    if offset <= 0 or offset >= size:
+        return min(max(offset, 0), size)
+    at = offset - 1
+    while at < size:
+        newline = os.pread(descriptor, min(_PROBE, size - at), at).find(b"\n")
+        if newline >= 0:
+            return at + newline + 1
+        at += _PROBE
+    return size
+
+
+def line_at(descriptor: int, offset: int) -> bytes:
+    """The line that starts at ``offset``, without its newline; empty when there is none."""
+    parts: list[bytes] = []
+    length = _PROBE
+    while block := os.pread(descriptor, length, offset):
+        newline = block.find(b"\n")
+        if newline >= 0:
+            parts.append(block[:newline])
+            return b"".join(parts)
+        parts.append(block)
+        offset += len(block)
+        length = min(length * 4, LARGE_BLOCK)
+    return b""
+
+
+def blocks_forward(descriptor: int, start: int, end: int, size: int = _BLOCK) -> Iterator[Line]:
+    """(offset, bytes) of blocks of whole lines in a range that starts and ends at a line."""
+    pending: list[bytes] = []
+    at = start
+    while start < end:
+        block = os.pread(descriptor, min(size, end - start), start)
+        if not block:
+            return
+        start += len(block)
+        newline = block.rfind(b"\n")
+        if newline < 0:
+            pending.append(block)
+            continue
+        whole = b"".join([*pending, block[: newline + 1]]) if pending else block[: newline + 1]
+        pending = [block[newline + 1 :]] if newline + 1 < len(block) else []
+        yield at, whole
+        at += len(whole)
+
+
+def blocks_backward(descriptor: int, end: int, size: int = _BLOCK, start: int = 0) -> Iterator[Line]:
+    """(offset, bytes) of blocks of whole lines before ``end``, which is the end of a line; the last block comes first.
+
+    A block that holds no line is read again at twice the size, so a giant line costs twice its length.
+    """
+    wanted = size
+    while end > start:
+        begin = max(start, end - wanted)
+        block = os.pread(descriptor, end - begin, begin)
+        if begin > start:
+            newline = block.find(b"\n", 0, len(block) - 1)
+            if newline < 0:
+                wanted *= 2
+                continue
+            block = block[newline + 1 :]
+            begin += newline + 1
+        yield begin, block
+        end, wanted = begin, size
+
+
+def split(offset: int, block: bytes) -> Iterator[Line]:
+    """The lines of a block."""
+    for line in block[:-1].split(b"\n"):
+        yield offset, line
+        offset += len(line) + 1
+
+
+def lines_between(descriptor: int, start: int, end: int) -> Iterator[Line]:
+    """Each line in a range that starts and ends at a line."""
+    for offset, block in blocks_forward(descriptor, start, end):
+        yield from split(offset, block)
+
+
+def grep(offset: int, block: bytes, needle: bytes) -> Iterator[Line]:
+    """The lines of a block that contain ``needle``."""
+    hit = block.find(needle)
+    while hit >= 0:
+        start = block.rfind(b"\n", 0, hit) + 1
+        end = block.find(b"\n", hit)
+        end = len(block) if end < 0 else end
+        yield offset + start, block[start:end]
+        hit = block.find(needle, end)

@@ -1,0 +1,61 @@
+"""Waiting for a file lock, with an end.
+
+The lock of a transcript is ``flock`` on its active segment. That never changes, whatever else a later version does:
+the kernel frees it when its holder dies, and every version honours it.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.store.jsonl.layout import open_append
+
+__all__ = ["acquire", "exclusive", "release"]
+
+_FIRST_PAUSE: Final = 20e-6
+_LONGEST_PAUSE: Final = 1e-3
+
+
+def acquire(descriptor: int, timeout: float) -> bool:
+    """Take the lock; False when somebody else still holds it after ``timeout`` seconds."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _wait(descriptor, timeout)
+    return True
+
+
+def release(descriptor: int) -> None:
+    """Give the lock back."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _wait(descriptor: int, timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    pause = _FIRST_PAUSE
+    while True:
+        time.sleep(pause)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() + pause >= deadline:
+                return False
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        else:
+            return True
+
+
+@contextmanager
+def exclusive(path: str, timeout: float, what: str) -> Iterator[None]:
+    """Hold the lock file ``path`` for work off the append path. Raises StoreBusyError after ``timeout`` seconds."""
+    descriptor = open_append(path)
+    try:
+        if not acquire(descriptor, timeout):
+            raise StoreBusyError(f"Another process is busy with {what}.", hint="Try again in a moment.")
+        yield
+    finally:
+        os.close(descriptor)

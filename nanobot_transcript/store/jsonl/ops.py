@@ -1,0 +1,88 @@
+"""The edits, recalls and redactions of a chat, found by scanning for them instead of reading every line."""
+
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.jsonl.codec import decode, ids_of
+from nanobot_transcript.store.jsonl.cursor import Place
+from nanobot_transcript.store.jsonl.fold import HIDING, apply_edit
+from nanobot_transcript.store.jsonl.lines import grep
+from nanobot_transcript.store.jsonl.segments import Segments
+
+__all__ = ["OpLog"]
+
+# Quotes inside a text are escaped, so these bytes cannot be part of one.
+_OP: Final = b'"op":'
+
+
+class OpLog:
+    """What later lines say about the messages of a chat; remembers how far it has looked."""
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        self._from: Place | None = None
+        self._to = Place(0, 0)
+        self.hidden: set[str] = set()
+        self._edits: dict[str, list[tuple[Place, Entry]]] = {}
+        self._parts: dict[str, str] = {}
+
+    def cover(self, place: Place) -> None:
+        """Make sure that everything from ``place`` to the end has been looked at."""
+        if self._from is None:
+            self._from = self._to = place
+        if place < self._from:
+            self._scan(place, self._from)
+            self._from = place
+        self._to = self._scan(self._to, None)
+
+    def folded(self, entry: Entry) -> Entry | None:
+        """A message as it reads now; None when it is hidden or only part of another one."""
+        message_id = entry["message_id"]
+        if message_id is None:
+            return entry
+        if self.hidden and not self.hidden.isdisjoint(ids_of(entry)):
+            return None
+        if message_id in self._parts:
+            return None
+        for _, edit in self._edits.get(message_id, ()):
+            entry = apply_edit(entry, edit)
+        return entry
+
+    def edits_of(self, target: str) -> list[Place]:
+        """Where the edits of a message stand."""
+        return [place for place, _ in self._edits.get(target, ())]
+
+    def _scan(self, start: Place, stop: Place | None) -> Place:
+        number, offset = start
+        reached = start
+        while (segment := self._segments.at_or_after(number)) is not None:
+            with segment:
+                if stop is not None and segment.number > stop.number:
+                    break
+                if segment.number != number or offset > segment.end():
+                    offset = 0
+                for at, block in segment.blocks_from(offset):
+                    for op_at, line in grep(at, block, _OP):
+                        self._note(Place(segment.number, op_at), line)
+                    reached = Place(segment.number, at + len(block))
+                if segment.active or (stop is not None and segment.number >= stop.number):
+                    break
+            number, offset = segment.number + 1, 0
+        return reached
+
+    def _note(self, place: Place, line: bytes) -> None:
+        entry = decode(line)
+        target = entry.get("target") if entry is not None else None
+        if entry is None or not target:
+            return
+        op = entry.get("op")
+        if op in HIDING:
+            self.hidden.add(target)
+        elif op == "edit":
+            edits = self._edits.setdefault(target, [])
+            if all(known != place for known, _ in edits):
+                edits.append((place, entry))
+                edits.sort(key=lambda pair: pair[0])
+            for part in ids_of(entry):
+                if part != target:
+                    self._parts[part] = target

@@ -1,0 +1,162 @@
+"""Opening the segments of a chat for reading, while other processes write, rotate and purge."""
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from nanobot_transcript.store.jsonl import tables
+from nanobot_transcript.store.jsonl.cursor import Place
+from nanobot_transcript.store.jsonl.idtable import IdTable, NewerFormatError
+from nanobot_transcript.store.jsonl.layout import Layout, open_read
+from nanobot_transcript.store.jsonl.lines import (
+    LARGE_BLOCK,
+    Line,
+    blocks_forward,
+    complete_end,
+    split,
+    start_of_line,
+)
+
+__all__ = ["OpenSegment", "Segments"]
+
+
+class OpenSegment:
+    """A segment that stays readable while it is open, whatever happens to its name."""
+
+    __slots__ = ("active", "descriptor", "inode", "number")
+
+    def __init__(self, number: int, descriptor: int, *, active: bool) -> None:
+        self.number: Final = number
+        self.descriptor = descriptor
+        self.active: Final = active
+        self.inode: Final = os.fstat(descriptor).st_ino
+
+    def end(self) -> int:
+        """The offset behind the last complete line."""
+        return complete_end(self.descriptor, os.fstat(self.descriptor).st_size)
+
+    def lines_from(self, offset: int) -> Iterator[Line]:
+        """Complete lines from an offset, which may lie in the middle of a line or behind the end."""
+        end = self.end()
+        if offset > end:
+            offset = 0  # somebody else replaced the content: begin again rather than miss some
+        start = start_of_line(self.descriptor, offset, end)
+        for at, block in blocks_forward(self.descriptor, start, end):
+            yield from split(at, block)
+
+    def blocks_from(self, offset: int) -> Iterator[Line]:
+        """Large blocks of complete lines from the start of a line."""
+        return blocks_forward(self.descriptor, offset, self.end(), LARGE_BLOCK)
+
+    def close(self) -> None:
+        """Release the file."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __enter__(self) -> "OpenSegment":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Segments:
+    """The segments of one chat, found by number."""
+
+    __slots__ = ("_active_path", "layout", "stem")
+
+    def __init__(self, layout: Layout, stem: str) -> None:
+        self.layout: Final = layout
+        self.stem: Final = stem
+        self._active_path = layout.active(stem)
+
+    def status(self) -> os.stat_result | None:
+        """What the operating system says of the active segment; None when there is none."""
+        try:
+            return os.lstat(self._active_path)
+        except FileNotFoundError:
+            return None
+
+    def active(self) -> OpenSegment | None:
+        """The segment that is being written."""
+        while True:
+            descriptor = open_read(self._active_path)
+            if descriptor is None:
+                return None
+            inode = os.fstat(descriptor).st_ino
+            number = tables.active_number(self.layout, self.stem, inode)
+            status = self.status()
+            if status is not None and status.st_ino == inode:
+                return OpenSegment(number, descriptor, active=True)
+            os.close(descriptor)  # it was rotated while its number was looked up
+
+    def closed(self, number: int) -> OpenSegment | None:
+        """A closed segment by its number."""
+        descriptor = open_read(self.layout.closed(self.stem, number))
+        return None if descriptor is None else OpenSegment(number, descriptor, active=False)
+
+    def newest(self) -> OpenSegment | None:
+        """The active segment, or the last closed one between two of them."""
+        return self.active() or self.before(1 << 62)
+
+    def before(self, number: int) -> OpenSegment | None:
+        """The nearest surviving segment with a lower number."""
+        if number <= 1:
+            return None
+        direct = self.closed(number - 1)
+        if direct is not None:
+            return direct
+        for candidate in reversed(self.layout.closed_numbers(self.stem)):
+            if candidate < number and (segment := self.closed(candidate)) is not None:
+                return segment
+        return None
+
+    def at_or_after(self, number: int) -> OpenSegment | None:
+        """The segment with this number or the nearest surviving later one."""
+        while True:
+            direct = self.closed(number)
+            if direct is not None:
+                return direct
+            active = self.active()
+            later = [n for n in self.layout.closed_numbers(self.stem) if n >= number]
+            if active is not None and active.number >= number and (not later or later[0] >= active.number):
+                return active
+            if active is not None:
+                active.close()
+            if not later:
+                return None
+            segment = self.closed(later[0])
+            if segment is not None:
+                return segment
+
+    def forward(self, place: Place) -> Iterator[tuple[OpenSegment, int, bytes]]:
+        """(segment, offset, line) of everything from a place to the end, as far as it is there now."""
+        number, offset = place
+        while (segment := self.at_or_after(number)) is not None:
+            with segment:
+                for at, line in segment.lines_from(offset if segment.number == number else 0):
+                    yield segment, at, line
+                if segment.active:
+                    return
+            number, offset = segment.number + 1, 0
+
+    def end(self) -> Place:
+        """The place behind the last complete line."""
+        segment = self.newest()
+        if segment is None:
+            return Place(0, 0)
+        with segment:
+            return Place(segment.number, segment.end())
+
+    def table(self, segment: OpenSegment) -> IdTable | None:
+        """The id table of a segment for reading; None when it is missing or belongs to another file."""
+        number = None if segment.active else segment.number
+        try:
+            table = IdTable.open(self.layout.ids(self.stem, number), writable=False)
+        except NewerFormatError:
+            return None
+        if table is not None and (table.owner.inode != segment.inode or table.retired):
+            table.close()
+            return None
+        return table

@@ -1,0 +1,187 @@
+"""Finding, building and mending the id tables of a chat, off the append path wherever it takes long."""
+
+import logging
+import os
+import time
+from typing import Final
+
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.store.jsonl.idtable import IdTable, NewerFormatError, Owner, read_owner
+from nanobot_transcript.store.jsonl.indexing import add_lines, capacity_for
+from nanobot_transcript.store.jsonl.layout import Layout, open_read
+from nanobot_transcript.store.jsonl.lines import complete_end
+from nanobot_transcript.store.jsonl.lock import acquire, exclusive
+
+__all__ = [
+    "HORIZON_DAYS",
+    "HORIZON_SEGMENTS",
+    "active_number",
+    "build_active",
+    "build_closed",
+    "horizon",
+    "open_active",
+    "open_closed",
+    "start_over",
+]
+
+HORIZON_SEGMENTS: Final = 8
+HORIZON_DAYS: Final = 7
+_BUILD_WAIT: Final = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+def active_number(layout: Layout, stem: str, inode: int) -> int:
+    """The number of the active segment whose file has this inode (0 = there is no active file).
+
+    The id table remembers it; without one it follows from the closed segments.
+    """
+    owner = read_owner(layout.ids(stem))
+    if owner is not None and owner.inode == inode:
+        return owner.number
+    return max([owner.number if owner else 0, *layout.closed_numbers(stem)]) + 1
+
+
+def horizon(layout: Layout, stem: str) -> list[int]:
+    """Closed segments whose ids still count: with the active one the newest 8, and all of the last 7 days."""
+    numbers = layout.closed_numbers(stem)
+    newest = set(numbers[-(HORIZON_SEGMENTS - 1) :])
+    oldest_time = time.time() - HORIZON_DAYS * 86_400
+    return [n for n in numbers if n in newest or _written_after(layout.closed(stem, n), oldest_time)]
+
+
+def _written_after(path: str, moment: float) -> bool:
+    try:
+        return os.stat(path).st_mtime >= moment
+    except FileNotFoundError:
+        return False
+
+
+def open_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
+    """The table of a closed segment, None when it must be built."""
+    try:
+        table = IdTable.open(layout.ids(stem, number), writable=False)
+    except NewerFormatError:
+        return None
+    if table is None:
+        return None
+    try:
+        size = os.stat(layout.closed(stem, number)).st_size
+    except FileNotFoundError:
+        size = -1
+    if table.owner.number == number and 0 <= table.indexed == size:
+        return table
+    table.close()
+    return None
+
+
+def build_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
+    """Build the table of a closed segment, unless another process just did."""
+    path = layout.ids(stem, number)
+    with exclusive(layout.lock(stem, "index"), _BUILD_WAIT, "the index of this transcript"):
+        table = open_closed(layout, stem, number)
+        if table is not None:
+            return table
+        descriptor = open_read(layout.closed(stem, number))
+        if descriptor is None:
+            return None
+        try:
+            table = _build(f"{path}.build", descriptor, number)
+            table.indexed = os.fstat(descriptor).st_size
+            table.publish(path)
+        finally:
+            os.close(descriptor)
+    return table
+
+
+def build_active(layout: Layout, stem: str, number: int) -> None:
+    """Index the active segment from a snapshot with the lock free, and put the table in place under the lock."""
+    path = layout.ids(stem)
+    with exclusive(layout.lock(stem, "index"), _BUILD_WAIT, "the index of this transcript"):
+        descriptor = open_read(layout.active(stem))
+        if descriptor is None:
+            return
+        try:
+            table = _build(f"{path}.build", descriptor, number)
+            if acquire(descriptor, _BUILD_WAIT):
+                _replace(path, table)
+            table.close()
+        finally:
+            os.close(descriptor)
+
+
+def _replace(path: str, table: IdTable) -> None:
+    old = IdTable.open(path, writable=True)
+    if old is not None:
+        old.retire()
+        old.close()
+    table.publish(path)
+
+
+def _build(path: str, descriptor: int, number: int) -> IdTable:
+    status = os.fstat(descriptor)
+    end = complete_end(descriptor, status.st_size)
+    owner = Owner(status.st_ino, status.st_dev, number)
+    return add_lines(IdTable.create(path, owner, capacity_for(end)), descriptor, 0, end)
+
+
+def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -> IdTable:
+    """The table of the active segment, made anew when it is missing or belongs to another file.
+
+    Call it with the lock held. Where the table cannot be kept in a file, it lives in this process.
+    """
+    path = layout.ids(stem)
+    try:
+        table = IdTable.open(path, writable=True)
+    except NewerFormatError:
+        logger.warning("%s was written by a later version; it is left alone, duplicates are found from memory", path)
+        return IdTable.create(None, Owner(inode, device, _next_number(layout, stem, None)))
+    except StoreError as error:
+        return _in_memory(layout, stem, inode, device, error)
+    if table is not None:
+        owner = table.owner
+        if (owner.inode, owner.device) == (inode, device) and table.indexed <= size:
+            return table
+        _put_aside(layout, stem, table)
+    number = _next_number(layout, stem, table)
+    if table is not None:
+        table.close()
+    try:
+        fresh = IdTable.create(f"{path}.new", Owner(inode, device, number))
+        fresh.publish(path)
+    except StoreError as error:
+        return _in_memory(layout, stem, inode, device, error)
+    return fresh
+
+
+def start_over(layout: Layout, stem: str, number: int) -> None:
+    """Leave nothing in the index of a chat but the number after which its segments go on."""
+    prefix = f"{stem}."
+    for name in os.listdir(layout.index):
+        if name.startswith(prefix):
+            os.unlink(layout.index / name)
+    table = IdTable.create(f"{layout.ids(stem)}.new", Owner(0, 0, number))
+    table.publish(layout.ids(stem))
+    table.close()
+
+
+def _in_memory(layout: Layout, stem: str, inode: int, device: int, error: StoreError) -> IdTable:
+    logger.warning("no id table on disk (%s); duplicates are found from memory", error)
+    return IdTable.create(None, Owner(inode, device, _next_number(layout, stem, None)))
+
+
+def _next_number(layout: Layout, stem: str, table: IdTable | None) -> int:
+    return max([table.number if table else 0, *layout.closed_numbers(stem)]) + 1
+
+
+def _put_aside(layout: Layout, stem: str, table: IdTable) -> None:
+    # A process that died while it rotated renamed the segment but not its table: finish its work.
+    closed_ids = layout.ids(stem, table.number)
+    try:
+        finished = os.stat(layout.closed(stem, table.number)).st_ino == table.owner.inode
+    except FileNotFoundError:
+        finished = False
+    if finished and not os.path.lexists(closed_ids):
+        os.rename(layout.ids(stem), closed_ids)
+    else:
+        table.retire()

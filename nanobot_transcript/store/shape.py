@@ -1,0 +1,111 @@
+"""Turns the arguments of the store's front doors into clean entries."""
+
+import time
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, NoReturn, cast
+
+from nanobot_transcript.entry import Entry, EntryFields, Op
+from nanobot_transcript.errors import InvalidEntryError
+
+__all__ = ["entry", "key", "looks_like_seconds", "op", "timestamp"]
+
+_FIELDS = frozenset(EntryFields.__annotations__)
+
+
+def key(session_key: str) -> str:
+    """A session key may be any non-empty string."""
+    if not isinstance(session_key, str) or not session_key:
+        raise InvalidEntryError(f"A session key is a non-empty string, not {session_key!r}.")
+    return session_key
+
+
+def entry(
+    role: str,
+    content: str,
+    sender: str,
+    message_id: str | None,
+    timestamp_ms: float | str | None,
+    fields: Mapping[str, Any],
+) -> Entry:
+    """A message as one line will hold it; ``rts`` is now."""
+    if not (isinstance(role, str) and isinstance(content, str) and isinstance(sender, str)):
+        _refuse(role=role, content=content, sender=sender)
+    if not role:
+        raise InvalidEntryError("A role is a non-empty string such as 'user' or 'assistant'.")
+    now = time.time_ns() // 1_000_000
+    line: dict[str, Any] = {
+        "role": role,
+        "content": content,
+        "sender": sender,
+        "message_id": message_id if type(message_id) is str and message_id else _id(message_id),
+        "ts": now if timestamp_ms is None else timestamp(timestamp_ms, now),
+    }
+    if fields:
+        _add(line, fields)
+    line["rts"] = now
+    return cast("Entry", line)
+
+
+def op(
+    name: Op,
+    target: str,
+    content: str,
+    sender: str,
+    timestamp_ms: float | str | None,
+    fields: Mapping[str, Any],
+) -> Entry:
+    """A line that changes an earlier message."""
+    target_id = _id(target)
+    if target_id is None:
+        raise InvalidEntryError(f"{name} needs the id of the message it is about.")
+    line = entry("assistant" if fields.get("agent") else "user", content, sender, None, timestamp_ms, fields)
+    line["op"] = name
+    line["target"] = target_id
+    return line
+
+
+def timestamp(value: float | str, now: int) -> float:
+    """Milliseconds from a number or a numeric string, else ``now``: the time of arrival orders the message then.
+
+    What looks like seconds (September 2001 to the year 5138) is not taken for milliseconds of 1970.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return now
+    if not isfinite(number) or number < 0 or looks_like_seconds(number):
+        return now
+    return int(number) if number.is_integer() else number
+
+
+def looks_like_seconds(number: float) -> bool:
+    """True for numbers that are sensible as seconds since 1970 and absurd as milliseconds."""
+    return 1e9 <= number < 1e11
+
+
+def _add(line: dict[str, Any], fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        if name not in _FIELDS:
+            raise InvalidEntryError(
+                f"An entry has no field {name!r}.", hint=f"Known fields: {', '.join(sorted(_FIELDS))}."
+            )
+        if value is not None and value != [] and value != {}:
+            line[name] = value
+
+
+def _id(value: object) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return str(value)
+    raise InvalidEntryError(f"A message id is a string, not {value!r}.")
+
+
+def _refuse(**arguments: object) -> NoReturn:
+    name, value = next((n, v) for n, v in arguments.items() if not isinstance(v, str))
+    raise InvalidEntryError(
+        f"{name} is a string, not {type(value).__name__}.", hint="Turn it into text before it is recorded."
+    )
