@@ -96,9 +96,7 @@ def test_an_open_id_never_takes_the_place_of_a_union_id(base: Path) -> None:
 def test_bots_are_listed_by_name_and_found_by_the_open_id_others_see(base: Path) -> None:
     members = MemberDirectory(base)
     members.remember_bot("cli_b", "Beta")
-    members.remember_bot(
-        "cli_a", "Alpha", aliases=["小阿"], description="answers", open_ids={"cli_b": "ou_x"}
-    )
+    members.remember_bot("cli_a", "Alpha", aliases=["小阿"], description="answers", open_ids={"cli_b": "ou_x"})
     other = MemberDirectory(base)
     alpha = BotProfile("cli_a", "Alpha", ("小阿",), "answers", {"cli_b": "ou_x"})
     assert other.bots() == [alpha, BotProfile("cli_b", "Beta")]
@@ -112,9 +110,7 @@ def test_open_ids_of_a_bot_add_up_while_aliases_are_replaced(base: Path) -> None
     members = MemberDirectory(base)
     members.remember_bot("cli_a", "Alpha", aliases=["A"], open_ids={"cli_b": "ou_1"})
     members.remember_bot("cli_a", "Alpha", aliases=["AA"], open_ids={"cli_c": "ou_2"})
-    assert members.bot_of("cli_a") == BotProfile(
-        "cli_a", "Alpha", ("AA",), "", {"cli_b": "ou_1", "cli_c": "ou_2"}
-    )
+    assert members.bot_of("cli_a") == BotProfile("cli_a", "Alpha", ("AA",), "", {"cli_b": "ou_1", "cli_c": "ou_2"})
 
 
 def test_bots_come_first_among_the_members_of_a_chat(base: Path) -> None:
@@ -131,9 +127,7 @@ def test_bots_come_first_among_the_members_of_a_chat(base: Path) -> None:
 
 def test_a_forgotten_person_leaves_no_trace_in_the_file(base: Path) -> None:
     members = MemberDirectory(base)
-    members.remember_person(
-        "on_ada", "Ada", {"union_id": "on_ada", "user_id": "u_ada", "open_id": "ou_ada"}, "cli_a"
-    )
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "user_id": "u_ada", "open_id": "ou_ada"}, "cli_a")
     members.remember_person("on_bo", "Bo")
     for sender in ("on_ada", "on_bo"):
         members.saw("feishu:oc_1", sender)
@@ -175,9 +169,7 @@ def test_changes_that_wait_survive_what_another_process_writes(base: Path) -> No
     assert members.name_of("on_bo") == "Bo"
 
 
-def test_a_newer_file_is_left_untouched_and_memory_serves(
-    base: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_newer_file_is_left_untouched_and_memory_serves(base: Path, caplog: pytest.LogCaptureFixture) -> None:
     members_file(base).parent.mkdir(parents=True)
     members_file(base).write_text('{"v":2,"everything":"else"}', encoding="utf-8")
     members = MemberDirectory(base)

@@ -1,0 +1,236 @@
+"""Settings: which source wins, what a wrong value says, and where each value came from."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings import Settings, describe, load_settings
+
+
+@pytest.fixture(autouse=True)
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("NANOBOT_TRANSCRIPT_CONFIG", raising=False)
+    return home
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    def to_file(text: str) -> Path:
+        path = tmp_path / "settings.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return to_file
+
+
+def test_without_any_source_the_defaults_hold(empty_home: Path) -> None:
+    settings = load_settings(look_in_cwd=False)
+    assert settings.store.dir == empty_home / ".nanobot" / "transcripts"
+    assert settings.store.fsync == "never"
+    assert settings.groups.mode == "listen"
+    assert settings.context.max_entries == 20
+    assert settings.agent.name is None
+    assert settings.agents == {}
+    assert settings.feishu.base_url is None
+    assert settings.file is None
+    assert settings.unknown == ()
+
+
+def test_the_command_line_wins_over_environment_over_file_over_default(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("store: {fsync: always, fsync_interval: 2}\ncontext: {max_entries: 5, max_chars: 500}")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_CONTEXT__MAX_ENTRIES", "6")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_STORE__FSYNC", "interval")
+    settings = load_settings(path, overrides={"store": {"fsync": "never", "dir": None}})
+    assert settings.store.fsync == "never"
+    assert settings.context.max_entries == 6
+    assert settings.context.max_chars == 500
+    assert settings.store.fsync_interval == 2
+    origins = {value.key: str(value.origin) for value in settings.values()}
+    assert origins["store.fsync"] == "command line"
+    assert origins["context.max_entries"] == "environment NANOBOT_TRANSCRIPT_CONTEXT__MAX_ENTRIES"
+    assert origins["context.max_chars"] == f"file {path}:2"
+    assert origins["store.dir"] == "default"
+
+
+def test_the_file_is_looked_for_in_the_documented_order(
+    tmp_path: Path, empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = [
+        empty_home / ".nanobot" / "transcript.yaml",
+        tmp_path / "nanobot-transcript.yaml",
+        tmp_path / "variable.yaml",
+        tmp_path / "given.yaml",
+    ]
+    for number, place in enumerate(places):
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f"context: {{max_entries: {number + 1}}}", encoding="utf-8")
+    assert load_settings(look_in_cwd=False).file == places[0]
+    assert load_settings().file == places[1]
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_CONFIG", str(places[2]))
+    assert load_settings().context.max_entries == 3
+    assert load_settings(places[3]).context.max_entries == 4
+
+
+def test_agents_and_chats_are_named_freely(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write("agents:\n  cli_a:\n    name: Alpha\n    aliases: [小阿]\ngroups:\n  chats:\n    oc_1: {mode: off}")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_AGENTS__cli_b__NAME", "Beta")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_AGENTS__cli_b__ALIASES", '["B"]')
+    settings = load_settings(path)
+    assert settings.agents["cli_a"].name == "Alpha"
+    assert settings.agents["cli_a"].aliases == ["小阿"]
+    assert settings.agents["cli_b"].aliases == ["B"]
+    assert settings.groups.mode_of("oc_1") == "off"
+    assert settings.groups.mode_of("oc_2") == "listen"
+
+
+def test_a_bare_off_means_off_although_yaml_reads_false(write: Callable[[str], Path]) -> None:
+    assert load_settings(write("groups:\n  mode: off\n")).groups.mode == "off"
+
+
+def test_sections_may_stand_empty(write: Callable[[str], Path]) -> None:
+    settings = load_settings(write("store:\n  retention:\nagents:\ngroups:\n  chats:\n    oc_1:\n"))
+    assert settings.store.retention.max_bytes is None
+    assert settings.groups.mode_of("oc_1") == "listen"
+
+
+def test_an_empty_file_and_an_empty_variable_change_nothing(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_STORE__FSYNC", "")
+    assert load_settings(write("# nothing\n")).store.fsync == "never"
+
+
+def test_sizes_may_carry_a_unit(write: Callable[[str], Path]) -> None:
+    settings = load_settings(write("store: {segment_bytes: 1 MiB, retention: {max_bytes: 2GB}}"))
+    assert settings.store.segment_bytes == 1024 * 1024
+    assert settings.store.retention.max_bytes == 2_000_000_000
+
+
+def test_an_unknown_setting_is_named_with_the_closest_known_one(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write("store:\n  fsinc: always\nmax_entries: 3\nagents: {cli_a: {name: A, alias: [x]}}\n")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GROUP__MODE", "off")
+    settings = load_settings(path)
+    assert settings.store.fsync == "never"
+    assert sorted(settings.unknown) == [
+        f"There is no setting agents.cli_a.alias (file {path}:4); did you mean agents.<app_id>.aliases?",
+        "There is no setting group (environment NANOBOT_TRANSCRIPT_GROUP__MODE); did you mean groups?",
+        f"There is no setting max_entries (file {path}:3); did you mean context.max_entries?",
+        f"There is no setting store.fsinc (file {path}:2); did you mean store.fsync?",
+    ]
+    assert [record.getMessage() for record in caplog.records] == list(settings.unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("store: {fsync: sometimes}", ["store.fsync", "'sometimes'", "'never', 'always' or 'interval'"]),
+        ("store: {fsync_interval: -1}", ["store.fsync_interval", "greater than 0"]),
+        ("store: {dir: ./here}", ["store.dir", "absolute path"]),
+        ("store: {segment_bytes: lots}", ["store.segment_bytes", "'lots'"]),
+        ("store: {segment_bytes: 10}", ["store.segment_bytes", "64 KiB"]),
+        ("store: {retention: {max_entries: 0}}", ["store.retention.max_entries"]),
+        ("store: 5", ["store"]),
+        ("agent: {name: 7}", ["agent.name", "string"]),
+        ("agents: {cli_a: {description: x}}", ["agents.cli_a.name is missing"]),
+        ("agents: [1]", ["agents"]),
+        ("groups: {chats: {oc_1: {mode: loud}}}", ["groups.chats.oc_1.mode", "'loud'"]),
+        ("feishu: {base_url: example.org}", ["feishu.base_url", "http://"]),
+        ("context: {max_chars: many}", ["context.max_chars", "'many'"]),
+    ],
+)
+def test_a_wrong_value_names_the_key_where_it_stands_and_what_to_do(
+    write: Callable[[str], Path], text: str, parts: list[str]
+) -> None:
+    path = write(text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path)
+    for part in [*parts, f"{path}:1"]:
+        assert part in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_CONTEXT__MAX_ENTRIES", "many")
+    with pytest.raises(ConfigError, match="NANOBOT_TRANSCRIPT_CONTEXT__MAX_ENTRIES"):
+        load_settings(look_in_cwd=False)
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_AGENTS", "{")
+    with pytest.raises(ConfigError, match="environment variable"):
+        load_settings(look_in_cwd=False)
+
+
+@pytest.mark.parametrize("text", ["a: [", "- x", "just words", "a: !!python/object:os.system {}"])
+def test_what_is_not_settings_at_all_is_refused(write: Callable[[str], Path], text: str) -> None:
+    path = write(text)
+    with pytest.raises(ConfigError, match=str(path)):
+        load_settings(path)
+
+
+def test_a_named_file_that_does_not_exist_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError, match="no configuration file"):
+        load_settings(tmp_path / "nowhere.yaml")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_CONFIG", str(tmp_path / "nowhere.yaml"))
+    with pytest.raises(ConfigError, match="NANOBOT_TRANSCRIPT_CONFIG"):
+        load_settings()
+
+
+def test_a_file_that_is_not_text_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "binary.yaml"
+    path.write_bytes(b"store: \xff\xfe")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        load_settings(path)
+
+
+def test_references_are_filled_in_and_shown_as_written(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIVATE_HOST", "feishu.example.org")
+    settings = load_settings(write("feishu:\n  base_url: https://${PRIVATE_HOST}/\n"))
+    assert settings.feishu.base_url == "https://feishu.example.org"
+    shown = {value.key: value.text for value in settings.values()}
+    assert shown["feishu.base_url"] == "https://${PRIVATE_HOST}/"
+
+
+def test_a_reference_to_nothing_is_an_error(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_SUCH_VARIABLE", raising=False)
+    path = write("agent: {name: '${NO_SUCH_VARIABLE}'}")
+    with pytest.raises(ConfigError, match=r"agent\.name .*\$\{NO_SUCH_VARIABLE\}, which is not set"):
+        load_settings(path)
+
+
+def test_a_filled_in_value_is_not_told_in_an_error(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIVATE_HOST", "hush")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write("feishu: {base_url: '${PRIVATE_HOST}'}"))
+    assert "hush" not in str(caught.value)
+
+
+def test_the_store_opens_with_the_settings(write: Callable[[str], Path], tmp_path: Path) -> None:
+    path = write(f"store: {{dir: {tmp_path / 't'}, retention: {{max_entries: 9, max_bytes: 1MB}}}}")
+    with load_settings(path).store.open() as store:
+        assert store.base_dir == tmp_path / "t"
+        assert store.retention.max_entries == 9
+        assert store.retention.max_bytes == 1_000_000
+    assert not (tmp_path / "t").exists()
+
+
+def test_each_setting_is_described_in_english_and_chinese() -> None:
+    for description in describe():
+        assert description.en.endswith("."), description.key
+        assert description.zh.endswith("。"), description.key
+
+
+def test_settings_cannot_be_changed_behind_the_readers_back() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().store.fsync = "always"
