@@ -154,9 +154,7 @@ def make_venv(venv: Path) -> None:
     if subprocess.run([*pip, *arguments], env=environment(), check=False).returncode == 0:
         return
     if not has_ensurepip():
-        raise SetupError(
-            f"uv could not be installed, and Python has no ensurepip to go on with pip. {venv_package()}"
-        )
+        raise SetupError(f"uv could not be installed, and Python has no ensurepip to go on with pip. {venv_package()}")
     say("uv could not be installed; going on with pip, which takes a minute or two longer")
 
 

@@ -33,9 +33,7 @@ def main(arguments: list[str]) -> int:
     findings = [finding for name in arguments or committed() for finding in look_at(name)]
     for finding in findings:
         print(finding)
-    print(
-        f"{len(findings)} finding(s) in the committed files" if findings else "Committed files: nothing found"
-    )
+    print(f"{len(findings)} finding(s) in the committed files" if findings else "Committed files: nothing found")
     return 1 if findings else 0
 
 

@@ -40,9 +40,7 @@ def find(version: str) -> str | None:
 
 def runs_as(python: str, version: str) -> bool:
     try:
-        done = subprocess.run(
-            [python, "-c", PROBE], capture_output=True, encoding="utf-8", check=False, timeout=30
-        )
+        done = subprocess.run([python, "-c", PROBE], capture_output=True, encoding="utf-8", check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.stdout.strip() == version
@@ -52,9 +50,7 @@ def test(version: str, python: str, arguments: list[str]) -> str:
     venv = f".venv-py{version}"
     setup = [python, "tools/bootstrap.py", "core", venv]
     pytest = [f"{venv}/bin/python", "-m", "pytest", "-m", "not soak", *TESTS, *arguments]
-    passed = all(
-        subprocess.run(command, cwd=ROOT, check=False).returncode == 0 for command in (setup, pytest)
-    )
+    passed = all(subprocess.run(command, cwd=ROOT, check=False).returncode == 0 for command in (setup, pytest))
     return "passed" if passed else "failed"
 
 
