@@ -1,11 +1,15 @@
-"""Shared by all tests: the soak repetitions and their table, and worker processes that always end."""
+"""Shared by all tests: stores, worker processes that always end, the soak repetitions and their table."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.procs import Worker
 
+from nanobot_transcript import GroupTranscriptStore
+
+MakeStore = Callable[..., GroupTranscriptStore]
 SoakRow = Callable[..., None]
 SpawnWorker = Callable[..., Worker]
 
@@ -19,6 +23,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+@pytest.fixture
+def base_dir(tmp_path: Path) -> Path:
+    """Where a store lies; not made yet."""
+    return tmp_path / "transcripts"
+
+
+@pytest.fixture
+def make_store(base_dir: Path) -> Iterator[MakeStore]:
+    """``make_store(segment_bytes=2000)``: one more store object on ``base_dir``, as another process would have."""
+    opened: list[GroupTranscriptStore] = []
+
+    def make(**options: Any) -> GroupTranscriptStore:
+        opened.append(GroupTranscriptStore(base_dir, **options))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
 
 
 @pytest.fixture

@@ -333,9 +333,7 @@ def test_a_message_recalled_before_it_arrives_is_never_shown(make_store: MakeSto
 
 
 @pytest.mark.parametrize("part", ["om_1", "om_2"])
-def test_a_message_in_parts_is_hidden_by_the_recall_of_any_part(
-    store: GroupTranscriptStore, part: str
-) -> None:
+def test_a_message_in_parts_is_hidden_by_the_recall_of_any_part(store: GroupTranscriptStore, part: str) -> None:
     store.append(KEY, "assistant", "one two", "Alpha", "om_1", message_ids=["om_1", "om_2"])
     store.recall(KEY, part)
     assert store.get_recent(KEY) == []
@@ -389,9 +387,7 @@ def test_the_senders_own_text_replaces_what_others_saw_of_it(
     seen_by_others, sender = make_store(), make_store()
     seen_by_others.append(KEY, "assistant", "[card]", "cli_a", "om_1", NOW, source=first)
     seen_by_others.append(KEY, "user", "later", "on_ada", "om_2", NOW + 1)
-    assert (
-        sender.append(KEY, "assistant", "**bold**", "Alpha", "om_1", NOW, source=own, agent="Alpha") is False
-    )
+    assert sender.append(KEY, "assistant", "**bold**", "Alpha", "om_1", NOW, source=own, agent="Alpha") is False
     store = seen_by_others if reader == "same" else make_store()
     assert store.get_recent(KEY)[0] == {"role": "assistant", "content": "**bold**", "sender": "Alpha"}
     for entry in (store.read(KEY).entries[0], next(store.scan(KEY)), store.get(KEY, "om_1")):

@@ -36,9 +36,7 @@ async def take(entries: AsyncIterator[Entry], count: int) -> list[Entry]:
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 50, 1000])
 @pytest.mark.parametrize("segment_bytes", [SMALL, 1 << 26])
-def test_paging_gives_every_entry_once_and_in_order(
-    make_store: MakeStore, limit: int, segment_bytes: int
-) -> None:
+def test_paging_gives_every_entry_once_and_in_order(make_store: MakeStore, limit: int, segment_bytes: int) -> None:
     store = make_store(segment_bytes=segment_bytes)
     texts = fill(store, 0, 50)
     assert contents(drain(store, KEY, limit=limit).entries) == texts
@@ -69,9 +67,7 @@ def test_a_cursor_is_stable_across_rotation_in_any_process(make_store: MakeStore
     cursor = store.read(KEY, None, 2).cursor
     fill(store, 4, 60)
     for reader in (store, make_store(segment_bytes=SMALL)):
-        assert contents(drain(reader, KEY, cursor).entries) == [
-            f"text {number:04}" for number in range(2, 60)
-        ]
+        assert contents(drain(reader, KEY, cursor).entries) == [f"text {number:04}" for number in range(2, 60)]
 
 
 @pytest.mark.parametrize("hide", ["recall", "redact"])
@@ -187,22 +183,20 @@ async def test_follow_without_a_cursor_gives_only_what_comes_from_now_on(make_st
 
 async def test_follow_gives_ops_as_they_are(make_store: MakeStore) -> None:
     store = make_store()
-    fill(store, 0, 2)
+    fill(store, 0, 3)
     entries = store.follow(KEY, store.end(KEY))
     waiting = asyncio.create_task(take(entries, 4))
     writer = make_store()
     writer.edit(KEY, "om_0", "changed", "on_0")
     writer.recall(KEY, "om_1", "on_1")
-    writer.redact(KEY, "om_0")
-    fill(writer, 2, 3)
+    writer.redact(KEY, "om_2")
+    fill(writer, 3, 4)
     edit, recall, redact, message = await waiting
     assert (edit.get("op"), edit.get("target"), edit["content"]) == ("edit", "om_0", "changed")
     assert (recall.get("op"), recall.get("target"), recall["sender"]) == ("recall", "om_1", "on_1")
-    assert (redact.get("op"), redact.get("target")) == ("redact", "om_0")
-    assert message["content"] == "text 0002"
-    assert all(
-        {"role", "content", "sender", "message_id", "ts"} <= entry.keys() for entry in (edit, recall, message)
-    )
+    assert (redact.get("op"), redact.get("target")) == ("redact", "om_2")
+    assert message["content"] == "text 0003"
+    assert all({"role", "content", "sender", "message_id", "ts"} <= entry.keys() for entry in (edit, recall, message))
 
 
 async def test_follow_waits_for_a_chat_that_does_not_exist_yet(make_store: MakeStore) -> None:
@@ -249,9 +243,7 @@ async def test_several_followers_of_one_process_each_get_everything(make_store: 
     assert [contents(got) for got in await asyncio.gather(*waiting)] == [texts] * 5
 
 
-def test_a_follower_in_another_process_gets_every_line_once(
-    make_store: MakeStore, spawn: SpawnWorker
-) -> None:
+def test_a_follower_in_another_process_gets_every_line_once(make_store: MakeStore, spawn: SpawnWorker) -> None:
     store = make_store(segment_bytes=20_000)
     fill(store, 0, 3)
     follower = spawn("follow", base_dir=store.base_dir, after=store.end(KEY), until="om_299")
@@ -264,9 +256,7 @@ def test_a_follower_in_another_process_gets_every_line_once(
         lines.append(line)
     messages = [line["message_id"] for line in lines if line["op"] is None]
     assert messages == [f"om_{number}" for number in range(3, 300)]
-    assert [line["target"] for line in lines if line["op"]] == [
-        f"om_{number}" for number in range(3, 273, 30)
-    ]
+    assert [line["target"] for line in lines if line["op"]] == [f"om_{number}" for number in range(3, 273, 30)]
 
 
 def test_a_cursor_of_one_process_is_good_in_another(make_store: MakeStore, spawn: SpawnWorker) -> None:

@@ -82,9 +82,7 @@ def test_text_is_found_letter_by_letter(make_store: MakeStore, text: str, query:
         ("会议", "开会"),
     ],
 )
-def test_what_is_not_there_letter_by_letter_is_not_found(
-    store: GroupTranscriptStore, text: str, query: str
-) -> None:
+def test_what_is_not_there_letter_by_letter_is_not_found(store: GroupTranscriptStore, text: str, query: str) -> None:
     say(store, text)
     assert found(store, query) == []
 

@@ -100,17 +100,14 @@ def acknowledged(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split() if path.exists() else []
 
 
-def assert_intact(
-    store: GroupTranscriptStore, key: str, expected: Iterable[str], size: int | None = None
-) -> int:
-    """Every expected id stands exactly once, with its whole text; returns the number of entries."""
+def assert_intact(store: GroupTranscriptStore, key: str, expected: Iterable[str]) -> int:
+    """Every expected id stands exactly once, with the whole text of ``body``; returns the number of entries."""
     seen: Counter[str] = Counter()
     for entry in store.scan(key):
-        message_id = entry["message_id"]
+        message_id, content = entry["message_id"], entry["content"]
         assert message_id is not None
         seen[message_id] += 1
-        if size is not None:
-            assert entry["content"] == body(message_id, size)
+        assert content == body(message_id, len(content) - 2 * len(message_id) - 2)
     lost = sorted(set(expected) - seen.keys())
     doubled = sorted(name for name, times in seen.items() if times > 1)
     assert not lost, f"{len(lost)} lost, e.g. {lost[:5]}"

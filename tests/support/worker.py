@@ -122,14 +122,27 @@ def maintain(
     return {"rounds": rounds, "busy": busy}
 
 
-def recall_some(
-    base_dir: str, ids: list[str], redact: bool = False, store: dict[str, Any] | None = None
-) -> int:
-    """Recall messages, one after the other."""
+def hide(base_dir: str, ids: list[str], how: str, ack: str | None = None, store: dict[str, Any] | None = None) -> int:
+    """Recall or redact messages one after the other; note each id in ``ack`` once the call has returned."""
+    notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) if ack else None
     transcript = open_store(base_dir, store)
     ready()
-    hide = transcript.redact if redact else transcript.recall
-    return sum(hide(KEY, message_id) for message_id in ids)
+    hidden = 0
+    for message_id in ids:
+        try:
+            hidden += getattr(transcript, how)(KEY, message_id)
+        except StoreBusyError:
+            continue
+        if notes is not None:
+            os.write(notes, f"{message_id}\n".encode())
+    return hidden
+
+
+def purge_sender(base_dir: str, sender: str, store: dict[str, Any] | None = None) -> int:
+    """Purge one person everywhere."""
+    transcript = open_store(base_dir, store)
+    ready()
+    return len(transcript.purge(sender=sender))
 
 
 def read_in_circles(base_dir: str, store: dict[str, Any] | None = None) -> dict[str, int]:
@@ -228,9 +241,7 @@ def _append_own_and_common(transcript: GroupTranscriptStore, prefix: str, count:
             transcript.append(KEY, "user", body(message_id, 10), "on_ada", message_id)
 
 
-def append_from_threads(
-    base_dir: str, threads: int, count: int, store: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def append_from_threads(base_dir: str, threads: int, count: int, store: dict[str, Any] | None = None) -> dict[str, Any]:
     """Many threads on one store object."""
     transcript = open_store(base_dir, store)
     errors: list[str] = []
@@ -271,9 +282,9 @@ def measure_appends(
 
 
 def append_forever(
-    base_dir: str, size: int, prefix: str, ack: str, store: dict[str, Any] | None = None
+    base_dir: str, size: int, prefix: str, ack: str, pause: float = 0.0, store: dict[str, Any] | None = None
 ) -> None:
-    """Append until killed."""
+    """Append until killed, going on behind the last id that was acknowledged."""
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     transcript = open_store(base_dir, store)
     number = len(Path(ack).read_text(encoding="utf-8").split())
@@ -285,6 +296,7 @@ def append_forever(
         transcript.append(KEY, "user", content, "on_ada", message_id)
         os.write(notes, f"{message_id}\n".encode())
         number += 1
+        time.sleep(pause)
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
@@ -297,11 +309,12 @@ ACTIONS: dict[str, Callable[..., Any]] = {
         append_with_umask,
         follow,
         fork_and_append,
+        hide,
         maintain,
         measure_appends,
+        purge_sender,
         read_and_append_as,
         read_in_circles,
-        recall_some,
     )
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -48,9 +49,7 @@ def test_a_message_that_arrives_after_its_recall_is_not_kept(make_store: MakeSto
     assert occurs_on_disk(base_dir, "SECRET") == []
 
 
-def test_what_the_sender_wrote_over_an_overheard_text_is_erased_too(
-    make_store: MakeStore, base_dir: Path
-) -> None:
+def test_what_the_sender_wrote_over_an_overheard_text_is_erased_too(make_store: MakeStore, base_dir: Path) -> None:
     store = make_store()
     store.append(KEY, "assistant", "SECRET card", "cli_a", "om_1", source="peer_event")
     store.append(KEY, "assistant", "SECRET text", "Alpha", "om_1", source="send", agent="Alpha")
@@ -121,9 +120,22 @@ def test_the_purge_of_a_person_leaves_neither_text_nor_name(make_store: MakeStor
     store.edit(KEY, "om_4", "SECRET edit", "on_ada")
     store.recall(KEY, "om_8", "on_ada")
     store.purge(sender="on_ada")
-    for text in ("SECRET", "密语", "On_Ada", "on_ada"):
+    for text in ("SECRET", "密语", "On_Ada"):
         assert occurs_on_disk(base_dir, text) == []
     assert contents(make_store().scan(KEY)) == [f"plain-{number}" for number in range(60) if number % 4]
+
+
+def test_the_purge_of_a_person_leaves_no_id_of_theirs(make_store: MakeStore, base_dir: Path) -> None:
+    """Not in the members file, nor as the sender of an edit or a recall that has to stay."""
+    store = make_store(segment_bytes=SMALL)
+    fill(store)
+    store.members.remember_person("on_ada", "On_Ada", {"union_id": "on_ada", "open_id": "ou_ada"}, "cli_a")
+    store.append(KEY, "user", "x", "on_ada", "om_ids", ids={"union_id": "on_ada", "open_id": "ou_ada"})
+    store.edit(KEY, "om_4", "SECRET edit", "on_ada")
+    store.recall(KEY, "om_8", "on_ada")
+    store.purge(sender="on_ada")
+    assert occurs_on_disk(base_dir, "on_ada") == []
+    assert occurs_on_disk(base_dir, "ou_ada") == []
 
 
 def test_the_purge_of_what_is_old_leaves_nothing_of_it(make_store: MakeStore, base_dir: Path) -> None:
@@ -156,14 +168,14 @@ def test_erasing_twice_changes_nothing(make_store: MakeStore, base_dir: Path) ->
     assert {path.name: path.read_bytes() for path in data_files(base_dir)} == before
 
 
-def test_every_line_is_json_after_an_erasure(make_store: MakeStore, base_dir: Path) -> None:
+def test_every_line_is_blank_or_json_after_an_erasure(make_store: MakeStore, base_dir: Path) -> None:
     store = make_store(segment_bytes=SMALL)
     fill(store)
     store.recall(KEY, "om_4")
     store.maintain()
     store.purge(sender="on_ada")
     for path in data_files(base_dir):
-        for line in path.read_bytes().splitlines():
+        for line in filter(bytes.strip, path.read_bytes().splitlines()):
             assert isinstance(json.loads(line), dict)
     assert make_store().verify(KEY).ok
 
@@ -195,17 +207,29 @@ def test_a_warm_writer_goes_on_after_another_process_erased(make_store: MakeStor
     assert contents(two.scan(KEY)) == ["newer"]
 
 
+def _make_older(path: Path, days: int) -> None:
+    """As if the segment had been written days ago: its times of arrival, and what the file system says."""
+    shift = days * 24 * 3600 * 1000
+
+    def earlier(found: re.Match[bytes]) -> bytes:
+        return b'"%s":%d' % (found[1], int(found[2]) - shift)
+
+    text = path.read_bytes()
+    with path.open("r+b") as file:
+        file.write(re.sub(rb'"(r?ts)":(\d{13})', earlier, text))
+    moment = time.time() - days * 24 * 3600
+    os.utime(path, (moment, moment))
+
+
 def test_the_age_of_a_segment_decides_about_retention_by_age(make_store: MakeStore, base_dir: Path) -> None:
     store = make_store(segment_bytes=SMALL)
     for number in range(60):
-        old = number < 40
-        ts = NOW - (10 if old else 0) * 24 * 3600 * 1000 + number
-        store.append(KEY, "user", f"text-{number} " + "x" * 50, "on_ada", f"om_{number}", ts)
-    moment = time.time() - 10 * 24 * 3600
+        store.append(KEY, "user", f"text-{number} " + "x" * 50, "on_ada", f"om_{number}")
+    store.close()
     for path in data_files(base_dir):
         if b"text-40 " in path.read_bytes():
             break
-        os.utime(path, (moment, moment))
+        _make_older(path, days=10)
     closed_before = len(data_files(base_dir))
     store.maintain([KEY], Retention(max_age_days=30))
     assert len(data_files(base_dir)) == closed_before

@@ -105,9 +105,7 @@ def test_no_key_leads_outside_the_directory(tmp_path: Path, base_dir: Path) -> N
     assert sorted(path.name for path in base_dir.iterdir() if path.suffix != ".jsonl") == [".state"]
 
 
-def test_a_lossy_file_name_of_old_is_neither_written_nor_read(
-    store: GroupTranscriptStore, base_dir: Path
-) -> None:
+def test_a_lossy_file_name_of_old_is_neither_written_nor_read(store: GroupTranscriptStore, base_dir: Path) -> None:
     """Q1: the seed's ``feishu_oc_a.jsonl`` is there for an import, and only for that."""
     legacy = base_dir / "feishu_oc_a.jsonl"
     write_raw(legacy, seed_line("old", "om_old"))
@@ -145,9 +143,7 @@ def test_the_first_record_of_an_id_wins(make_store: MakeStore) -> None:
     assert store.get_recent(KEY) == [{"role": "user", "content": "first", "sender": "on_ada"}]
 
 
-def test_a_conflict_over_an_id_is_said_once(
-    store: GroupTranscriptStore, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_conflict_over_an_id_is_said_once(store: GroupTranscriptStore, caplog: pytest.LogCaptureFixture) -> None:
     """Q3: who reuses ids of others is told so, once; an ordinary duplicate is not worth a word."""
     caplog.set_level(logging.INFO, logger="nanobot_transcript")
     store.append(KEY, "user", "first", "on_ada", "om_1")
@@ -288,9 +284,7 @@ def test_an_unusable_time_counts_as_the_time_of_arrival(make_store: MakeStore, t
         assert math.isfinite(shown)
 
 
-@pytest.mark.parametrize(
-    "ts", [0, 1000, 2000.5, "1500", 1e8, 1e11, NOW, str(NOW), float(NOW), f" {NOW} "], ids=repr
-)
+@pytest.mark.parametrize("ts", [0, 1000, 2000.5, "1500", 1e8, 1e11, NOW, str(NOW), float(NOW), f" {NOW} "], ids=repr)
 def test_numbers_and_numeric_strings_are_milliseconds(store: GroupTranscriptStore, ts: Any) -> None:
     """Q8: Feishu's create_time is a string of ms; small numbers are honoured."""
     store.append(KEY, "user", "x", "on_ada", "om_1", ts)
@@ -330,9 +324,7 @@ def test_recent_messages_have_exactly_the_three_keys_of_a_chat_history(store: Gr
 def test_a_missing_sender_is_an_empty_one(store: GroupTranscriptStore, base_dir: Path) -> None:
     """Q9: the key is always there."""
     store.append(KEY, "user", "one", "on_ada", "om_1", NOW)
-    write_raw(
-        active_file(base_dir), b'{"role":"user","content":"foreign","message_id":"om_2","ts":%d}' % (NOW + 1)
-    )
+    write_raw(active_file(base_dir), b'{"role":"user","content":"foreign","message_id":"om_2","ts":%d}' % (NOW + 1))
     assert store.get_recent(KEY)[1] == {"role": "user", "content": "foreign", "sender": ""}
 
 
@@ -476,9 +468,7 @@ def test_an_unfinished_line_is_not_read_and_its_message_can_come_again(
     assert recent_contents(make_store(), KEY) == ["one", "two 二", "three"]
 
 
-def test_a_line_that_lacks_only_its_newline_is_not_glued_to_the_next(
-    make_store: MakeStore, base_dir: Path
-) -> None:
+def test_a_line_that_lacks_only_its_newline_is_not_glued_to_the_next(make_store: MakeStore, base_dir: Path) -> None:
     """Q16: healed under the lock, so the next entry stands on a line of its own."""
     store = make_store()
     store.append(KEY, "user", "one", "on_ada", "om_1", NOW)
@@ -539,14 +529,30 @@ def test_an_unknown_op_is_skipped(make_store: MakeStore, base_dir: Path) -> None
         assert reader.search("👍") == []
 
 
+@pytest.mark.parametrize("op", ["recall", "redact", "edit"])
+def test_an_op_of_another_program_counts_like_an_own_one(make_store: MakeStore, base_dir: Path, op: str) -> None:
+    """Q17: spaces behind colons, as ``json.dumps`` writes them, make no difference."""
+    store = make_store()
+    store.append(KEY, "user", "one", "on_ada", "om_1", NOW)
+    store.append(KEY, "user", "two", "on_ada", "om_2", NOW + 1)
+    assert recent_contents(store, KEY) == ["one", "two"]
+    write_raw(active_file(base_dir), seed_line("changed", None, NOW + 2, op=op, target="om_1"))
+    expected = ["changed", "two"] if op == "edit" else ["two"]
+    for reader in (store, make_store()):
+        assert recent_contents(reader, KEY) == expected
+        assert contents(reader.read(KEY).entries) == expected
+        assert contents(reader.scan(KEY)) == expected
+        assert reader.search("one") == []
+        assert (reader.get(KEY, "om_1") or {}).get("content") == ("changed" if op == "edit" else None)
+        assert reader.append(KEY, "user", "one", "on_ada", "om_1") is False
+
+
 def test_lines_of_this_version_carry_no_version(store: GroupTranscriptStore, base_dir: Path) -> None:
     """Q17: ``v`` stands only in lines that are not of version 1."""
     store.append(KEY, "user", "one", "on_ada", "om_1", NOW)
     store.recall(KEY, "om_1")
     lines = [json.loads(line) for line in active_file(base_dir).read_bytes().splitlines()]
-    assert all(
-        "v" not in line and set(line) >= {"role", "content", "sender", "message_id", "ts"} for line in lines
-    )
+    assert all("v" not in line and set(line) >= {"role", "content", "sender", "message_id", "ts"} for line in lines)
 
 
 async def test_appending_on_an_event_loop_needs_no_thread_unless_the_disk_is_waited_for(
@@ -558,9 +564,7 @@ async def test_appending_on_an_event_loop_needs_no_thread_unless_the_disk_is_wai
         assert await direct.append(KEY, "user", "x", "on_ada", "om_1") is True
     async with AsyncGroupTranscriptStore(tmp_path / "synced", fsync="always") as synced:
         assert synced.sync.backend.blocking is True
-        got = await asyncio.gather(
-            *(synced.append(KEY, "user", "x", "on_ada", f"om_{n % 5}") for n in range(20))
-        )
+        got = await asyncio.gather(*(synced.append(KEY, "user", "x", "on_ada", f"om_{n % 5}") for n in range(20)))
         assert sum(got) == 5
 
 
@@ -568,9 +572,9 @@ async def test_appending_on_an_event_loop_needs_no_thread_unless_the_disk_is_wai
 def test_every_fsync_policy_records_the_same(make_store: MakeStore, fsync: str) -> None:
     """Q18: the policy decides about the disk, not about the record."""
     with make_store(fsync=fsync, fsync_interval=0.01, segment_bytes=1000) as store:
-        assert [store.append(KEY, "user", "x", "on_ada", f"om_{n % 10}") for n in range(20)] == [
-            True
-        ] * 10 + [False] * 10
+        assert [store.append(KEY, "user", "x", "on_ada", f"om_{n % 10}") for n in range(20)] == [True] * 10 + [
+            False
+        ] * 10
     assert len(make_store().get_recent(KEY, 100)) == 10
 
 
