@@ -52,7 +52,7 @@ class Api:
         content = body.pop("content", {"text": text})
         raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
         message = {"msg_type": "text", "content": raw, **body}
-        return {**message, "receive_id": receive_id} if receive_id else message
+        return {"receive_id": receive_id, **message} if receive_id else message
 
     async def history(self, container_id: str, **query: Any) -> JSON:
         """A page of history; ``data`` of the answer, which must be a success."""
@@ -63,9 +63,9 @@ class Api:
 
 
 class LongConnection:
-    """A long connection that answers each event with what ``answer(event)`` says: a code, or None for silence."""
+    """A long connection that answers events as ``answer(event)`` says: a code, a payload, or None for silence."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, answer: Callable[[JSON], int | None]) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, answer: Callable[[JSON], int | JSON | None]) -> None:
         self.socket = socket
         self.events: list[JSON] = []
         self.frames: list[Frame] = []
@@ -90,15 +90,15 @@ class LongConnection:
             return
         event = json.loads(b"".join(piece for _, piece in sorted(pieces.items())))
         self.events.append(event)
-        code = self._answer(event)
-        if code is not None:
-            await self.acknowledge(frame, code)
+        answer = self._answer(event)
+        if answer is not None:
+            await self.acknowledge(frame, answer)
 
-    async def acknowledge(self, frame: Frame, code: int) -> None:
-        """Send a frame back with a code."""
-        payload = json.dumps({"code": code}).encode()
-        answer = Frame(Method.DATA, {**frame.headers, "biz_rt": "1"}, payload, service=frame.service)
-        await self.socket.send_bytes(answer.encode())
+    async def acknowledge(self, frame: Frame, answer: int | JSON) -> None:
+        """Send a frame back with a code or a payload."""
+        payload = json.dumps(answer if isinstance(answer, dict) else {"code": answer}).encode()
+        back = Frame(Method.DATA, {**frame.headers, "biz_rt": "1"}, payload, service=frame.service)
+        await self.socket.send_bytes(back.encode())
 
     async def ping(self) -> None:
         """Send a ping."""
@@ -110,7 +110,7 @@ async def long_connection(
     feishu: FeishuSimulator,
     app: App,
     session: aiohttp.ClientSession,
-    answer: Callable[[JSON], int | None] = lambda event: 200,
+    answer: Callable[[JSON], int | JSON | None] = lambda event: 200,
 ) -> AsyncIterator[LongConnection]:
     """Connect as ``app`` for the length of a block."""
     body = {"AppID": app.app_id, "AppSecret": app.app_secret}

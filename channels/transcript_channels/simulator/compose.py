@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from transcript_channels.simulator import content as contents
@@ -47,6 +47,9 @@ class _Keys:
         self.mentions.append(Mention(key, member))
         return key
 
+    def name_of(self, key: str) -> str:
+        return next((mention.member.name for mention in self.mentions if mention.key == key), "")
+
 
 def typed_content(
     msg_type: str, text: str, content: dict[str, Any] | None, members: Sequence[Member], world: World
@@ -55,48 +58,54 @@ def typed_content(
 
     ``content`` is given for messages that are no text; in a post the texts are looked through for mentions.
     """
-    keys = _Keys()
-
-    def replace(written: str) -> str:
-        return _typed_text(written, members, world, keys)
-
+    typing = _Typing(members, world)
     if msg_type == "text" and content is None:
-        return {"text": replace(text)}, keys.mentions
+        return {"text": typing.text(text)}, typing.keys.mentions
     if msg_type == "post":
-        return _typed_post(text, content, replace), keys.mentions
-    return content or {}, keys.mentions
+        return typing.post(text, content), typing.keys.mentions
+    return content or {}, []
 
 
-def _typed_text(text: str, members: Sequence[Member], world: World, keys: _Keys) -> str:
-    def by_key(match: re.Match[str]) -> str:
-        member = world.member_by_key(match.group(1))
-        return keys.of(member) if member else match.group()
+class _Typing:
+    """Turns typed mentions into keys."""
 
-    text = _AT_ALL.sub("@_all", _AT_KEY.sub(by_key, text))
-    names = sorted({member.name for member in members if member.name}, key=len, reverse=True)
-    if not names:
-        return text
-    first = {member.name: member for member in reversed(members)}
-    pattern = "|".join(re.escape(name) + (r"(?![A-Za-z0-9_])" if name[-1].isascii() else "") for name in names)
-    return re.sub(rf"(?<![A-Za-z0-9_])@({pattern})", lambda match: keys.of(first[match.group(1)]), text)
+    def __init__(self, members: Sequence[Member], world: World) -> None:
+        self.keys = _Keys()
+        self._world = world
+        self._by_name = {member.name: member for member in reversed(members) if member.name}
+        names = sorted(self._by_name, key=len, reverse=True)
+        self._names = "|".join(re.escape(name) + (r"(?![A-Za-z0-9_])" if name[-1].isascii() else "") for name in names)
 
+    def text(self, text: str) -> str:
+        text = _AT_ALL.sub("@_all", _AT_KEY.sub(self._key_for_at, text))
+        if not self._names:
+            return text
+        return re.sub(rf"(?<![A-Za-z0-9_])(?:@(?:{self._names}))+", self._keys_for_names, text)
 
-def _typed_post(text: str, content: dict[str, Any] | None, replace: Callable[[str], str]) -> dict[str, Any]:
-    post = content or {"title": "", "content": [[{"tag": "text", "text": line}] for line in text.split("\n")]}
-    rows = [[node for part in row for node in _split_mentions(part, replace)] for row in post.get("content", [])]
-    return {"title": post.get("title", ""), "content": rows}
+    def _key_for_at(self, match: re.Match[str]) -> str:
+        member = self._world.member_by_key(match.group(1))
+        return self.keys.of(member) if member else match.group()
 
+    def _keys_for_names(self, run: re.Match[str]) -> str:
+        return re.sub(f"@({self._names})", lambda one: self.keys.of(self._by_name[one.group(1)]), run.group())
 
-def _split_mentions(node: dict[str, Any], replace: Callable[[str], str]) -> list[dict[str, Any]]:
-    if node.get("tag") != "text":
-        return [node]
-    nodes: list[dict[str, Any]] = []
-    for part in re.split(r"(@_user_\d+|@_all)", replace(str(node.get("text", "")))):
-        if part.startswith(("@_user_", "@_all")):
-            nodes.append({"tag": "at", "user_id": part, "user_name": "", "style": []})
-        elif part:
-            nodes.append({**node, "text": part})
-    return nodes
+    def post(self, text: str, content: dict[str, Any] | None) -> dict[str, Any]:
+        lines = [[{"tag": "text", "text": line}] for line in text.split("\n")]
+        post = content or {"title": "", "content": lines}
+        rows = [[node for part in row for node in self._split(part)] for row in post.get("content", [])]
+        return {"title": post.get("title", ""), "content": rows}
+
+    def _split(self, node: dict[str, Any]) -> list[dict[str, Any]]:
+        if node.get("tag") != "text":
+            return [node]
+        nodes: list[dict[str, Any]] = []
+        for part in re.split(r"(@_user_\d+|@_all)", self.text(str(node.get("text", "")))):
+            if part.startswith(("@_user_", "@_all")):
+                name = self.keys.name_of(part)
+                nodes.append({"tag": "at", "user_id": part, "user_name": name, "style": []})
+            elif part:
+                nodes.append({**node, "text": part})
+        return nodes
 
 
 def sent_content(app: App, msg_type: str, raw: Any, world: World) -> tuple[dict[str, Any], list[Mention]]:

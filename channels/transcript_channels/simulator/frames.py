@@ -93,6 +93,8 @@ class Frame:
         message = _FrameMessage()
         try:
             message.ParseFromString(data)
+            if not message.IsInitialized():
+                raise DecodeError("a required field is missing")
             method = Method(message.method)
         except (DecodeError, ValueError) as error:
             raise FrameError(f"not a frame: {error}") from error

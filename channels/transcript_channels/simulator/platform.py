@@ -150,3 +150,18 @@ class Platform:
             raise ValueError(f"{message!r} was not sent by an app")
         body = views.card_action(message, person, action, message.sender)
         return self.delivery.push(message.sender, "card.action.trigger", body, message=message, retried=False)
+
+    def show_answer(self, message: Message, push: Push) -> None:
+        """Show the card that an app put into its answer to a callback."""
+        card = (push.response or {}).get("card")
+        if push.acked and isinstance(card, dict) and card.get("type") == "raw":
+            self.replace_card(message, card["data"])
+
+    def replace_card(self, message: Message, card: dict[str, Any]) -> None:
+        """Give a message another card."""
+        if message.card is not None:
+            message.card.body = card
+        else:
+            message.content = card
+        message.updated_ms = ids.now_ms()
+        self.changes.tell("card", message)

@@ -210,6 +210,8 @@ class FeishuSimulator:
     ) -> Push:
         """A person presses something on a card; ``push.response`` is what the app answered.
 
+        A card in the answer takes the place of the pressed one.
+
         Raises ValueError when the app has not subscribed to ``card.action.trigger``.
         """
         action: dict[str, Any] = {"value": value or {}, "tag": tag}
@@ -219,6 +221,7 @@ class FeishuSimulator:
         if push is None:
             raise ValueError(f"{message.sender!r} is not subscribed to card.action.trigger")
         await self.settled([push], timeout)
+        self._platform.show_answer(message, push)
         return push
 
     # -- what happened ---------------------------------------------------------------------------------------

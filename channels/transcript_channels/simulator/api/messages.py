@@ -157,12 +157,7 @@ class _Messages:
         raw = call.body.get("content")
         _check_size("interactive", raw)
         content, _ = sent_content(call.app, "interactive", raw, self._world)
-        if message.card is not None:
-            message.card.body = content
-        else:
-            message.content = content
-        message.updated_ms = ids.now_ms()
-        self._platform.changes.tell("card", message)
+        self._platform.replace_card(message, content)
         return {}
 
     def delete(self, call: ApiCall) -> JSON:
