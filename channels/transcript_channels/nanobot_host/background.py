@@ -1,0 +1,65 @@
+"""Work that must not hold up a message: learning names, and the store's maintenance once an hour."""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+__all__ = ["Background"]
+
+logger = logging.getLogger(__name__)
+
+_WAITING: Final = 10_000
+
+_Job = tuple[Callable[..., object], tuple[Any, ...]]
+
+
+class Background:
+    """One daemon thread. ``periodic`` runs ``first`` seconds after the start and then ``every`` so many."""
+
+    def __init__(self, periodic: Callable[[], object], *, first: float = 90.0, every: float = 3600.0) -> None:
+        self._periodic: Callable[[], object] = periodic
+        self._every: float = every
+        self._due: float = time.monotonic() + first
+        self._jobs: queue.Queue[_Job] = queue.Queue(_WAITING)
+        self._thread: threading.Thread | None = None
+        self._mutex: threading.Lock = threading.Lock()
+
+    def start(self) -> None:
+        """Start the thread, once."""
+        with self._mutex:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="group-transcript", daemon=True)
+                self._thread.start()
+
+    def submit(self, function: Callable[..., object], *args: Any) -> None:
+        """Do it soon, in order. When far too much is waiting it is left out: it is not needed for the record."""
+        try:
+            self._jobs.put_nowait((function, args))
+        except queue.Full:
+            logger.debug("too much is waiting; %s is left out", function)
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until everything submitted so far is done; False when ``timeout`` seconds were not enough."""
+        done = threading.Event()
+        self.submit(done.set)
+        return done.wait(timeout)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get(timeout=max(0.0, self._due - time.monotonic()))
+            except queue.Empty:
+                self._due = time.monotonic() + self._every
+                job = (self._periodic, ())
+            _do(*job)
+            del job
+
+
+def _do(function: Callable[..., object], args: tuple[Any, ...]) -> None:
+    try:
+        function(*args)
+    except Exception:
+        logger.exception("Background work failed")

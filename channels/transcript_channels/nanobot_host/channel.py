@@ -1,0 +1,230 @@
+"""nanobot's Feishu channel with ears: a subclass of whatever class it is given, made of one part per ability."""
+
+import dataclasses
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from transcript_channels.feishu import Message
+from transcript_channels.nanobot_host.deliveries import Address, Deliveries, Outgoing
+from transcript_channels.nanobot_host.host import Bot, Host
+from transcript_channels.nanobot_host.outbound import Streams
+
+if TYPE_CHECKING:
+    from transcript_channels.nanobot_host.nanobot_channel import NanobotChannel
+else:
+    NanobotChannel = object
+
+__all__ = ["channel_class"]
+
+logger = logging.getLogger(__name__)
+
+_ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
+"""True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
+
+_RECALLED: Final = "register_p2_im_message_recalled_v1"
+
+
+def channel_class(base: type[Any], host: Host, abilities: Collection[str]) -> type[Any]:
+    """A subclass of nanobot's channel class with the given abilities (``inbound``, ``recalls``, ``outbound``,
+    ``streams``, ``names``); everything else stays as it is in ``base``.
+    """
+    parts = [part for ability, part in _PARTS.items() if ability in abilities]
+    namespace = {"_transcript_host": host, "__module__": __name__, "__doc__": base.__doc__}
+    return type("TranscriptFeishuChannel", (*parts, _Core, base), namespace)
+
+
+class _Core(NanobotChannel):
+    """What the other parts share."""
+
+    _transcript_host: Host
+    _transcript_bot: Bot
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._transcript_platform_name = ""
+        self._transcript_deliveries = Deliveries(self._transcript_learn)
+        self._transcript_streams = Streams()
+        super().__init__(*args, **options)
+        self._transcript_bot = self._transcript_host.register(self)
+
+    def _transcript_learn(self, bot: dict[str, Any]) -> None:
+        self._transcript_platform_name = str(bot.get("app_name") or "").strip()
+
+
+class _Inbound(_Core):
+    """Messages are recorded in the thread of the long connection, before nanobot sees them."""
+
+    def _on_message_sync(self, data: Any) -> None:
+        inbound, bot = self._transcript_host.inbound, self._transcript_bot
+        message = inbound.parse(data)
+        if message is None:
+            return super()._on_message_sync(data)
+        self._transcript_expect(message, data)
+        arrival = inbound.message(message, bot.app_id)
+        if arrival.deliver:
+            super()._on_message_sync(data)
+        if arrival.failure is not None:
+            raise arrival.failure  # the SDK answers 500, and the platform pushes again
+        return None
+
+    async def _on_message(self, data: Any) -> None:
+        try:
+            await super()._on_message(data)
+        finally:
+            self._transcript_bot.turns.settle(_message_id(data))
+
+    async def _handle_message(self, *args: Any, **options: Any) -> None:
+        metadata, session_key = options.get("metadata"), options.get("session_key")
+        message_id = metadata.get("message_id") if isinstance(metadata, dict) else None
+        if isinstance(message_id, str) and isinstance(session_key, str):
+            self._transcript_bot.turns.confirm(message_id, session_key)
+        await super()._handle_message(*args, **options)
+
+    def _transcript_expect(self, message: Message, data: Any) -> None:
+        """Before the message can be read from the record, say whose turn it will be."""
+        if not message.in_group or message.from_bot:
+            return
+        try:
+            if self._is_group_message_for_bot(data.event.message):
+                key = f"{self.name}:{message.chat_id}"
+                topic = f":{message.root_id or message.message_id}" if self.config.topic_isolation else ""
+                self._transcript_bot.turns.expect(message.message_id, key + topic)
+        except Exception:
+            logger.exception("It cannot be told whether a message is for this bot")
+
+
+class _Recalls(_Core):
+    """A message that is taken back is hidden in the record."""
+
+    _transcript_builder: Any = None
+
+    def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
+        if method_name == _RECALLED:  # a nanobot that listens itself: both hear it
+            return super()._register_optional_event(builder, method_name, self._transcript_also(handler))
+        if self._transcript_builder is not builder:
+            self._transcript_builder = builder
+            recall = self._transcript_host.inbound.recall
+            builder = super()._register_optional_event(builder, _RECALLED, recall)
+        return super()._register_optional_event(builder, method_name, handler)
+
+    def _transcript_also(self, handler: Any) -> Any:
+        def both(data: Any) -> None:
+            handler(data)
+            self._transcript_host.inbound.recall(data)
+
+        return both
+
+
+class _Names(_Core):
+    """The bot is entered among the members with the name the platform gives it."""
+
+    def _fetch_bot_open_id(self) -> str | None:
+        open_id = super()._fetch_bot_open_id()
+        try:
+            self._transcript_host.names.introduce(
+                self._transcript_bot.app_id,
+                platform_name=self._transcript_platform_name,
+                open_id=open_id or "",
+            )
+        except Exception:
+            logger.exception("The bot could not be entered among the members")
+        return open_id
+
+
+class _Outbound(_Core):
+    """Messages the agent sends as a whole."""
+
+    @property
+    def _client(self) -> Any:
+        return self.__dict__.get("_transcript_client")
+
+    @_client.setter
+    def _client(self, client: Any) -> None:
+        if client is not None:
+            self._transcript_deliveries.listen(client)
+        self.__dict__["_transcript_client"] = client
+
+    async def send(self, msg: Any) -> None:
+        outbound = self._transcript_host.outbound
+        if getattr(msg, "event", None) is not None:
+            with _aside():
+                return await super().send(msg)
+        if not outbound.concerns(msg.chat_id):
+            return await super().send(msg)
+        outgoing = Outgoing(msg.chat_id, msg.content or "", _trigger(msg.metadata))
+        complete = False
+        try:
+            await super().send(_addressed(msg, outgoing))
+            complete = True
+        finally:
+            await outbound.plain(outgoing, self._transcript_bot.app_id, complete=complete)
+        return None
+
+
+class _Streams(_Core):
+    """Messages that are streamed into a card. Their text never passes ``send``."""
+
+    async def send_delta(
+        self, chat_id: str, delta: str, metadata: dict[str, Any] | None = None, **options: Any
+    ) -> None:
+        outbound, streams = self._transcript_host.outbound, self._transcript_streams
+        if not outbound.concerns(chat_id):
+            return await super().send_delta(chat_id, delta, metadata, **options)
+        key = self._stream_key(chat_id, metadata)
+        outgoing = streams.get(key, chat_id, _trigger(metadata))
+        ending = bool(options.get("stream_end")) and not options.get("merge_next")
+        updates, parts = outgoing.updates, len(outgoing.delivered)
+        if not ending and not _ASIDE.get():
+            outgoing.text += delta or ""
+        address = Address(chat_id, outgoing)
+        await super().send_delta(address, delta, _addressed_metadata(metadata, outgoing), **options)
+        if ending:
+            streams.end(key)
+            complete = outgoing.updates > updates or len(outgoing.delivered) > parts
+            await outbound.streamed(outgoing, self._transcript_bot.app_id, complete=complete)
+        for abandoned in streams.abandoned():
+            await outbound.streamed(abandoned, self._transcript_bot.app_id, complete=False)
+        return None
+
+
+_PARTS: Final[dict[str, type[_Core]]] = {
+    "inbound": _Inbound,
+    "recalls": _Recalls,
+    "names": _Names,
+    "streams": _Streams,
+    "outbound": _Outbound,
+}
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    token = _ASIDE.set(True)
+    try:
+        yield
+    finally:
+        _ASIDE.reset(token)
+
+
+def _trigger(metadata: Any) -> str | None:
+    """The message that is being answered."""
+    message_id = metadata.get("message_id") if isinstance(metadata, dict) else None
+    return message_id if isinstance(message_id, str) else None
+
+
+def _addressed(msg: Any, outgoing: Outgoing) -> Any:
+    metadata = _addressed_metadata(msg.metadata, outgoing)
+    return dataclasses.replace(msg, chat_id=Address(msg.chat_id, outgoing), metadata=metadata)
+
+
+def _addressed_metadata(metadata: dict[str, Any] | None, outgoing: Outgoing) -> dict[str, Any] | None:
+    message_id = _trigger(metadata)
+    if metadata is None or message_id is None:
+        return metadata
+    return {**metadata, "message_id": Address(message_id, outgoing)}
+
+
+def _message_id(data: Any) -> str:
+    message = getattr(getattr(data, "event", None), "message", None)
+    return str(getattr(message, "message_id", "") or "")

@@ -1,0 +1,72 @@
+"""Everything the plugin consists of in one process, put together once."""
+
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+from nanobot_transcript.settings import Settings
+from nanobot_transcript.store.front import AsyncGroupTranscriptStore, GroupTranscriptStore
+from transcript_channels.nanobot_host.background import Background
+from transcript_channels.nanobot_host.inbound import Inbound
+from transcript_channels.nanobot_host.names import Names
+from transcript_channels.nanobot_host.outbound import Outbound
+from transcript_channels.nanobot_host.policy import Policy
+from transcript_channels.nanobot_host.privacy import PrivateChats
+from transcript_channels.nanobot_host.turns import Turns
+from transcript_channels.nanobot_host.watermark import Watermarks
+
+__all__ = ["Bot", "Host"]
+
+
+@dataclass(slots=True, eq=False)
+class Bot:
+    """One bot of this process: its app, nanobot's channel object, and the messages that became its turns."""
+
+    app_id: str
+    channel: "weakref.ref[Any]"
+    turns: Turns = field(default_factory=Turns)
+
+    @property
+    def channel_name(self) -> str:
+        """nanobot's name of the channel, ``feishu`` or ``feishu.<instance>``; nanobot sets it late."""
+        return str(getattr(self.channel(), "name", ""))
+
+
+class Host:
+    """The parts, each knowing only those it needs."""
+
+    def __init__(self, settings: Settings, store: GroupTranscriptStore) -> None:
+        self.settings: Settings = settings
+        self.store: GroupTranscriptStore = store
+        self.async_store: AsyncGroupTranscriptStore = AsyncGroupTranscriptStore.over(store)
+        self.policy: Policy = Policy(settings.groups)
+        self.names: Names = Names(store.members, settings)
+        self.private: PrivateChats = PrivateChats(store.base_dir)
+        self.watermarks: Watermarks = Watermarks(store.base_dir)
+        self.background: Background = Background(self._maintain)
+        self.inbound: Inbound = Inbound(store, self.policy, self.names, self.private, self.background)
+        self.outbound: Outbound = Outbound(self.async_store, self.policy, self.names, self.private, self.inbound)
+        self.bots: dict[str, Bot] = {}
+
+    def register(self, channel: Any) -> Bot:
+        """A channel object nanobot made; one that replaces another keeps its turns."""
+        config = channel.config
+        app_id = str(getattr(config, "app_id", "") or "")
+        self.names.register(
+            app_id,
+            str(getattr(config, "name", "") or ""),
+            str(getattr(config, "instance_id", "") or "default"),
+        )
+        bot = self.bots.get(app_id)
+        if bot is None:
+            bot = self.bots[app_id] = Bot(app_id, weakref.ref(channel))
+        bot.channel = weakref.ref(channel)
+        return bot
+
+    def bot_on(self, channel_name: str) -> Bot | None:
+        """The bot that speaks on a channel of nanobot."""
+        return next((bot for bot in self.bots.values() if bot.channel_name == channel_name), None)
+
+    def _maintain(self) -> None:
+        self.store.maintain()
+        self.watermarks.prune()

@@ -1,0 +1,145 @@
+"""What comes in: every message of a group is written down before nanobot looks at it, and before the platform's
+acknowledgement goes out.
+"""
+
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.session_key import FEISHU, session_key
+from nanobot_transcript.store.front import GroupTranscriptStore
+from transcript_channels.feishu import Message, Recall, message_from_event, recall_from_event
+from transcript_channels.nanobot_host.background import Background
+from transcript_channels.nanobot_host.names import Names
+from transcript_channels.nanobot_host.plain import plain
+from transcript_channels.nanobot_host.policy import Policy
+from transcript_channels.nanobot_host.privacy import PrivateChats
+
+__all__ = ["Arrival", "Inbound"]
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_WAIT: Final = 0.2  # seconds; the platform pushes again after three
+_REMEMBERED: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What becomes of an event: whether nanobot is to see it, and why the platform must push it again."""
+
+    deliver: bool = True
+    failure: Exception | None = None
+
+
+class Inbound:
+    """Records events. Runs in the thread of the long connection; nothing here raises or waits for a network."""
+
+    def __init__(
+        self,
+        store: GroupTranscriptStore,
+        policy: Policy,
+        names: Names,
+        private: PrivateChats,
+        background: Background,
+    ) -> None:
+        self._store: GroupTranscriptStore = store
+        self._policy: Policy = policy
+        self._names: Names = names
+        self._private: PrivateChats = private
+        self._background: Background = background
+        self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._groups: set[str] = set()
+
+    def knows_group(self, chat_id: str) -> bool:
+        """True when a message of this chat was seen or recorded, and it was a group."""
+        if chat_id in self._groups:
+            return True
+        return bool(self._store.recent(session_key(FEISHU, chat_id), 1).entries)
+
+    def parse(self, data: Any) -> Message | None:
+        """The message in what the SDK hands over."""
+        try:
+            return message_from_event(plain(data))
+        except Exception:
+            logger.exception("An event could not be read")
+            return None
+
+    def message(self, message: Message, observer: str) -> Arrival:
+        """Record one message that the bot ``observer`` received, if its chat is a group that is recorded."""
+        if not message.in_group:
+            if message.chat_type:
+                self._private.remember(message.chat_id)
+            return Arrival()
+        if not self._policy.records(message.chat_id):
+            return Arrival()
+        self._groups.add(message.chat_id)
+        failure = self._attempt(lambda: self._append(message, observer))
+        handled = (observer, message.message_id)
+        again = handled in self._delivered
+        if failure is not None:
+            self._remember(handled)  # the agent has it now; the push to come is for the record alone
+        return Arrival(deliver=not message.from_bot and not again, failure=failure)
+
+    def recall(self, data: Any) -> None:
+        """Hide a message that was taken back. Raises StoreError, so that the platform tells it again."""
+        recall = recall_from_event(plain(data))
+        if recall is None or recall.chat_id in self._private or not self._policy.records(recall.chat_id):
+            return
+        failure = self._attempt(lambda: self._hide(recall))
+        if failure is not None:
+            raise failure
+
+    def _append(self, message: Message, observer: str) -> None:
+        key = session_key(FEISHU, message.chat_id)
+        sender = self._names.sender_of(message, observer)
+        fields = message.entry_fields()
+        fields["ids"], fields["sender_name"] = sender.ids, sender.name
+        fields["mentions"] = self._names.mentions_of(message, observer) or None
+        fields["agent"] = sender.name if message.from_bot else None
+        fresh = self._store.append(
+            key,
+            "assistant" if message.from_bot else "user",
+            message.text,
+            sender.sender or "unknown",
+            message.message_id,
+            message.ts_ms,
+            max_wait=_LONGEST_WAIT,
+            **fields,
+        )
+        self._background.submit(self._names.learn, message, key, observer)
+        if message.from_bot and not fresh:
+            self._background.submit(self._recognise, message, key, observer)
+
+    def _recognise(self, message: Message, key: str, observer: str) -> None:
+        """The bot that sent this had recorded it by itself: now its open id is known, too."""
+        entry = self._store.get(key, message.message_id)
+        app_id = entry.get("ids", {}).get("app_id") if entry else None
+        open_id = message.sender_ids.get("open_id")
+        if app_id and open_id:
+            self._names.link(observer, open_id, app_id)
+
+    def _hide(self, recall: Recall) -> None:
+        if self.knows_group(recall.chat_id):
+            key = session_key(FEISHU, recall.chat_id)
+            self._store.recall(key, recall.message_id, "", recall.ts_ms, max_wait=_LONGEST_WAIT)
+
+    def _attempt(self, write: Any) -> Exception | None:
+        """Do it; what another push could mend is returned, everything else only logged."""
+        try:
+            write()
+        except InvalidEntryError:
+            logger.exception("A message cannot be recorded")
+        except StoreError as error:
+            logger.error("A message was not recorded, the platform will push it again: %s %s", error, error.hint)
+            return error
+        except Exception as error:
+            logger.exception("A message was not recorded, the platform will push it again")
+            return error
+        return None
+
+    def _remember(self, handled: tuple[str, str]) -> None:
+        self._delivered[handled] = None
+        while len(self._delivered) > _REMEMBERED:
+            self._delivered.popitem(last=False)

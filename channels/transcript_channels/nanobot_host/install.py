@@ -1,0 +1,127 @@
+"""Takes hold of nanobot, once per process: puts our channel class in the place of its own."""
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings import Settings, load_settings
+from transcript_channels.nanobot_host.channel import channel_class
+from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe
+
+__all__ = ["Installation", "installation"]
+
+logger = logging.getLogger(__name__)
+
+_LOGGERS: Final = ("nanobot_transcript", "transcript_channels")
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What this process's plugin is made of; ``host`` is None where it is switched off or cannot work."""
+
+    host: Host | None
+    abilities: frozenset[str]
+
+
+_mutex = threading.Lock()
+_installed: Installation | None = None
+
+
+def installation() -> Installation:
+    """Read the settings and take hold of nanobot, the first time; the same answer ever after. Never raises."""
+    global _installed
+    with _mutex:
+        if _installed is None:
+            _bridge_logging()
+            try:
+                _installed = _install(load_settings(look_in_cwd=False))
+            except ConfigError as error:
+                logger.error("The group transcript is off: %s %s", error, error.hint)
+                _installed = _nothing()
+            except Exception:
+                logger.exception("The group transcript is off on nanobot %s", describe()["nanobot-ai"])
+                _installed = _nothing()
+        return _installed
+
+
+def _install(settings: Settings) -> Installation:
+    from transcript_channels.nanobot_host.policy import Policy
+
+    active = Policy(settings.groups).active
+    if not active and not settings.feishu.base_url:
+        return _nothing()
+    findings = check_seams()
+    abilities = frozenset(finding.ability for finding in findings if finding.severity == "ok")
+    if settings.feishu.base_url and "base_url" in abilities:
+        _redirect(settings.feishu.base_url)
+    if not active:
+        return _nothing()
+    host = Host(settings, settings.store.open())
+    patched = _replace_channel(host, abilities)
+    _report(findings, patched, host)
+    host.background.start()
+    return Installation(host, abilities)
+
+
+def _replace_channel(host: Host, abilities: frozenset[str]) -> str:
+    """Our class where nanobot will look for its own. Returns what it replaced, for the log."""
+    needed = abilities & {"inbound", "recalls", "names", "outbound", "streams"}
+    if not needed:
+        return ""
+    from nanobot.channels.feishu import runtime
+
+    base: type[Any] = runtime.FeishuChannel
+    ours = channel_class(base, host, needed)
+    runtime.FeishuChannel = ours
+    from nanobot.channels.feishu.runtime import FeishuChannel
+
+    if FeishuChannel is not ours or ours.name != base.name:
+        raise RuntimeError("nanobot's channel class could not be replaced")
+    return f"{base.__module__}.{base.__qualname__}"
+
+
+def _redirect(base_url: str) -> None:
+    """Send the SDK's requests and its long connection to ``base_url``."""
+    from nanobot.channels.feishu import runtime
+
+    load = runtime._load_lark_runtime
+
+    def redirected() -> tuple[Any, str, str]:
+        return (load()[0], base_url, base_url)
+
+    runtime._load_lark_runtime = redirected
+
+
+def _report(findings: list[SeamFinding], patched: str, host: Host) -> None:
+    versions = describe()
+    lost = [finding for finding in findings if finding.severity != "ok"]
+    if lost:
+        sentences = " ".join(finding.message for finding in lost)
+        logger.error("The group transcript works in part on nanobot %s: %s", versions["nanobot-ai"], sentences)
+    able = ", ".join(finding.ability for finding in findings if finding.severity == "ok")
+    logger.info(
+        "Group transcript %s on nanobot %s: replaced %s (%s); the record is in %s",
+        versions["nanobot-transcript"],
+        versions["nanobot-ai"],
+        patched or "nothing",
+        able,
+        host.store.base_dir,
+    )
+
+
+def _bridge_logging() -> None:
+    """nanobot logs with loguru; what this product logs goes there, too."""
+    try:
+        from nanobot.utils.logging_bridge import redirect_lib_logging
+    except ImportError:
+        return
+    for name in _LOGGERS:
+        redirect_lib_logging(name)
+        logging.getLogger(name).setLevel(logging.INFO)
+
+
+def _nothing() -> Installation:
+    return Installation(None, frozenset())

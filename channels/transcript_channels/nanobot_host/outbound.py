@@ -1,0 +1,130 @@
+"""What goes out: the bot's own messages are written down once the platform confirmed them, and only then."""
+
+import logging
+from collections import OrderedDict
+from typing import Final, Literal
+
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.session_key import FEISHU, session_key
+from nanobot_transcript.store.front import AsyncGroupTranscriptStore
+from transcript_channels.feishu import text_of
+from transcript_channels.nanobot_host.deliveries import Delivery, Outgoing
+from transcript_channels.nanobot_host.inbound import Inbound
+from transcript_channels.nanobot_host.names import Names
+from transcript_channels.nanobot_host.policy import Policy
+from transcript_channels.nanobot_host.privacy import PrivateChats
+
+__all__ = ["Outbound", "Streams"]
+
+logger = logging.getLogger(__name__)
+
+_OPEN_STREAMS: Final = 256
+_WORDS: Final = frozenset({"text", "post", "interactive"})
+
+
+class Outbound:
+    """Records what a bot of this process said in a group. Never raises: the message is out."""
+
+    def __init__(
+        self,
+        store: AsyncGroupTranscriptStore,
+        policy: Policy,
+        names: Names,
+        private: PrivateChats,
+        inbound: Inbound,
+    ) -> None:
+        self._store: AsyncGroupTranscriptStore = store
+        self._policy: Policy = policy
+        self._names: Names = names
+        self._private: PrivateChats = private
+        self._inbound: Inbound = inbound
+
+    def concerns(self, chat_id: str) -> bool:
+        """True when messages to this address are recorded."""
+        return chat_id not in self._private and self._policy.records(chat_id)
+
+    async def plain(self, outgoing: Outgoing, app_id: str, *, complete: bool) -> None:
+        """A message that was sent as a whole; of one that failed half-way, the parts that arrived."""
+        parts = outgoing.delivered
+        attached = [part for part in parts if part.msg_type not in _WORDS]
+        said = [outgoing.text] if complete else [_text(part) for part in parts if part.msg_type in _WORDS]
+        text = "\n".join(piece for piece in (*said, *map(_text, attached)) if piece.strip())
+        await self._record(outgoing, text, app_id, "send")
+
+    async def streamed(self, outgoing: Outgoing, app_id: str, *, complete: bool) -> None:
+        """A message that was streamed into a card; of one that broke off, what the card showed last."""
+        await self._record(outgoing, outgoing.text if complete else outgoing.shown, app_id, "stream")
+
+    async def _record(self, outgoing: Outgoing, text: str, app_id: str, source: Literal["send", "stream"]) -> None:
+        if not outgoing.delivered or not text.strip():
+            return
+        try:
+            chat_id = self._chat_of(outgoing)
+            if chat_id is not None:
+                await self._append(chat_id, outgoing, text, app_id, source)
+        except StoreError as error:
+            logger.error("An answer was delivered but could not be recorded: %s %s", error, error.hint)
+        except Exception:
+            logger.exception("An answer was delivered but could not be recorded")
+
+    def _chat_of(self, outgoing: Outgoing) -> str | None:
+        """The chat in which the platform says the message stands; None when it must not be recorded."""
+        actual = outgoing.delivered[0].chat_id
+        if actual == outgoing.chat_id:
+            return actual
+        if self.concerns(actual) and self._inbound.knows_group(actual):
+            return actual
+        logger.warning("A message to %s was delivered to another chat and is not recorded", outgoing.chat_id)
+        return None
+
+    async def _append(
+        self, chat_id: str, outgoing: Outgoing, text: str, app_id: str, source: Literal["send", "stream"]
+    ) -> None:
+        first, ids = outgoing.delivered[0], [part.message_id for part in outgoing.delivered]
+        name = self._names.agent_name(app_id)
+        await self._store.append(
+            session_key(FEISHU, chat_id),
+            "assistant",
+            text,
+            name,
+            first.message_id,
+            first.create_time,
+            sender_name=name,
+            sender_kind="bot",
+            ids={"app_id": app_id},
+            msg_type=first.msg_type,
+            reply_to=outgoing.trigger,
+            root_id=first.root_id,
+            thread_id=first.thread_id,
+            message_ids=ids if len(ids) > 1 else None,
+            agent=name,
+            source=source,
+        )
+
+
+class Streams:
+    """The streamed messages of one channel that are not finished yet, by nanobot's own key."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, Outgoing] = OrderedDict()
+
+    def get(self, key: str, chat_id: str, trigger: str | None) -> Outgoing:
+        """The message that is being streamed under this key."""
+        if key not in self._open:
+            self._open[key] = Outgoing(chat_id, trigger=trigger)
+        return self._open[key]
+
+    def end(self, key: str) -> None:
+        """The message is finished."""
+        self._open.pop(key, None)
+
+    def abandoned(self) -> list[Outgoing]:
+        """The oldest ones when there are too many: nanobot never ended them."""
+        surplus: list[Outgoing] = []
+        while len(self._open) > _OPEN_STREAMS:
+            surplus.append(self._open.popitem(last=False)[1])
+        return surplus
+
+
+def _text(part: Delivery) -> str:
+    return text_of(part.msg_type, part.content)

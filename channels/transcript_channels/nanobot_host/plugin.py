@@ -1,0 +1,134 @@
+"""The entry point: nanobot's tool loader finds ``GroupTranscriptTool``, and creating it installs the plugin."""
+
+import logging
+from typing import Any, Final
+
+from nanobot.agent.tools.base import Tool, ToolResult
+
+from nanobot_transcript.errors import HostError
+from transcript_channels.nanobot_host.context import GroupContext
+from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.install import installation
+from transcript_channels.nanobot_host.query import Query, QueryError
+from transcript_channels.nanobot_host.wording import zone
+
+__all__ = ["GroupTranscriptTool"]
+
+logger = logging.getLogger(__name__)
+
+_SOURCE: Final = "group_transcript"
+_PARAMETERS: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 100,
+            "description": "At most this many messages (default 20), the newest that match.",
+        },
+        "since": {
+            "type": "string",
+            "description": "Only messages since then: a time such as 2025-11-20T09:30, an age such as 30m, 2h or "
+            "3d, or the cursor from an earlier answer (then the oldest after it come first).",
+        },
+        "member": {"type": "string", "description": "Only messages of this person or bot, by name."},
+        "query": {"type": "string", "description": "Only messages that contain exactly these letters."},
+    },
+    "additionalProperties": False,
+}
+
+
+class GroupTranscriptTool(Tool):
+    """Lets the agent look into the record of its own group chat, and gives its turns what is new there."""
+
+    def __init__(self, host: Host, ctx: Any) -> None:
+        where = zone(getattr(ctx, "timezone", None))
+        self._host: Host = host
+        self._sessions: Any = getattr(ctx, "sessions", None)
+        self._context: GroupContext = GroupContext(host, where)
+        self._query: Query = Query(host, where)
+
+    @classmethod
+    def enabled(cls, ctx: Any) -> bool:
+        """nanobot asks this first. False keeps the tool away from the agent; recording does not depend on it."""
+        installed = installation()
+        if installed.host is None or "tool" not in installed.abilities:
+            return False
+        return installed.host.policy.shares_somewhere
+
+    @classmethod
+    def create(cls, ctx: Any) -> "GroupTranscriptTool":
+        """nanobot's tool, for one of its agent loops."""
+        host = installation().host
+        if host is None:
+            raise HostError("The group transcript is off.", hint="See the log of the start for the reason.")
+        return cls(host, ctx)
+
+    @property
+    def name(self) -> str:
+        return "group_transcript"
+
+    @property
+    def description(self) -> str:
+        return (
+            "Read what people and other bots said in the present group chat, also what was not addressed to you. "
+            "New messages come with each turn by themselves; use this for older ones, for one member's, "
+            "or to search. Works in group chats only."
+        )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return _PARAMETERS
+
+    @property
+    def read_only(self) -> bool:
+        return True
+
+    async def execute(self, **kwargs: Any) -> Any:
+        """The messages asked for, of the chat this turn belongs to."""
+        from nanobot.agent.tools.context import current_request_context
+
+        request = current_request_context()
+        chat_id = str(getattr(request, "chat_id", "") or "")
+        bot = self._host.bot_on(str(getattr(request, "channel", "") or ""))
+        if bot is None or chat_id in self._host.private:
+            return ToolResult.error("Error: this conversation is not a group chat, so there is no record of it.")
+        if not self._host.policy.shares(chat_id):
+            return ToolResult.error("Error: the record of this group chat is not shared with agents.")
+        try:
+            return await self._query.answer(
+                chat_id,
+                bot.app_id,
+                limit=kwargs.get("limit") or 20,
+                since=kwargs.get("since"),
+                member=kwargs.get("member"),
+                query=kwargs.get("query"),
+            )
+        except QueryError as error:
+            return ToolResult.error(f"Error: {error}")
+        except Exception as error:
+            logger.exception("The record could not be read")
+            return ToolResult.error(f"Error: the record cannot be read now ({error}).")
+
+    def runtime_context_provider(self) -> Any:
+        """nanobot calls the answer at every turn of every session."""
+        return self._provide if "context" in installation().abilities else None
+
+    async def _provide(self, request: Any) -> Any:
+        """What is new in the turn's group; None when there is nothing. Never raises: the turn must go on."""
+        from nanobot.runtime_context import RuntimeContextBlock, wrap_runtime_context_lines
+
+        try:
+            fresh = self._is_fresh(request.session_key)
+            lines = await self._context.lines(request, fresh=fresh)
+            return RuntimeContextBlock(_SOURCE, wrap_runtime_context_lines(lines)) if lines else None
+        except Exception:
+            logger.exception("A turn goes on without what was said in its group")
+            return None
+
+    def _is_fresh(self, session_key: str | None) -> bool:
+        """True when nanobot's session holds nothing, because it is new or was emptied."""
+        if self._sessions is None or not session_key:
+            return False
+        session = self._sessions.get_or_create(session_key)
+        return not getattr(session, "messages", True)

@@ -1,0 +1,145 @@
+"""The places where the plugin takes hold of nanobot, and whether the installed one has them.
+
+Nothing is started or changed here. Importing this module imports nothing of nanobot; ``check_seams`` imports
+nanobot's Feishu channel (half a second), not the Feishu SDK.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from typing import Any, Final, Literal
+
+__all__ = ["ENTRY_POINT", "SUPPORTED", "SeamFinding", "check_seams", "describe"]
+
+SUPPORTED: Final = "nanobot-ai>=0.3.0,<0.4"
+ENTRY_POINT: Final = ("nanobot.tools", "group_transcript")
+
+_RUNTIME: Final = "nanobot.channels.feishu.runtime"
+_FIX: Final = f"Install a supported nanobot ({SUPPORTED}), or a newer nanobot-transcript."
+
+
+@dataclass(frozen=True, slots=True)
+class SeamFinding:
+    """Whether one ability of the plugin finds what it needs. ``missing`` names what is not there."""
+
+    ability: str
+    severity: Literal["ok", "error"]
+    message: str
+    fix: str = ""
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ability:
+    name: str
+    lost: str
+    methods: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+_ABILITIES: Final = (
+    _Ability(
+        "tool",
+        "the agent cannot look into the record",
+        names=(
+            "nanobot.agent.tools.base:Tool.execute",
+            "nanobot.agent.tools.base:ToolResult.error",
+            "nanobot.agent.tools.context:current_request_context",
+        ),
+    ),
+    _Ability(
+        "context",
+        "turns are not given what was said",
+        names=(
+            "nanobot.agent.tools.base:Tool.runtime_context_provider",
+            "nanobot.runtime_context:RuntimeContextBlock",
+            "nanobot.runtime_context:wrap_runtime_context_lines",
+        ),
+    ),
+    _Ability(
+        "inbound",
+        "messages of people are not recorded",
+        methods=("_on_message_sync", "_on_message", "_handle_message", "_is_group_message_for_bot"),
+    ),
+    _Ability("recalls", "messages that are taken back stay visible", methods=("_register_optional_event",)),
+    _Ability("names", "bots are called by their app id", methods=("_fetch_bot_open_id",)),
+    _Ability("outbound", "answers of this bot are not recorded", methods=("send",), attributes=("_client",)),
+    _Ability(
+        "streams",
+        "streamed answers of this bot are not recorded",
+        methods=("send_delta", "_stream_key"),
+        needs=("outbound",),
+    ),
+    _Ability(
+        "base_url", "feishu.base_url has no effect", names=("nanobot.channels.feishu.runtime:_load_lark_runtime",)
+    ),
+)
+
+
+def check_seams() -> list[SeamFinding]:
+    """One finding for each ability of the plugin, in a fixed order."""
+    try:
+        version("nanobot-ai")
+    except PackageNotFoundError:
+        fix = "Install the plugin where nanobot is: pip install 'nanobot-transcript[nanobot]'."
+        return [SeamFinding("nanobot", "error", "nanobot is not installed in this environment.", fix)]
+    missing: dict[str, tuple[str, ...]] = {}
+    for ability in _ABILITIES:
+        gone = tuple(_missing(ability))
+        missing[ability.name] = gone + tuple(place for need in ability.needs for place in missing[need])
+    return [_finding(ability, missing[ability.name]) for ability in _ABILITIES]
+
+
+def describe() -> dict[str, str]:
+    """Versions of what the plugin works with, ``""`` for what is not installed, and its entry point."""
+    found = {name: _version(name) for name in ("nanobot-transcript", "nanobot-ai", "lark-oapi")}
+    group, name = ENTRY_POINT
+    points = [point.value for point in entry_points(group=group) if point.name == name]
+    return found | {"entry point": points[0] if points else ""}
+
+
+def _finding(ability: _Ability, missing: tuple[str, ...]) -> SeamFinding:
+    if not missing:
+        return SeamFinding(ability.name, "ok", f"{ability.name}: everything is there.")
+    gone = ", ".join(missing)
+    return SeamFinding(ability.name, "error", f"nanobot lacks {gone}: {ability.lost}.", _FIX, missing)
+
+
+def _missing(ability: _Ability) -> Iterable[str]:
+    channel = _load(f"{_RUNTIME}:FeishuChannel") if ability.methods or ability.attributes else None
+    if (ability.methods or ability.attributes) and not inspect.isclass(channel):
+        yield "FeishuChannel"
+        return
+    yield from (f"FeishuChannel.{name}" for name in ability.methods if not callable(getattr(channel, name, None)))
+    yield from (f"FeishuChannel.{name}" for name in ability.attributes if not _assigns(channel, name))
+    yield from (place for place in ability.names if _load(place) is None)
+
+
+def _load(place: str) -> Any:
+    """What ``module:attribute.attribute`` names; None when it is not there."""
+    module, _, path = place.partition(":")
+    try:
+        value: Any = importlib.import_module(module)
+    except ImportError:
+        return None
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value
+
+
+def _assigns(channel: Any, name: str) -> bool:
+    """True when the constructor sets this attribute."""
+    constructor: Callable[..., Any] = channel.__init__
+    code = getattr(inspect.unwrap(constructor), "__code__", None)
+    return code is not None and name in code.co_names
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,81 @@
+"""How entries are shown to an agent: other people's words as JSON, one line each, which no text can break out of."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import is_own
+from transcript_channels.nanobot_host.names import Names
+
+__all__ = ["encode", "fit", "shown", "zone"]
+
+_MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
+_LINE_BREAKS: Final = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
+_SHORTEST: Final = 80
+
+
+def zone(name: str | None) -> tzinfo:
+    """The time zone in which the agent thinks; UTC when the name is unknown."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (KeyError, ValueError, OSError):
+        return UTC
+
+
+def shown(entry: Entry, names: Names, app_id: str, where: tzinfo) -> dict[str, Any]:
+    """An entry as the agent is told it. ``you`` marks its own words, ``bot`` those of another bot."""
+    line: dict[str, Any] = {"id": entry.get("message_id"), "time": _time(entry.get("ts"), where)}
+    line["from"] = _safe(names.shown(entry))
+    if is_own(entry, app_id):
+        line["you"] = True
+    elif entry.get("sender_kind") == "bot" or entry.get("role") == "assistant":
+        line["bot"] = True
+    line["reply_to"] = entry.get("reply_to")
+    line["edited"] = entry.get("edited") or None
+    line["text"] = _safe(entry.get("content") or "")
+    return {key: value for key, value in line.items() if value is not None}
+
+
+def fit(lines: Iterable[dict[str, Any]], max_chars: int) -> tuple[list[dict[str, Any]], int]:
+    """As many of the newest lines as fit into ``max_chars`` characters of text, and how many were left out.
+
+    A text longer than half of that is shortened and says so; the newest line is always there.
+    """
+    kept: list[dict[str, Any]] = []
+    waiting, left = list(lines), max_chars
+    while waiting:
+        line = _shortened(waiting[-1], max(_SHORTEST, max_chars // 2))
+        if kept and len(line["text"]) > left:
+            break
+        left -= len(line["text"])
+        kept.append(line)
+        waiting.pop()
+    return kept[::-1], len(waiting)
+
+
+def encode(line: Mapping[str, Any]) -> str:
+    """One line of JSON that stays one line wherever it is pasted."""
+    return json.dumps(line, ensure_ascii=False, separators=(", ", ": ")).translate(_LINE_BREAKS)
+
+
+def _shortened(line: dict[str, Any], limit: int) -> dict[str, Any]:
+    text = line["text"]
+    if len(text) <= limit:
+        return line
+    return line | {"text": f"{text[:limit]}… ({len(text) - limit} more characters)"}
+
+
+def _safe(text: str) -> str:
+    """Without nanobot's own markers, and such that every encoder can write it."""
+    return _MARKER.sub("", text).encode("utf-8", "replace").decode("utf-8")
+
+
+def _time(ts: Any, where: tzinfo) -> str | None:
+    try:
+        return datetime.fromtimestamp(float(ts) / 1000, where).strftime("%Y-%m-%d %H:%M")
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
