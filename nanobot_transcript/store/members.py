@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Required, TypeAlias, TypedDict
 
-from nanobot_transcript.entry import Ids
+from nanobot_transcript.entry import Ids, well_formed
 from nanobot_transcript.store.state_file import Signature, Snapshot, StateFile
 
 __all__ = ["BotProfile", "Member", "MemberDirectory"]
@@ -104,8 +104,8 @@ class MemberDirectory:
         open_ids: Mapping[str, str] | None = None,
     ) -> None:
         """Record a bot's profile. Aliases and description replace the old ones; ``open_ids`` are added."""
-        profile = {"name": _clean(name), "aliases": [_clean(alias) for alias in aliases]}
-        profile["description"] = _clean(description)
+        profile = {"name": well_formed(name), "aliases": [well_formed(alias) for alias in aliases]}
+        profile["description"] = well_formed(description)
         self._change(lambda document: _put_bot(document, app_id, profile, dict(open_ids or {})))
 
     def remember_person(
@@ -117,8 +117,8 @@ class MemberDirectory:
         """
         if not sender or _is_known(self._document, sender, name, ids, app_id):
             return
-        sender, name = _clean(sender), _clean(name) if name else None
-        kept = {kind: _clean(value) for kind in _PERSON_IDS if (value := (ids or {}).get(kind))}
+        sender, name = well_formed(sender), well_formed(name) if name else None
+        kept = {kind: well_formed(value) for kind in _PERSON_IDS if (value := (ids or {}).get(kind))}
         self._change(lambda document: _put_person(document, sender, name, kept, app_id))
 
     def saw(self, session_key: str, sender: str) -> None:
@@ -127,7 +127,7 @@ class MemberDirectory:
         last = self._document["chats"].get(session_key, {}).get(sender)
         if not sender or (last is not None and now - last < _SEEN_STEP_MS):
             return
-        session_key, sender = _clean(session_key), _clean(sender)
+        session_key, sender = well_formed(session_key), well_formed(sender)
         self._change(lambda document: _put_seen(document, session_key, sender, now))
 
     def forget(self, sender: str) -> None:
@@ -235,11 +235,6 @@ class MemberDirectory:
 
 def _empty() -> _Document:
     return {"bots": {}, "people": {}, "ids": {}, "chats": {}}
-
-
-def _clean(text: str) -> str:
-    """Text that UTF-8 can hold: a lone surrogate becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _profile(app_id: str, bot: dict[str, Any]) -> BotProfile:

@@ -265,7 +265,7 @@ def test_a_place_that_cannot_be_written_is_named_and_memory_serves(tmp_path: Pat
 def test_lone_surrogates_do_not_stop_a_name(base: Path) -> None:
     members = MemberDirectory(base)
     members.remember_person("on_ada", "A\ud800da")
-    assert MemberDirectory(base).name_of("on_ada") == "A?da"
+    assert MemberDirectory(base).name_of("on_ada") == "A\ufffdda"
 
 
 def test_an_empty_sender_is_not_recorded(base: Path) -> None:

@@ -1,0 +1,114 @@
+"""From the lines of a file to entries that may be appended."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.exchange.lines import Line, decoded, lines_of
+from nanobot_transcript.store.exchange.logs import Clock, LogLine, Parser, text_line
+from nanobot_transcript.store.exchange.report import ImportReport
+from nanobot_transcript.store.jsonl.codec import decode, ids_of
+from nanobot_transcript.store.jsonl.fold import HIDING, apply_edit, is_op
+
+__all__ = ["Ahead", "Candidate", "from_log", "from_transcript", "read_ahead"]
+
+
+class Candidate(NamedTuple):
+    """An entry from a file; ``when`` is its time as the file gives it, None without one."""
+
+    entry: Entry
+    when: str | float | None
+
+
+class Ahead(NamedTuple):
+    """What lines of a file say about messages, by the message's id."""
+
+    edits: dict[str, list[Entry]]
+    hidden: dict[str, Entry]
+
+
+def read_ahead(file: BinaryIO) -> Ahead:
+    """All edits, recalls and redactions of a transcript; the file stands at its beginning again."""
+    ahead = Ahead({}, {})
+    for line in lines_of(file):
+        entry = decode(line.body) if b'"op"' in line.body else None
+        target = entry.get("target") if entry is not None else None
+        if entry is None or not isinstance(target, str) or not target:
+            continue
+        if entry.get("op") in HIDING:
+            ahead.hidden[target] = entry
+        elif entry.get("op") == "edit":
+            ahead.edits.setdefault(target, []).append(entry)
+    file.seek(0)
+    return ahead
+
+
+def from_transcript(
+    lines: Iterable[Line], report: ImportReport, hidden: Collection[str], edits: dict[str, list[Entry]]
+) -> Iterator[Candidate]:
+    """The messages of a transcript as they read after its edits, without ``hidden`` ones.
+
+    Edits that found their message are taken out of ``edits``.
+    """
+    for line in lines:
+        entry = decode(line.body)
+        if entry is None:
+            report.refuse(line.number, "not a line of a transcript", decoded(line.body, "utf-8"))
+        elif is_op(entry):
+            report.skipped += entry.get("op") not in (*HIDING, "edit")
+        elif any(known in hidden for known in ids_of(entry)):
+            report.skipped += 1
+        else:
+            for edit in edits.pop(entry["message_id"] or "", ()):
+                entry = apply_edit(entry, edit)
+            yield Candidate(entry, entry["ts"])
+
+
+def from_log(
+    lines: Iterable[Line],
+    parse: Parser,
+    clock: Clock,
+    encoding: str,
+    bots: Collection[str],
+    report: ImportReport,
+) -> Iterator[Candidate]:
+    """The messages of another program's log; one that spans lines is put together."""
+    waiting: LogLine | None = None
+    for line in lines:
+        text = decoded(line.body, encoding)
+        parsed = parse(text, clock)
+        if parsed is not None and parsed.kind == "skip":
+            report.skipped += 1
+        elif parsed is not None and parsed.kind == "message":
+            if waiting is not None:
+                yield _candidate(waiting, bots)
+            waiting = parsed
+        elif waiting is not None and (parsed is not None or _goes_on(parse, waiting)):
+            more = text if parsed is None else parsed.text
+            waiting = LogLine("message", waiting.sender, f"{waiting.text}\n{more}", waiting.when)
+        else:
+            report.refuse(line.number, "no name and text", text)
+    if waiting is not None:
+        yield _candidate(waiting, bots)
+
+
+def _goes_on(parse: Parser, waiting: LogLine) -> bool:
+    """In plain text with times, a line without one belongs to the message above it."""
+    return parse is text_line and waiting.when is not None
+
+
+def _candidate(line: LogLine, bots: Collection[str]) -> Candidate:
+    bot = line.sender in bots
+    entry: dict[str, Any] = {
+        "role": "assistant" if bot else "user",
+        "content": line.text,
+        "sender": line.sender,
+        "message_id": None,
+        "ts": int(line.when.timestamp() * 1000) if line.when is not None else 0,
+        "sender_name": line.sender,
+        "sender_kind": "bot" if bot else "human",
+    }
+    if bot:
+        entry["agent"] = line.sender
+    when = line.when.isoformat() if line.when is not None else None
+    return Candidate(cast("Entry", cast("object", entry)), when)
