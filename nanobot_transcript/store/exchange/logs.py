@@ -68,7 +68,7 @@ _IRC_SERVER: Final = re.compile(rf"(?:{_STAMP}\s+)?(?:===|---|-!-|\*\*\*|-->|<--
 _IRC_DAY: Final = re.compile(
     r"--- (?:Day changed|Log opened) \w{3} (?P<month>\w{3}) (?P<day>\d{1,2})(?: [\d:]+)? (?P<year>\d{4})"
 )
-_NAME: Final = r"(?P<name>[^\s:：<>\[\]{}"*#/-][^:：<>\[\]]{0,39}?)\s*(?::(?:\s+|$)|：\s*)(?P<text>.*)"
+_NAME: Final = r"(?P<name>[^\s:：<>\[\]{}\"*#/-][^:：<>\[\]]{0,39}?)\s*(?::(?:\s+|$)|：\s*)(?P<text>.*)"
 _STAMPED: Final = re.compile(rf"{_STAMP}(?:\s*[-,|]\s*|\s+){_NAME}", re.DOTALL)
 _NAMED: Final = re.compile(_NAME, re.DOTALL)
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
