@@ -24,6 +24,8 @@ class Api:
         self.session = session
         self._base = feishu.base_url
         self.headers: dict[str, str] = {}
+        self.to: JSON = {"receive_id_type": "chat_id"}
+        """The query of ``send``."""
 
     async def log_in(self) -> None:
         """Fetch a tenant token."""
@@ -41,8 +43,6 @@ class Api:
     async def send(self, chat_id: str, text: str = "", **body: Any) -> JSON:
         """Send a text, or ``msg_type`` with ``content`` as an object."""
         return await self.call("POST", "/open-apis/im/v1/messages", self._message(text, body, chat_id), **self.to)
-
-    to: JSON = {"receive_id_type": "chat_id"}  # noqa: RUF012 - the query of ``send``, replaced per instance
 
     async def reply(self, message_id: str, text: str = "", **body: Any) -> JSON:
         """Reply to a message."""

@@ -23,7 +23,7 @@ class Notice:
     Connection).
 
     Kinds: ``message``, ``edit``, ``recall``, ``card`` (a card changed), ``reaction``, ``push`` (sent),
-    ``ack``, ``gave_up``, ``call``, ``connected``, ``disconnected``.
+    ``ack``, ``gave_up``, ``call``, ``connected``, ``disconnected``, ``ping``.
     """
 
     kind: str

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from transcript_channels.simulator import frames, ids, scopes, views
+from transcript_channels.simulator import frames, ids, scopes, views, wire
 from transcript_channels.simulator.world import App, Message, Person
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Delivery:
             return None
         event_id = ids.new_event_id()
         event = views.event(app, event_type, body, event_id)
-        payload = json.dumps(event, ensure_ascii=False).encode()
+        payload = wire.encode(event)
         push = Push(app, event_type, event_id, payload, message, retried)
         self.pushes.append(push)
         if message is not None and event_type == "im.message.receive_v1":

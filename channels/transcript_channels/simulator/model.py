@@ -17,6 +17,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from aiohttp import web
 
+from transcript_channels.simulator import wire
 from transcript_channels.simulator.changes import Changes, Notice
 
 __all__ = ["ModelRequest", "Reply", "ScriptedModel", "ToolCall"]
@@ -291,4 +292,4 @@ def _deltas(reply: Reply) -> list[JSON]:
 
 
 async def _event(response: web.StreamResponse, body: JSON) -> None:
-    await response.write(b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n")
+    await response.write(b"data: " + wire.encode(body) + b"\n\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from aiohttp import web
 
-from transcript_channels.simulator import ids
+from transcript_channels.simulator import ids, wire
 from transcript_channels.simulator.errors import MESSAGES, ApiError, error_body
 from transcript_channels.simulator.faults import Fault, Faults
 from transcript_channels.simulator.tokens import Tokens
@@ -174,7 +174,8 @@ class Rest:
                 request.transport.abort()
             return web.Response(status=499)
         if fault.code is not None:
-            error = ApiError(fault.code, status=fault.status)
+            usual = 200 if route.token == "none" else None
+            error = ApiError(fault.code, status=fault.status or usual)
             error.msg = fault.msg or MESSAGES.get(fault.code, "internal error")
             return self._answer(call, error, fault.headers)
         if fault.status is not None:
@@ -224,5 +225,5 @@ class Rest:
         else:
             body = {"code": 0, "msg": "success", "data": result}
         call.code, call.answer = body.get("code"), body
-        text = json.dumps(body, ensure_ascii=False)
-        return web.Response(status=call.status, text=text, content_type="application/json", headers=sent)
+        sent["Content-Type"] = "application/json; charset=utf-8"
+        return web.Response(status=call.status, body=wire.encode(body), headers=sent)

@@ -63,7 +63,9 @@ class FeishuSimulator:
     # -- life ------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Open the port."""
+        """Open the port. Raises RuntimeError the second time: a stopped platform does not come back."""
+        if self.base_url:
+            raise RuntimeError("a simulator starts once")
         application = web.Application(client_max_size=64 * 1024 * 1024)
         application.router.add_get(Gate.PATH, self._gate.open)
         self._rest.install(application, all_routes(self._platform, self._tokens, self._gate))

@@ -104,3 +104,14 @@ async def test_stopping_the_platform_ends_its_connections() -> None:
             await feishu.stop()
             await feishu.wait_for(lambda: connection.socket.closed)
             assert not alpha.connected
+
+
+async def test_a_platform_starts_once(team) -> None:
+    with pytest.raises(RuntimeError, match="once"):
+        await team.feishu.start()
+
+
+async def test_the_endpoint_fails_on_request_as_the_platform_does(team) -> None:
+    team.feishu.fail(f"POST {ENDPOINT}", code=1, msg="busy")
+    answer = await ask_endpoint(team, AppID=team.alpha.app_id, AppSecret=team.alpha.app_secret)
+    assert (answer["code"], answer["msg"]) == (1, "busy")

@@ -1,5 +1,7 @@
 """Who is told, how often, and what an acknowledgement does."""
 
+import json
+
 import pytest
 from support.feishu_client import long_connection
 
@@ -184,3 +186,9 @@ async def test_a_thousand_events_at_full_speed_arrive_in_order(team) -> None:
         for connection in (alpha, beta):
             assert [event["event"]["message"]["message_id"] for event in connection.events] == wanted
     assert all(push.acked for push in team.feishu.pushes)
+
+
+async def test_half_of_a_character_pair_arrives_as_it_was_written(team) -> None:
+    async with long_connection(team.feishu, team.alpha, team.session) as connection:
+        await team.feishu.say(team.group, team.ada, "\ud83d broken")
+    assert json.loads(connection.events[0]["event"]["message"]["content"])["text"] == "\ud83d broken"

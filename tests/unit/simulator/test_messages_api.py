@@ -2,6 +2,7 @@
 
 import json
 
+import aiohttp
 import pytest
 
 BASE = "/open-apis/im/v1/messages"
@@ -175,3 +176,22 @@ async def test_a_file_of_a_message_can_be_downloaded(team) -> None:
         assert "notes.txt" in answer.headers["Content-Disposition"]
     async with team.session.get(url + "x", headers=team.as_alpha.headers) as answer:
         assert (await answer.json())["code"] == 230001
+
+
+async def test_an_uploaded_image_can_be_sent_and_downloaded(team) -> None:
+    form = aiohttp.FormData({"image_type": "message"})
+    form.add_field("image", b"pixels", filename="a.png")
+    url = team.feishu.base_url + "/open-apis/im/v1/images"
+    async with team.session.post(url, data=form, headers=team.as_alpha.headers) as answer:
+        key = (await answer.json())["data"]["image_key"]
+    sent = await team.as_alpha.send(team.group.chat_id, msg_type="image", content={"image_key": key})
+    resource = f"{BASE}/{sent['data']['message_id']}/resources/{key}"
+    async with team.session.get(team.feishu.base_url + resource, headers=team.as_beta.headers) as answer:
+        assert await answer.read() == b"pixels"
+
+
+async def test_an_upload_without_its_part_is_refused(team) -> None:
+    url = team.feishu.base_url + "/open-apis/im/v1/files"
+    form = aiohttp.FormData({"file_type": "stream"})
+    async with team.session.post(url, data=form, headers=team.as_alpha.headers) as answer:
+        assert (await answer.json())["code"] == 99992402

@@ -1,0 +1,122 @@
+"""The simulator as a process."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+COMMAND = [sys.executable, "-m", "transcript_channels.simulator"]
+
+
+class Running:
+    """A simulator process that is talked to in JSON lines."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    async def line(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(15):
+            return json.loads(await self.process.stdout.readline())
+
+    async def tell(self, **command: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(command).encode() + b"\n")
+        await self.process.stdin.drain()
+
+    async def do(self, **command: Any) -> dict[str, Any]:
+        """A command and its answer; events before it are skipped."""
+        await self.tell(**command)
+        while (line := await self.line())["event"] not in ("done", "error"):
+            pass
+        return line
+
+    async def end(self) -> int:
+        async with asyncio.timeout(15):
+            return await self.process.wait()
+
+
+@asynccontextmanager
+async def running(*arguments: str) -> AsyncIterator[Running]:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*COMMAND, *arguments, stdin=pipe, stdout=pipe)
+    try:
+        yield Running(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def test_a_scene_is_played_over_stdin_and_stdout() -> None:
+    async with running("--apps", "Alpha=cli_a1:s1,Beta", "--people", "Ada,Bo", "--model") as simulator:
+        ready = await simulator.line()
+        assert ready["event"] == "ready"
+        assert ready["base_url"].startswith("http://127.0.0.1:")
+        assert ready["apps"][0]["app_id"] == "cli_a1"
+        assert ready["apps"][0]["app_secret"] == "s1"
+        assert ready["chats"][0]["members"] == ["Ada", "Bo", "Alpha", "Beta"]
+        async with aiohttp.ClientSession() as session:
+            async with session.get(ready["model_url"] + "/models") as answer:
+                assert answer.status == 200
+            token = f"{ready['base_url']}/open-apis/auth/v3/tenant_access_token/internal"
+            async with session.post(token, json={"app_id": "cli_a1", "app_secret": "s1"}) as answer:
+                assert (await answer.json())["code"] == 0
+        await simulator.tell(do="say", **{"from": "Ada"}, text="hello @Alpha", id=7)
+        event, answer = await simulator.line(), await simulator.line()
+        assert (event["event"], event["text"], event["from"]) == ("message", "hello @Alpha", "Ada")
+        assert (answer["event"], answer["id"], answer["message_id"]) == ("done", 7, event["message_id"])
+        recalled = await simulator.do(do="recall", message_id=event["message_id"])
+        assert recalled["recalled"] is True
+        listed = await simulator.do(do="messages")
+        assert [message["text"] for message in listed["messages"]] == [""]
+        assert (await simulator.do(do="quit"))["event"] == "done"
+        assert await simulator.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ({"do": "dance"}, "unknown command"),
+        ({"do": "say", "from": "Nobody", "text": "x"}, "nobody called"),
+        ({"do": "say", "from": "Ada"}, "needs 'text'"),
+        ({"do": "recall", "message_id": "om_no"}, "no message"),
+        ({"do": "say", "from": "Ada", "text": "x", "chat": "Elsewhere"}, "no chat"),
+    ],
+)
+async def test_a_command_that_cannot_be_done_is_answered_with_the_reason(command: dict, why: str) -> None:
+    async with running() as simulator:
+        await simulator.line()
+        answer = await simulator.do(**command)
+        assert answer["event"] == "error"
+        assert why in answer["message"]
+
+
+async def test_the_end_of_stdin_ends_it() -> None:
+    async with running() as simulator:
+        await simulator.line()
+        assert simulator.process.stdin is not None
+        simulator.process.stdin.close()
+        assert await simulator.end() == 0
+
+
+async def test_a_signal_ends_it_cleanly_even_when_it_stays() -> None:
+    async with running("--stay") as simulator:
+        await simulator.line()
+        assert simulator.process.stdin is not None
+        simulator.process.stdin.close()
+        simulator.process.send_signal(signal.SIGTERM)
+        assert await simulator.end() == 0
+
+
+async def test_help_shows_examples() -> None:
+    process = await asyncio.create_subprocess_exec(*COMMAND, "--help", stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    assert b'{"do": "say"' in output
