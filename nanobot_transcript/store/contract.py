@@ -98,11 +98,11 @@ class StoreBackend(Protocol):
         """True when appends and reads may wait for a disk or a network, so that event loops must use a thread."""
         ...
 
-    def append(self, session_key: str, entry: Entry, *, max_wait: float | None = None) -> bool:
+    def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
         """Record an entry. False when one of its ids was there already. ``max_wait`` bounds the wait for a lock (s)."""
         ...
 
-    def apply(self, session_key: str, op: Entry, *, max_wait: float | None = None) -> bool:
+    def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
         """Record an ``op`` line. False for a recall or redact of a target that was recalled or redacted before."""
         ...
 

@@ -84,7 +84,7 @@ class GroupTranscriptStore:
         Raises InvalidEntryError for arguments that cannot be recorded and StoreError when nothing was recorded.
         """
         entry = shape.entry(role, content, sender, message_id, timestamp_ms, fields)
-        return self.backend.append(shape.key(session_key), entry, max_wait=max_wait)
+        return self.backend.append(shape.key(session_key), entry, max_wait)
 
     def edit(
         self,
@@ -99,7 +99,7 @@ class GroupTranscriptStore:
     ) -> bool:
         """Give the message ``target`` a new text; readers show it in the old place. Always True."""
         op = shape.op("edit", target, content, sender, timestamp_ms, fields)
-        return self.backend.apply(shape.key(session_key), op, max_wait=max_wait)
+        return self.backend.apply(shape.key(session_key), op, max_wait)
 
     def recall(
         self,
@@ -112,7 +112,7 @@ class GroupTranscriptStore:
     ) -> bool:
         """Hide the message ``target`` for good, also when it arrives only later. False if it was hidden before."""
         op = shape.op("recall", target, "", sender, timestamp_ms, {})
-        return self.backend.apply(shape.key(session_key), op, max_wait=max_wait)
+        return self.backend.apply(shape.key(session_key), op, max_wait)
 
     def redact(
         self,
@@ -126,7 +126,7 @@ class GroupTranscriptStore:
         """Like ``recall``, and the text is erased from the disk before this returns."""
         op = shape.op("redact", target, "", sender, timestamp_ms, {})
         key = shape.key(session_key)
-        written = self.backend.apply(key, op, max_wait=max_wait)
+        written = self.backend.apply(key, op, max_wait)
         self.backend.maintain([key], Retention())
         return written
 

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, NoReturn, cast
+from typing import Any
 
-from nanobot_transcript.entry import Entry, EntryFields, Op
+from nanobot_transcript.entry import Entry, EntryFields, Op, well_formed
 from nanobot_transcript.errors import InvalidEntryError
 
 __all__ = ["entry", "key", "looks_like_seconds", "op", "timestamp"]
 
+_SURELY_MS = 100_000_000_000
 _FIELDS = frozenset(EntryFields.__annotations__)
 
 
@@ -29,8 +30,8 @@ def entry(
     fields: Mapping[str, Any],
 ) -> Entry:
     """A message as one line will hold it; ``rts`` is now."""
-    if not (isinstance(role, str) and isinstance(content, str) and isinstance(sender, str)):
-        _refuse(role=role, content=content, sender=sender)
+    if type(role) is not str or type(content) is not str or type(sender) is not str:
+        _refuse_other_than_text(role=role, content=content, sender=sender)
     if not role:
         raise InvalidEntryError("A role is a non-empty string such as 'user' or 'assistant'.")
     now = time.time_ns() // 1_000_000
@@ -38,13 +39,17 @@ def entry(
         "role": role,
         "content": content,
         "sender": sender,
-        "message_id": message_id if type(message_id) is str and message_id else _id(message_id),
-        "ts": now if timestamp_ms is None else timestamp(timestamp_ms, now),
+        "message_id": message_id
+        if type(message_id) is str and message_id and message_id.isascii()
+        else _id(message_id),
+        "ts": timestamp_ms
+        if type(timestamp_ms) is int and timestamp_ms >= _SURELY_MS
+        else timestamp(timestamp_ms, now),
     }
     if fields:
         _add(line, fields)
     line["rts"] = now
-    return cast("Entry", line)
+    return line  # pyright: ignore[reportReturnType] -- built key by key; a cast would cost a call per message
 
 
 def op(
@@ -65,13 +70,13 @@ def op(
     return line
 
 
-def timestamp(value: float | str, now: int) -> float:
+def timestamp(value: float | str | None, now: int) -> float:
     """Milliseconds from a number or a numeric string, else ``now``: the time of arrival orders the message then.
 
     What looks like seconds (September 2001 to the year 5138) is not taken for milliseconds of 1970.
     """
     try:
-        number = float(value)
+        number = float(now if value is None else value)
     except (TypeError, ValueError):
         return now
     if not isfinite(number) or number < 0 or looks_like_seconds(number):
@@ -91,21 +96,23 @@ def _add(line: dict[str, Any], fields: Mapping[str, Any]) -> None:
                 f"An entry has no field {name!r}.", hint=f"Known fields: {', '.join(sorted(_FIELDS))}."
             )
         if value is not None and value != [] and value != {}:
-            line[name] = value
+            line[name] = [_id(part) for part in value] if name == "message_ids" else value
 
 
 def _id(value: object) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        return value
+        return well_formed(value)
     if isinstance(value, int):
         return str(value)
     raise InvalidEntryError(f"A message id is a string, not {value!r}.")
 
 
-def _refuse(**arguments: object) -> NoReturn:
-    name, value = next((n, v) for n, v in arguments.items() if not isinstance(v, str))
+def _refuse_other_than_text(**arguments: object) -> None:
+    name, value = next(((n, v) for n, v in arguments.items() if not isinstance(v, str)), ("", ""))
+    if not name:
+        return
     raise InvalidEntryError(
         f"{name} is a string, not {type(value).__name__}.", hint="Turn it into text before it is recorded."
     )

@@ -14,17 +14,12 @@ __all__ = ["audit"]
 def audit(segments: Segments, report: VerifyReport) -> None:
     """Count lines, entries, ops, repeated ids, torn and foreign lines into ``report``; mend file modes."""
     seen: set[str] = set()
-    number = 0
-    while (segment := segments.at_or_after(number)) is not None:
-        with segment:
-            report.segments += 1
-            report.bytes += os.fstat(segment.descriptor).st_size
-            _close_to_others(segment, report)
-            for _, line in segment.lines_from(0):
-                _count(line, seen, report)
-            if segment.active:
-                return
-            number = segment.number + 1
+    for segment in segments.each():
+        report.segments += 1
+        report.bytes += os.fstat(segment.descriptor).st_size
+        _close_to_others(segment, report)
+        for _, line in segment.lines_from(0):
+            _count(line, seen, report)
 
 
 def _count(line: bytes, seen: set[str], report: VerifyReport) -> None:

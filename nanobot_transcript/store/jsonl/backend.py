@@ -1,5 +1,6 @@
 """The store backend over JSONL files."""
 
+import logging
 import os
 import threading
 import time
@@ -15,7 +16,7 @@ from nanobot_transcript.store.jsonl import audit, follow, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
 from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, is_sent
 from nanobot_transcript.store.jsonl.cursor import format_cursor
-from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, upgrade
+from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.jsonl.layout import Layout, stem_of
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import sort_key
@@ -27,6 +28,8 @@ __all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
 
 DEFAULT_SEGMENT_BYTES: Final = 64 << 20
 _OPEN_CHATS: Final = 64
+
+logger = logging.getLogger(__name__)
 
 
 class _Chat:
@@ -61,6 +64,7 @@ class JsonlBackend:
         self._lock_timeout = lock_timeout
         self._syncer = Syncer(fsync, fsync_interval)
         self._chats: OrderedDict[str, _Chat] = OrderedDict()
+        self._conflicts: set[str] = set()
         self._guard = threading.Lock()
         _backends.add(self)
 
@@ -71,18 +75,19 @@ class JsonlBackend:
 
     # -- writing
 
-    def append(self, session_key: str, entry: Entry, *, max_wait: float | None = None) -> bool:
-        log = self._chat(session_key).log
+    def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
+        log = (self._chats.get(session_key) or self._open(session_key)).log
         known = log.write(entry, ids_of(entry), max_wait)
         if known is None:
             return True
-        if is_sent(entry) and known.get("source") in OVERHEARD:
-            edit = upgrade(known, entry)
-            if edit is not None:
-                self._apply_edit(log, edit, max_wait)
+        edit = upgrade(known, entry)
+        if edit is not None:
+            self._apply_edit(log, edit, max_wait)
+        elif not is_op(known) and (known["role"], known["sender"]) != (entry["role"], entry["sender"]):
+            self._say_conflict(session_key, known, entry)
         return False
 
-    def apply(self, session_key: str, op: Entry, *, max_wait: float | None = None) -> bool:
+    def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
         log = self._chat(session_key).log
         if op.get("op") in HIDING:
             return log.write(op, [hidden_key(cast("str", op.get("target")))], max_wait) is None
@@ -94,6 +99,20 @@ class JsonlBackend:
         if is_sent(edit):
             unless.append(EDIT_SENT + target)
         return log.write(edit, unless, max_wait) is None
+
+    def _say_conflict(self, session_key: str, known: Entry, entry: Entry) -> None:
+        """Once per chat: two platforms or a broken sender use the same ids. What a peer overheard is no conflict."""
+        overheard = entry.get("source") in OVERHEARD or known.get("source") in OVERHEARD
+        if overheard or session_key in self._conflicts:
+            return
+        self._conflicts.add(session_key)
+        logger.warning(
+            "%s: message %s was recorded from %s and came again from %s; the first one stays",
+            session_key,
+            entry["message_id"],
+            known["sender"],
+            entry["sender"],
+        )
 
     # -- reading
 

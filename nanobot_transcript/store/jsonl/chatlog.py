@@ -5,18 +5,20 @@ import os
 import threading
 import uuid
 from collections.abc import Callable
+from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from functools import partial
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import StoreBusyError, StoreError, StoreFullError
+from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.store.jsonl import tables
+from nanobot_transcript.store.jsonl.activefile import ActiveFile
 from nanobot_transcript.store.jsonl.codec import decode, encode, id_keys
-from nanobot_transcript.store.jsonl.idtable import IdTable, hash_key
+from nanobot_transcript.store.jsonl.idtable import INDEXED, IdTable, hash_key
 from nanobot_transcript.store.jsonl.indexing import add_lines
 from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import complete_end, line_at
-from nanobot_transcript.store.jsonl.lock import acquire, release
+from nanobot_transcript.store.jsonl.lock import acquire
 from nanobot_transcript.store.jsonl.sync import Syncer
 
 __all__ = ["ChatLog"]
@@ -24,6 +26,7 @@ __all__ = ["ChatLog"]
 _STUCK_WAIT: Final = 0.004
 _INDEX_UNDER_LOCK: Final = 4 << 20
 _NOT_LOCKED: Final = -1
+_NOW_OR_NEVER: Final = LOCK_EX | LOCK_NB
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +50,9 @@ class ChatLog:
         self._segment_bytes = segment_bytes
         self._lock_timeout = lock_timeout
         self._syncer = syncer
+        self._sync = syncer.wanted
         self._mutex = threading.Lock()
-        self._descriptor = -1
-        self._file = (0, 0)
+        self._file = ActiveFile(layout, self._path)
         self._table: IdTable | None = None
         self._closed: list[IdTable] = []
         self._builder: threading.Thread | None = None
@@ -62,23 +65,33 @@ class ChatLog:
         duplicate check, never the entry. Raises StoreError when nothing was recorded.
         """
         line = encode(entry)
-        guards = [(key, hash_key(key)) for key in unless]
+        hashes = [hash_key(key) for key in unless]
         with self._mutex:
             size = self._lock(wait)
             if size == _NOT_LOCKED:
                 self._write_unlocked(entry)
                 return None
-            descriptor = self._descriptor
+            file, table = self._file, self._table
+            assert table is not None
             try:
-                known = self._known(guards)
-                if known is not None:
-                    return known
-                self._write(descriptor, line, size)
-                keys = guards if entry.get("op") is None else [(key, hash_key(key)) for key in id_keys(entry)]
-                self._index(keys, size, size + len(line))
-                to_sync = os.dup(descriptor) if self._syncer.wanted else -1
+                for key_hash in hashes:
+                    if self._closed or table.find(key_hash) is not None:
+                        known = self._known(table, unless, hashes)
+                        if known is not None:
+                            return known
+                        break
+                file.append(line, size)
+                if "op" in entry:
+                    hashes = [hash_key(key) for key in id_keys(entry)]
+                crowded = False
+                for key_hash in hashes:
+                    crowded = table.insert(key_hash, size)
+                table.words[INDEXED] = size + len(line)
+                if crowded:
+                    self._grow(table)
+                to_sync = os.dup(file.descriptor) if self._sync else -1
             finally:
-                release(descriptor)
+                flock(file.descriptor, LOCK_UN)
         if to_sync >= 0:
             self._syncer.written(to_sync)
         return None
@@ -94,7 +107,7 @@ class ChatLog:
             torn = _torn(self._path)
             if self._lock(None) == _NOT_LOCKED:
                 raise StoreBusyError(f"{self._path} is locked by a process that does not move.")
-            release(self._descriptor)
+            flock(self._file.descriptor, LOCK_UN)
         return ["the last line was cut off; it was closed so that the next one stands alone"] if torn else []
 
     def remove(self) -> tuple[int, int]:
@@ -127,23 +140,23 @@ class ChatLog:
 
     def _lock(self, wait: float | None) -> int:
         """Take the lock on the file that is the active segment now; its size, or ``_NOT_LOCKED``."""
+        file = self._file
         while True:
-            if self._descriptor < 0:
+            if file.descriptor < 0:
                 self._open(background=wait is not None)
-            if not acquire(self._descriptor, self._patience(wait)):
-                self._give_up()
-                return _NOT_LOCKED
-            self._stuck = False
             try:
-                status = os.lstat(self._path)
-            except FileNotFoundError:
+                flock(file.descriptor, _NOW_OR_NEVER)
+            except BlockingIOError:
+                if not acquire(file.descriptor, self._patience(wait)):
+                    self._give_up()
+                    return _NOT_LOCKED
+            self._stuck = False
+            if not file.is_current():
                 self._release_files()
                 continue
-            if (status.st_ino, status.st_dev) != self._file:
-                self._release_files()
-                continue
-            size = status.st_size
-            if self._table is not None and self._table.indexed == size < self._segment_bytes:
+            size = os.lseek(file.descriptor, 0, os.SEEK_END)
+            table = self._table
+            if table is not None and table.words[INDEXED] == size < self._segment_bytes:
                 return size
             settled = self._settle(size, wait)
             if settled is not None:
@@ -162,12 +175,7 @@ class ChatLog:
         self._stuck = True
 
     def _open(self, *, background: bool) -> None:
-        self._layout.create()
-        descriptor = open_append(self._path)
-        status = os.fstat(descriptor)
-        self._descriptor = descriptor
-        self._file = (status.st_ino, status.st_dev)
-        if status.st_size == 0:
+        if self._file.open() == 0:
             self._remember_key()
         self._open_closed(background=background)
 
@@ -194,21 +202,21 @@ class ChatLog:
         if table is None or table.retired or table.indexed > size:
             if table is not None:
                 table.close()
-            table = tables.open_active(self._layout, self._stem, *self._file, size)
+            table = tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
             self._table = table
         if size - table.indexed > _INDEX_UNDER_LOCK:
-            release(self._descriptor)
+            flock(self._file.descriptor, LOCK_UN)
             return None if self._build(table, background=wait is not None) else _NOT_LOCKED
         return self._catch_up(table, size)
 
     def _catch_up(self, table: IdTable, size: int) -> int:
-        end = complete_end(self._descriptor, size)
-        table = add_lines(table, self._descriptor, table.indexed, end)
+        end = complete_end(self._file.descriptor, size)
+        table = add_lines(table, self._file.descriptor, table.indexed, end)
         if end < size:
             # The next entry must not be glued to the half line that a killed writer left behind.
-            self._write(self._descriptor, b"\n", size)
+            self._file.append(b"\n", size)
             size += 1
-            table = add_lines(table, self._descriptor, end, size)
+            table = add_lines(table, self._file.descriptor, end, size)
         self._table = table
         return size
 
@@ -216,8 +224,8 @@ class ChatLog:
         """Index a large active segment with the lock free. False = go on without, it is being done elsewhere."""
         logger.warning("%s is not indexed yet; building its index", self._path)
         if table.path is None:
-            end = complete_end(self._descriptor, os.fstat(self._descriptor).st_size)
-            self._table = add_lines(table, self._descriptor, table.indexed, end)
+            end = complete_end(self._file.descriptor, os.fstat(self._file.descriptor).st_size)
+            self._table = add_lines(table, self._file.descriptor, table.indexed, end)
             return True
         if background:
             self._in_background(partial(tables.build_active, self._layout, self._stem, table.number))
@@ -258,11 +266,11 @@ class ChatLog:
 
     def _rotate(self, size: int) -> None:
         """Close the active segment; the next writer starts a new one."""
-        table = self._table or tables.open_active(self._layout, self._stem, *self._file, size)
+        table = self._table or tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
         self._table = table
         closed = self._layout.closed(self._stem, table.number)
-        if self._syncer.wanted:
-            os.fdatasync(self._descriptor)
+        if self._sync:
+            os.fdatasync(self._file.descriptor)
         try:
             os.rename(self._path, closed)
             if table.path is not None:
@@ -272,9 +280,7 @@ class ChatLog:
         self._release_files()
 
     def _release_files(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._file.close()
         for table in self._closed if self._table is None else [self._table, *self._closed]:
             table.close()
         self._table = None
@@ -282,17 +288,16 @@ class ChatLog:
 
     # -- the write itself
 
-    def _known(self, guards: list[tuple[str, int]]) -> Entry | None:
-        assert self._table is not None
-        for key, key_hash in guards:
-            offsets = self._table.find(key_hash)
+    def _known(self, table: IdTable, keys: list[str], hashes: list[int]) -> Entry | None:
+        for position, key_hash in enumerate(hashes):
+            offsets = table.find(key_hash)
             if offsets is not None:
-                known = _line_with(self._descriptor, offsets, key)
+                known = _line_with(self._file.descriptor, offsets, keys[position])
                 if known is not None:
                     return known
-            for table in self._closed:
-                offsets = table.find(key_hash)
-                if offsets is not None and (known := self._in_closed(table, offsets, key)) is not None:
+            for closed in self._closed:
+                offsets = closed.find(key_hash)
+                if offsets is not None and (known := self._in_closed(closed, offsets, keys[position])) is not None:
                     return known
         return None
 
@@ -304,28 +309,6 @@ class ChatLog:
             return _line_with(descriptor, offsets, key)
         finally:
             os.close(descriptor)
-
-    def _write(self, descriptor: int, line: bytes, size: int) -> None:
-        try:
-            written = os.write(descriptor, line)
-        except OSError as error:
-            os.ftruncate(descriptor, size)
-            store_error(error, self._path)
-        if written != len(line):
-            os.ftruncate(descriptor, size)
-            raise StoreFullError(
-                f"No space left to write {self._path}.",
-                hint="Free space or raise the quota, then send again.",
-            )
-
-    def _index(self, keys: list[tuple[str, int]], offset: int, end: int) -> None:
-        table = self._table
-        assert table is not None
-        for _, key_hash in keys:
-            table.insert(key_hash, offset)
-        table.indexed = end
-        if table.crowded:
-            self._grow(table)
 
     def _grow(self, table: IdTable) -> None:
         try:
@@ -345,27 +328,12 @@ class ChatLog:
             entry["message_id"] = f"local:{uuid.uuid4().hex}"
         line = b"\n" + encode(entry)
         while True:
-            if self._descriptor < 0:
+            if self._file.descriptor < 0:
                 self._open(background=True)
-            try:
-                written = os.write(self._descriptor, line)
-            except OSError as error:
-                store_error(error, self._path)
-            if written != len(line):
-                raise StoreFullError(
-                    f"No space left to write {self._path}.",
-                    hint="Free space or raise the quota, then send again.",
-                )
-            if self._still_active():
+            self._file.append(line, None)
+            if self._file.is_current():
                 return
             self._release_files()
-
-    def _still_active(self) -> bool:
-        try:
-            status = os.lstat(self._path)
-        except FileNotFoundError:
-            return False
-        return (status.st_ino, status.st_dev) == self._file
 
 
 def _line_with(descriptor: int, offsets: list[int], key: str) -> Entry | None:

@@ -113,10 +113,12 @@ def _clean(value: Any) -> Any:
 def ids_of(entry: Entry) -> list[str]:
     """Every id under which a message is known."""
     first = entry["message_id"]
-    more = entry.get("message_ids")
-    if not more or type(more) is not list:
-        return [first] if first else []
     ids = [first] if first else []
+    if "message_ids" not in entry:
+        return ids
+    more = entry["message_ids"]
+    if type(more) is not list:
+        return ids
     return ids + [i for i in more if type(i) is str and i and i not in ids]
 
 

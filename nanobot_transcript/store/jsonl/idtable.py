@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
 
-__all__ = ["FIRST_CAPACITY", "IdTable", "NewerFormatError", "Owner", "hash_key", "read_owner"]
+__all__ = ["FIRST_CAPACITY", "INDEXED", "IdTable", "NewerFormatError", "Owner", "hash_key", "read_owner"]
 
 FIRST_CAPACITY: Final = 1024
 _MAGIC: Final = int.from_bytes(b"NTids\0\0\0", "little")
@@ -21,7 +21,7 @@ _VERSION: Final = 1
 _VERSION_SHIFT: Final = 56
 _HEADER_WORDS: Final = 8
 _HEADER_BYTES: Final = _HEADER_WORDS * 8
-_INODE, _DEVICE, _NUMBER, _INDEXED, _USED, _CAPACITY = 1, 2, 3, 4, 5, 6
+_INODE, _DEVICE, _NUMBER, INDEXED, _USED, _CAPACITY = 1, 2, 3, 4, 5, 6
 _RETIRED: Final = (1 << 63) - 1
 _GROWTH: Final = 4
 _COPY_BYTES: Final = 1 << 20
@@ -41,7 +41,7 @@ class Owner(NamedTuple):
 
 def hash_key(key: str) -> int:
     """64 bits of a key, the same in every process, never 0."""
-    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little") or 1
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little") or 1
 
 
 def read_owner(path: str) -> Owner | None:
@@ -66,10 +66,10 @@ def _ours(word: int) -> bool:
 class IdTable:
     """The id table of one segment. Written only by the holder of the transcript's lock."""
 
-    __slots__ = ("_descriptor_map", "_mask", "_words", "path")
+    __slots__ = ("_descriptor_map", "_mask", "path", "words")
 
     def __init__(self, words: memoryview, descriptor_map: mmap.mmap | None, path: str | None) -> None:
-        self._words = words
+        self.words = words
         self._descriptor_map = descriptor_map
         self._mask = words[_CAPACITY] - 1
         self.path = path
@@ -116,40 +116,35 @@ class IdTable:
     @property
     def owner(self) -> Owner:
         """The segment this table describes."""
-        words = self._words
+        words = self.words
         return Owner(words[_INODE], words[_DEVICE], words[_NUMBER])
 
     @property
     def number(self) -> int:
         """The number of the segment."""
-        return self._words[_NUMBER]
+        return self.words[_NUMBER]
 
     @property
     def indexed(self) -> int:
         """Up to which byte of the segment the lines are in this table."""
-        return self._words[_INDEXED]
+        return self.words[INDEXED]
 
     @indexed.setter
     def indexed(self, offset: int) -> None:
-        self._words[_INDEXED] = offset
-
-    @property
-    def crowded(self) -> bool:
-        """True when the table should grow before more is inserted."""
-        return self._words[_USED] * 3 >= self._words[_CAPACITY] * 2
+        self.words[INDEXED] = offset
 
     @property
     def retired(self) -> bool:
         """True when a larger or newer table took this one's place."""
-        return self._words[_INDEXED] == _RETIRED
+        return self.words[INDEXED] == _RETIRED
 
     def retire(self) -> None:
         """Tell every process that still maps this table to open its successor."""
-        self._words[_INDEXED] = _RETIRED
+        self.words[INDEXED] = _RETIRED
 
     def find(self, key_hash: int) -> list[int] | None:
         """Offsets of the lines whose key has this hash; None, the usual case, when there is none."""
-        words, mask = self._words, self._mask
+        words, mask = self.words, self._mask
         slot = key_hash & mask
         value = words[_HEADER_WORDS + slot * 2]
         if not value:
@@ -163,25 +158,27 @@ class IdTable:
             value = words[_HEADER_WORDS + slot * 2]
         return found
 
-    def insert(self, key_hash: int, offset: int) -> None:
-        """Add a key. The hash is stored last: until then the slot counts as empty."""
-        words, mask = self._words, self._mask
+    def insert(self, key_hash: int, offset: int) -> bool:
+        """Add a key; True when the table should grow. The hash is stored last: until then the slot counts as empty."""
+        words, mask = self.words, self._mask
         slot = key_hash & mask
         while words[_HEADER_WORDS + slot * 2]:
             slot = (slot + 1) & mask
         at = _HEADER_WORDS + slot * 2
         words[at + 1] = offset + 1
         words[at] = key_hash
-        words[_USED] += 1
+        used = words[_USED] + 1
+        words[_USED] = used
+        return used * 3 >= mask * 2
 
     def grown(self) -> Self:
         """A larger table with the same content, already in the place of this one, which is retired."""
         temporary = None if self.path is None else f"{self.path}.new"
-        larger = type(self).create(temporary, self.owner, self._words[_CAPACITY] * _GROWTH)
-        for slot in range(_HEADER_WORDS, len(self._words), 2):
-            value = self._words[slot]
+        larger = type(self).create(temporary, self.owner, self.words[_CAPACITY] * _GROWTH)
+        for slot in range(_HEADER_WORDS, len(self.words), 2):
+            value = self.words[slot]
             if value:
-                larger.insert(value, self._words[slot + 1] - 1)
+                larger.insert(value, self.words[slot + 1] - 1)
         larger.indexed = self.indexed
         self.retire()
         if self.path is not None:
@@ -199,7 +196,7 @@ class IdTable:
 
     def close(self) -> None:
         """Unmap the file."""
-        self._words.release()
+        self.words.release()
         if self._descriptor_map is not None:
             self._descriptor_map.close()
 

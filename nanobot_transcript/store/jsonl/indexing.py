@@ -32,10 +32,8 @@ def add_lines(table: IdTable, descriptor: int, start: int, end: int) -> IdTable:
     for offset, line in lines_between(descriptor, start, end):
         for key in _keys(line):
             key_hash = hash_key(key)
-            if table.find(key_hash) is None:
-                if table.crowded:
-                    table = table.grown()
-                table.insert(key_hash, offset)
+            if table.find(key_hash) is None and table.insert(key_hash, offset):
+                table = table.grown()
     table.indexed = end
     return table
 

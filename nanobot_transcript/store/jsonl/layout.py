@@ -14,7 +14,16 @@ from typing import Final, NoReturn
 
 from nanobot_transcript.errors import StoreFullError, StoreUnavailableError, UnsafePathError
 
-__all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "open_append", "open_read", "stem_of", "store_error"]
+__all__ = [
+    "ID_TABLE_SUFFIX",
+    "STATE_FOLDER",
+    "Layout",
+    "open_append",
+    "open_folder",
+    "open_read",
+    "stem_of",
+    "store_error",
+]
 
 STATE_FOLDER: Final = ".state"
 ID_TABLE_SUFFIX: Final = ".ids"
@@ -63,6 +72,14 @@ def open_append(path: str) -> int:
     """A descriptor for reading and appending; the file is created with mode 0600."""
     try:
         return _plain_file(os.open(path, _APPEND, 0o600), path)
+    except OSError as error:
+        store_error(error, path)
+
+
+def open_folder(path: str) -> int:
+    """A descriptor of a folder."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         store_error(error, path)
 

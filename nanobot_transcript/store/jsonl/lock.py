@@ -14,7 +14,7 @@ from typing import Final
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.store.jsonl.layout import open_append
 
-__all__ = ["acquire", "exclusive", "release"]
+__all__ = ["acquire", "exclusive"]
 
 _FIRST_PAUSE: Final = 20e-6
 _LONGEST_PAUSE: Final = 1e-3
@@ -27,11 +27,6 @@ def acquire(descriptor: int, timeout: float) -> bool:
     except BlockingIOError:
         return _wait(descriptor, timeout)
     return True
-
-
-def release(descriptor: int) -> None:
-    """Give the lock back."""
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def _wait(descriptor: int, timeout: float) -> bool:

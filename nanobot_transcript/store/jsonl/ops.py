@@ -48,10 +48,6 @@ class OpLog:
             entry = apply_edit(entry, edit)
         return entry
 
-    def edits_of(self, target: str) -> list[Place]:
-        """Where the edits of a message stand."""
-        return [place for place, _ in self._edits.get(target, ())]
-
     def _scan(self, start: Place, stop: Place | None) -> Place:
         number, offset = start
         reached = start

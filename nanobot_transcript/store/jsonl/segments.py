@@ -130,6 +130,16 @@ class Segments:
             if segment is not None:
                 return segment
 
+    def each(self) -> Iterator[OpenSegment]:
+        """Every segment, oldest first, open until the next one is asked for."""
+        number = 0
+        while (segment := self.at_or_after(number)) is not None:
+            with segment:
+                yield segment
+                if segment.active:
+                    return
+            number = segment.number + 1
+
     def forward(self, place: Place) -> Iterator[tuple[OpenSegment, int, bytes]]:
         """(segment, offset, line) of everything from a place to the end, as far as it is there now."""
         number, offset = place

@@ -9,15 +9,14 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
+from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.erase import blank, erase_lines, replay, without_text
 from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
-from nanobot_transcript.store.jsonl.lines import blocks_backward, line_at, split
+from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
 from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.jsonl.ops import OpLog
-from nanobot_transcript.store.jsonl.reader import lines_with
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.window import ERASED
 
@@ -38,33 +37,37 @@ def maintenance(segments: Segments) -> Iterator[None]:
 
 
 def erase_hidden(segments: Segments) -> int:
-    """Take the text of recalled and redacted messages off the disk; returns how many lines changed."""
-    start = _erased_to(segments)
-    ops = OpLog(segments)
+    """Take the text of messages recalled or redacted since the last time off the disk, every copy and every edit.
+
+    Returns how many lines changed.
+    """
     end = segments.end()
-    ops.cover(start)
-    count = 0
+    ops = OpLog(segments)
+    ops.cover(_erased_to(segments))
     targets = ops.hidden - {ERASED}
+    count = 0
     if targets:
-        ops.cover(START)
-        for target in sorted(targets):
-            places = {place for place, _ in lines_with(segments, target)}
-            count += _erase_places(segments, places | set(ops.edits_of(target)))
+        needles = [encode_text(target) for target in sorted(targets)]
+        for segment in segments.each():
+            count += erase_lines(segments, segment, _lines_about(segment, needles), _Hidden(targets))
     _remember_erased_to(segments, end)
     return count
 
 
-def _erase_places(segments: Segments, places: set[Place]) -> int:
-    count = 0
-    for place in sorted(places):
-        segment = segments.at_or_after(place.number)
-        if segment is None:
-            continue
-        with segment:
-            if segment.number == place.number:
-                line = line_at(segment.descriptor, place.offset)
-                count += erase_lines(segments, segment, [(place.offset, line)], without_text)
-    return count
+def _lines_about(segment: OpenSegment, needles: list[bytes]) -> Iterator[Line]:
+    for offset, block in segment.blocks_from(0):
+        yield from sorted({line for needle in needles for line in grep(offset, block, needle)})
+
+
+class _Hidden:
+    """Takes the text off what is hidden; a message that only refers to it (a reply) is left alone."""
+
+    def __init__(self, targets: set[str]) -> None:
+        self._targets = targets
+
+    def __call__(self, entry: Entry) -> bytes | None:
+        hidden = entry.get("target") in self._targets or not self._targets.isdisjoint(ids_of(entry))
+        return without_text(entry) if hidden else None
 
 
 def _erased_to(segments: Segments) -> Place:
@@ -96,22 +99,17 @@ def purge_lines(segments: Segments, sender: str | None, before_ms: float | None)
     """Blank every line of a sender and before a time (both when both are given), and the edits of those messages."""
     report = MaintenanceReport("")
     eraser = _Purge(sender, before_ms)
-    number = 0
-    while (segment := segments.at_or_after(number)) is not None:
-        with segment:
-            eraser.kept = 0
-            report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)
-            if not segment.active and not eraser.kept:
-                report.dropped_bytes += _drop(segments, segment.number)
-                report.dropped_segments += 1
-            if segment.active:
-                break
-            number = segment.number + 1
+    for segment in segments.each():
+        eraser.kept = 0
+        report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)
+        if not segment.active and not eraser.kept:
+            report.dropped_bytes += _drop(segments, segment.number)
+            report.dropped_segments += 1
     return report
 
 
 class _Purge:
-    """Decides for each line, oldest first, whether it goes."""
+    """Decides for each line, oldest first, whether it goes, and takes a person out of the lines that stay."""
 
     def __init__(self, sender: str | None, before_ms: float | None) -> None:
         self._sender = sender
@@ -129,15 +127,31 @@ class _Purge:
         if goes:
             return blank(entry)
         self.kept += 1
-        return None
+        forgets = self._sender is not None and self._before_ms is None
+        return _without_person(entry, self._sender) if forgets and self._sender is not None else None
 
     def _matches(self, entry: Entry) -> bool:
         if self._before_ms is not None and entry["ts"] >= self._before_ms:
             return False
-        if self._sender is None or entry["sender"] == self._sender:
-            return True
-        ids = entry.get("ids")
-        return isinstance(ids, dict) and self._sender in ids.values()
+        return self._sender is None or _is_by(entry, self._sender)
+
+
+def _is_by(entry: Entry, sender: str) -> bool:
+    ids = entry.get("ids")
+    return entry["sender"] == sender or (isinstance(ids, dict) and sender in ids.values())
+
+
+def _without_person(entry: Entry, sender: str) -> bytes | None:
+    """The line without a person who is named in it or who edited or recalled; None when there is nothing to take."""
+    changed = entry.copy()
+    if _is_by(entry, sender):
+        changed["sender"] = ""
+        changed.pop("sender_name", None)
+        changed.pop("ids", None)
+    mentions = entry.get("mentions")
+    if isinstance(mentions, list):
+        changed["mentions"] = [named for named in mentions if named.get("id") != sender]
+    return None if changed == entry else encode(changed)[:-1]
 
 
 def apply_retention(segments: Segments, retention: Retention) -> MaintenanceReport:
