@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from support.transcripts import contents, drain, recent_contents
@@ -75,6 +76,18 @@ def test_a_purged_person_is_gone_from_edits_too(store: GroupTranscriptStore) -> 
     assert {entry["sender"] for entry in store.scan(KEY)} == {"on_0", "on_2"}
 
 
+def test_the_purge_of_an_agent_takes_what_others_overheard_of_it(make_store: MakeStore) -> None:
+    """A message that readers show as an agent's is the agent's, whoever recorded it first."""
+    store = make_store()
+    store.append(KEY, "assistant", "card", "cli_a", "om_1", NOW, source="peer_event")
+    store.append(KEY, "assistant", "own text", "Alpha", "om_1", NOW, source="send", agent="Alpha")
+    store.append(KEY, "user", "other", "on_ada", "om_2", NOW)
+    store.purge(KEY, sender="Alpha")
+    for reader in (store, make_store()):
+        assert contents(reader.scan(KEY)) == recent_contents(reader, KEY) == ["other"]
+        assert reader.search("own text") == []
+
+
 def test_messages_of_others_survive_the_purge_of_a_person_as_they_were(make_store: MakeStore) -> None:
     store = make_store(segment_bytes=SMALL)
     fill(store)
@@ -115,6 +128,39 @@ def test_the_filters_of_a_purge_narrow_each_other(store: GroupTranscriptStore) -
     store.purge(OTHER, before_ms=NOW + 29_000)
     assert [entry["message_id"] for entry in store.scan(OTHER)] == ["om_29"]
     assert len(list(store.scan(KEY))) == len([n for n in range(30) if n >= 15 or n % 3 == 0])
+
+
+@pytest.mark.parametrize("purge", [{"session_key": KEY}, {"sender": "on_0"}, {"before_ms": NOW + 1}], ids=str)
+def test_what_is_said_again_after_a_purge_is_not_changed_by_what_was_purged(
+    make_store: MakeStore, purge: dict[str, Any]
+) -> None:
+    """No reader keeps an edit in mind that is gone from the record."""
+    reader, writer = make_store(), make_store()
+    writer.append(KEY, "user", "first", "on_0", "om_1", NOW)
+    writer.edit(KEY, "om_1", "edited", "on_0", NOW)
+    for store in (reader, writer):
+        assert contents(store.read(KEY).entries) == recent_contents(store, KEY) == ["edited"]
+    writer.purge(**purge)
+    for store in (reader, writer):
+        assert contents(store.read(KEY).entries) == recent_contents(store, KEY) == []
+    assert writer.append(KEY, "user", "again", "on_0", "om_1", NOW + 2) is True
+    for store in (reader, writer, make_store()):
+        assert (
+            contents(store.read(KEY).entries) == recent_contents(store, KEY) == contents(store.scan(KEY)) == ["again"]
+        )
+        assert (store.get(KEY, "om_1") or {}).get("content") == "again"
+        assert [hit.entry["content"] for hit in store.search("again")] == ["again"]
+
+
+def test_the_purge_of_a_chat_takes_its_recalls_with_it(make_store: MakeStore) -> None:
+    reader, writer = make_store(), make_store()
+    writer.append(KEY, "user", "first", "on_0", "om_1", NOW)
+    writer.recall(KEY, "om_1")
+    assert reader.read(KEY).entries == reader.get_recent(KEY) == []
+    writer.purge(KEY)
+    assert writer.append(KEY, "user", "again", "on_0", "om_1", NOW) is True
+    for store in (reader, writer, make_store()):
+        assert contents(store.read(KEY).entries) == recent_contents(store, KEY) == ["again"]
 
 
 def test_a_purge_without_a_filter_is_refused(store: GroupTranscriptStore) -> None:

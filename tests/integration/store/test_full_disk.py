@@ -38,8 +38,8 @@ def fill_up(disk: Path, leave: int) -> Path:
     return filler
 
 
-def open_store(disk: Path, **options: int) -> GroupTranscriptStore:
-    return GroupTranscriptStore(disk / "transcripts", **options)
+def open_store(disk: Path, segment_bytes: int = 1 << 26) -> GroupTranscriptStore:
+    return GroupTranscriptStore(disk / "transcripts", segment_bytes=segment_bytes)
 
 
 @pytest.mark.parametrize("size", [20, 1000, 70_000, 900_000])
