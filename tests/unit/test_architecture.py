@@ -1,0 +1,54 @@
+"""Rules about the code as a whole that no other tool holds."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PACKAGES = (ROOT / "nanobot_transcript", ROOT / "channels" / "transcript_channels")
+MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
+
+# Which rooms may import what is heavy, and nobody else: a prefix of the module's path.
+ROOMS = {
+    "nanobot": ("channels/transcript_channels/nanobot_host/",),
+    "lark_oapi": ("channels/transcript_channels/nanobot_host/",),
+    "mcp": (),
+    "httpx": (),
+    "redis": (),
+}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The top-level packages that are imported anywhere in a module, also inside functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_says_what_it_is_for(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_what_is_heavy_is_imported_in_its_room_only(path: Path) -> None:
+    packages = set(imported(ast.parse(path.read_text(encoding="utf-8"))))
+    name = name_of(path)
+    strangers = {package for package, rooms in ROOMS.items() if package in packages and not name.startswith(rooms)}
+    assert strangers == set()
+
+
+def test_every_command_of_the_makefile_is_explained() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z0-9.-]*):.*##", text, flags=re.MULTILINE)) - {"help"}
+    explained = set(re.findall(r"`make ([a-z0-9.-]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    assert targets - explained == set()
