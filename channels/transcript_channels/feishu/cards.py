@@ -16,9 +16,7 @@ _Node = Mapping[str, Any]
 _DEEPEST: Final = 24
 _LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
 _WRAPPED: Final = ("user_dsl", "json_card", "card", "data")
-_TEXT_TAGS: Final = frozenset(
-    {"markdown", "lark_md", "plain_text", "text", "md", "div", "note", "standard_icon"}
-)
+_TEXT_TAGS: Final = frozenset({"markdown", "lark_md", "plain_text", "text", "md", "div", "note", "standard_icon"})
 _PLACEHOLDERS: Final = {
     "audio": "[audio]",
     "chart": "[chart]",

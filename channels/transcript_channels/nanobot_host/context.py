@@ -1,6 +1,6 @@
 """What a turn is given: the entries of its group that its session has not been given yet."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import tzinfo
 from typing import Any, Final
 
@@ -40,10 +40,12 @@ class GroupContext:
         session = request.session_key or f"{request.channel}:{chat_id}"
         mark = None if fresh else self._host.watermarks.load(bot.app_id, session)
         page = await self._unread(session_key(FEISHU, chat_id), mark)
-        told = mark.turns if mark else ()
-        news = [entry for entry in page.entries if not _in_session(entry, session, told, request.message_id, bot)]
-        self._host.watermarks.save(bot.app_id, session, (mark or Watermark("")).moved(page.cursor, request.message_id))
-        return self._wording(news, bot.app_id)
+        mark = (mark or Watermark("")).moved(page.cursor)
+        mark = mark.with_turn(request.message_id, request.original_user_text)
+        news = [entry for entry in page.entries if not _in_session(entry, session, mark.turns, bot)]
+        told, omitted = self._choice(news, bot.app_id)
+        self._host.watermarks.save(bot.app_id, session, mark.with_told(line.get("id") for line in told))
+        return _wording(told, omitted)
 
     async def _unread(self, key: str, mark: Watermark | None) -> Page:
         """The newest entries behind the mark: enough that ``max_entries`` remain when own ones are left out."""
@@ -56,28 +58,29 @@ class GroupContext:
             return await store.recent(key, enough)
         return page if len(page.entries) < enough else await store.recent(key, enough)
 
-    def _wording(self, news: list[Entry], app_id: str) -> list[str]:
-        if not news:
-            return []
+    def _choice(self, news: list[Entry], app_id: str) -> tuple[list[dict[str, Any]], int]:
+        """What of the news is shown, and how many older ones are not."""
         limits = self._host.settings.context
         newest = news[-limits.max_entries :]
         told = (shown(entry, self._host.names, app_id, self._where) for entry in newest)
         lines, cut = fit(told, limits.max_chars)
-        omitted = cut + len(news) - len(newest)
-        head = [_INTRODUCTION, _OMITTED.format(count=omitted)] if omitted else [_INTRODUCTION]
-        return head + [encode(line) for line in lines]
+        return lines, cut + len(news) - len(newest)
 
 
-def _in_session(entry: Entry, session: str, told: Iterable[str], current: str | None, bot: Bot) -> bool:
+def _wording(told: list[dict[str, Any]], omitted: int) -> list[str]:
+    if not told:
+        return []
+    head = [_INTRODUCTION, _OMITTED.format(count=omitted)] if omitted else [_INTRODUCTION]
+    return head + [encode(line) for line in told]
+
+
+def _in_session(entry: Entry, session: str, turns: Collection[str], bot: Bot) -> bool:
     """True for what nanobot's session has of its own: its turns, those to come, and the bot's answers to them.
 
     The bot's words in another session of the same group (topic isolation gives every topic its own) are news.
     """
-    turns = {*told, current}
-    ids = {entry.get("message_id"), *entry.get("message_ids", ())}
-    if not is_own(entry, bot.app_id):
-        return bool(ids & turns) or any(bot.turns.session_of(message_id) == session for message_id in ids)
-    trigger = entry.get("reply_to")
-    if trigger is None or trigger in turns:
-        return True
-    return bot.turns.session_of(trigger) == session
+    if is_own(entry, bot.app_id):
+        trigger = entry.get("reply_to")
+        return trigger is None or trigger in turns or bot.turns.session_of(trigger) == session
+    message_id = entry.get("message_id")
+    return message_id in turns or bot.turns.session_of(message_id) == session

@@ -1,5 +1,6 @@
 """Everything the plugin consists of in one process, put together once."""
 
+import asyncio
 import weakref
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,11 +8,13 @@ from typing import Any
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.front import AsyncGroupTranscriptStore, GroupTranscriptStore
 from transcript_channels.nanobot_host.background import Background
+from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.inbound import Inbound
 from transcript_channels.nanobot_host.names import Names
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats
+from transcript_channels.nanobot_host.roster import Roster
 from transcript_channels.nanobot_host.turns import Turns
 from transcript_channels.nanobot_host.watermark import Watermarks
 
@@ -44,9 +47,13 @@ class Host:
         self.private: PrivateChats = PrivateChats(store.base_dir)
         self.watermarks: Watermarks = Watermarks(store.base_dir)
         self.background: Background = Background(self._maintain)
-        self.inbound: Inbound = Inbound(store, self.policy, self.names, self.private, self.background)
-        self.outbound: Outbound = Outbound(self.async_store, self.policy, self.names, self.private, self.inbound)
         self.bots: dict[str, Bot] = {}
+        self.forgetting: Forgetting = Forgetting(self.watermarks, lambda: self.bots, self._loop)
+        roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
+        self.inbound: Inbound = Inbound(
+            store, self.policy, self.names, self.private, self.background, roster, self.forgetting
+        )
+        self.outbound: Outbound = Outbound(self.async_store, self.policy, self.names, self.private, self.inbound)
 
     def register(self, channel: Any) -> Bot:
         """A channel object nanobot made; one that replaces another keeps its turns."""
@@ -66,6 +73,14 @@ class Host:
     def bot_on(self, channel_name: str) -> Bot | None:
         """The bot that speaks on a channel of nanobot."""
         return next((bot for bot in self.bots.values() if bot.channel_name == channel_name), None)
+
+    def _of_channel(self, app_id: str, attribute: str) -> Any:
+        bot = self.bots.get(app_id)
+        return getattr(bot.channel(), attribute, None) if bot is not None else None
+
+    def _loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop nanobot runs on, once a channel was started."""
+        return next((loop for app_id in self.bots if (loop := self._of_channel(app_id, "_loop"))), None)
 
     def _maintain(self) -> None:
         self.store.maintain()

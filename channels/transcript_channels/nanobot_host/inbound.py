@@ -12,10 +12,12 @@ from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.feishu import Message, Recall, message_from_event, recall_from_event
 from transcript_channels.nanobot_host.background import Background
+from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.names import Names
 from transcript_channels.nanobot_host.plain import plain
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats
+from transcript_channels.nanobot_host.roster import Roster
 
 __all__ = ["Arrival", "Inbound"]
 
@@ -43,12 +45,16 @@ class Inbound:
         names: Names,
         private: PrivateChats,
         background: Background,
+        roster: Roster,
+        forgetting: Forgetting,
     ) -> None:
         self._store: GroupTranscriptStore = store
         self._policy: Policy = policy
         self._names: Names = names
         self._private: PrivateChats = private
         self._background: Background = background
+        self._roster: Roster = roster
+        self._forgetting: Forgetting = forgetting
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._groups: set[str] = set()
 
@@ -109,6 +115,8 @@ class Inbound:
             **fields,
         )
         self._background.submit(self._names.learn, message, key, observer)
+        if sender.name is None and not message.from_bot:
+            self._background.submit(self._roster.learn, message.chat_id, observer, sender.sender, message.sender_ids)
         if message.from_bot and not fresh:
             self._background.submit(self._recognise, message, key, observer)
 
@@ -124,6 +132,7 @@ class Inbound:
         if self.knows_group(recall.chat_id):
             key = session_key(FEISHU, recall.chat_id)
             self._store.recall(key, recall.message_id, "", recall.ts_ms, max_wait=_LONGEST_WAIT)
+            self._background.submit(self._forgetting.recalled, recall.message_id)
 
     def _attempt(self, write: Any) -> Exception | None:
         """Do it; what another push could mend is returned, everything else only logged."""

@@ -9,7 +9,7 @@ from nanobot_transcript.errors import HostError
 from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
-from transcript_channels.nanobot_host.query import Query, QueryError
+from transcript_channels.nanobot_host.query import Answer, Query, QueryError
 from transcript_channels.nanobot_host.wording import zone
 
 __all__ = ["GroupTranscriptTool"]
@@ -47,6 +47,7 @@ class GroupTranscriptTool(Tool):
         self._sessions: Any = getattr(ctx, "sessions", None)
         self._context: GroupContext = GroupContext(host, where)
         self._query: Query = Query(host, where)
+        host.forgetting.sessions = self._sessions or host.forgetting.sessions
 
     @classmethod
     def enabled(cls, ctx: Any) -> bool:
@@ -96,7 +97,7 @@ class GroupTranscriptTool(Tool):
         if not self._host.policy.shares(chat_id):
             return ToolResult.error("Error: the record of this group chat is not shared with agents.")
         try:
-            return await self._query.answer(
+            answer = await self._query.answer(
                 chat_id,
                 bot.app_id,
                 limit=kwargs.get("limit") or 20,
@@ -104,11 +105,18 @@ class GroupTranscriptTool(Tool):
                 member=kwargs.get("member"),
                 query=kwargs.get("query"),
             )
+            self._note_shown(bot.app_id, getattr(request, "session_key", None), answer)
+            return answer.text
         except QueryError as error:
             return ToolResult.error(f"Error: {error}")
         except Exception as error:
             logger.exception("The record could not be read")
             return ToolResult.error(f"Error: the record cannot be read now ({error}).")
+
+    def _note_shown(self, app_id: str, session_key: str | None, answer: Answer) -> None:
+        mark = self._host.watermarks.load(app_id, session_key) if session_key else None
+        if session_key and mark is not None:
+            self._host.watermarks.save(app_id, session_key, mark.with_told(answer.message_ids))
 
     def runtime_context_provider(self) -> Any:
         """nanobot calls the answer at every turn of every session."""

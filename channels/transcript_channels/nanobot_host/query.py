@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, tzinfo
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
@@ -11,7 +11,7 @@ from nanobot_transcript.session_key import FEISHU, session_key
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.wording import encode, fit, shown
 
-__all__ = ["Query", "QueryError"]
+__all__ = ["Answer", "Query", "QueryError"]
 
 _MOST: Final = 100
 _MOST_CHARS: Final = 20_000
@@ -21,6 +21,13 @@ _AGO: Final = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 _Wanted = Callable[[Entry], bool]
+
+
+class Answer(NamedTuple):
+    """What the agent is told, and which messages that shows it."""
+
+    text: str
+    message_ids: list[str | None]
 
 
 class QueryError(Exception):
@@ -43,7 +50,7 @@ class Query:
         since: str | None = None,
         member: str | None = None,
         query: str | None = None,
-    ) -> str:
+    ) -> Answer:
         """The matching messages, oldest first, one JSON object per line under a heading. Raises QueryError."""
         limit = min(max(1, limit), _MOST)
         key = session_key(FEISHU, chat_id)
@@ -56,7 +63,7 @@ class Query:
             entries, cursor = await self._newest(key, limit, wanted, query)
         lines = (shown(entry, self._host.names, app_id, self._where) for entry in entries)
         told, cut = fit(lines, _MOST_CHARS)
-        return _report([encode(line) for line in told], cut, cursor)
+        return Answer(_report([encode(line) for line in told], cut, cursor), [line.get("id") for line in told])
 
     async def _newest(self, key: str, limit: int, wanted: _Wanted, query: str | None) -> tuple[list[Entry], str]:
         """The newest matching entries; a word is looked up in the whole transcript, the rest in its newer part."""

@@ -6,35 +6,61 @@ session, in which the lines stand, outlives the restart too.
 
 import hashlib
 import logging
+import threading
 from collections import OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from transcript_channels.nanobot_host.statefiles import make_folder, read_json, write_json
 
-__all__ = ["Watermark", "Watermarks"]
+__all__ = ["Holding", "Watermark", "Watermarks", "digest"]
 
 logger = logging.getLogger(__name__)
 
 _VERSION: Final = 1
 _CACHED: Final = 512
 _TURNS: Final = 64
+_TOLD: Final = 256
 _FILES: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """``cursor`` is the store's position up to which the session was told; ``turns`` are its newest own messages."""
+    """``cursor`` is the store's position up to which the session was told.
+
+    ``turns`` are the session's newest own messages, each with a digest of its text as nanobot keeps it; ``told`` are
+    the newest messages of others that the session was shown.
+    """
 
     cursor: str
-    turns: tuple[str, ...] = ()
+    turns: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
-    def moved(self, cursor: str, turn: str | None) -> "Watermark":
-        """The mark after another turn."""
-        turns = self.turns if not turn or turn in self.turns else (*self.turns, turn)[-_TURNS:]
-        return Watermark(cursor, turns)
+    def moved(self, cursor: str) -> "Watermark":
+        """The mark at another position."""
+        return Watermark(cursor, self.turns, self.told)
+
+    def with_turn(self, message_id: str | None, text: str | None) -> "Watermark":
+        """The mark after another turn of the session."""
+        if not message_id:
+            return self
+        turns = {**self.turns, message_id: digest(text or "")}
+        return Watermark(self.cursor, dict(list(turns.items())[-_TURNS:]), self.told)
+
+    def with_told(self, message_ids: Iterable[str | None]) -> "Watermark":
+        """The mark after these messages were shown."""
+        told = dict.fromkeys((*self.told, *filter(None, message_ids)))
+        return Watermark(self.cursor, self.turns, tuple(told)[-_TOLD:])
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A session that holds a message; ``digest`` is set when it was a turn of its own."""
+
+    session_key: str
+    digest: str | None
 
 
 class Watermarks:
@@ -44,23 +70,25 @@ class Watermarks:
         self._base: Path = base_dir
         self._folder: Path = base_dir / ".state" / "cursors"
         self._cache: OrderedDict[str, Watermark] = OrderedDict()
+        self._mutex: threading.Lock = threading.Lock()
 
     def load(self, app_id: str, session_key: str) -> Watermark | None:
         """The mark of a session; None when it was told nothing yet."""
         name = _name(app_id, session_key)
-        if name not in self._cache:
-            mark = self._read(self._folder / name)
-            if mark is None:
-                return None
-            self._keep(name, mark)
-        return self._cache[name]
+        mark = self._cache.get(name)
+        if mark is None:
+            document = _read(self._folder / name)
+            mark = _mark(document) if document is not None else None
+            if mark is not None:
+                self._keep(name, mark)
+        return mark
 
     def save(self, app_id: str, session_key: str, mark: Watermark) -> None:
         """Keep a mark, in memory even when the disk refuses."""
         name = _name(app_id, session_key)
         self._keep(name, mark)
-        document = {"v": _VERSION, "app_id": app_id, "session": session_key}
-        document |= {"cursor": mark.cursor, "turns": list(mark.turns)}
+        document: dict[str, Any] = {"v": _VERSION, "app_id": app_id, "session": session_key, "cursor": mark.cursor}
+        document |= {"turns": dict(mark.turns), "told": list(mark.told)}
         try:
             path = self._folder / name
             if (read_json(path) or document).get("v") != _VERSION:
@@ -70,29 +98,44 @@ class Watermarks:
         except OSError as error:
             logger.warning("How far a session was told is kept until the next restart only: %s", error)
 
+    def holding(self, app_ids: Iterable[str], message_id: str) -> list[Holding]:
+        """The sessions of these bots that hold a message."""
+        wanted, found = set(app_ids), []
+        for path in self._files():
+            document = _read(path)
+            if document is None or document.get("app_id") not in wanted:
+                continue
+            mark, session_key = _mark(document), document.get("session")
+            if mark is None or not isinstance(session_key, str):
+                continue
+            if message_id in mark.turns or message_id in mark.told:
+                found.append(Holding(session_key, mark.turns.get(message_id)))
+        return found
+
     def prune(self, keep: int = _FILES) -> int:
         """Remove the marks of the sessions that were quiet longest; returns how many."""
         try:
-            files = sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+            files = sorted(self._files(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
             for path in files[keep:]:
                 path.unlink(missing_ok=True)
         except FileNotFoundError:
             return 0  # another process was quicker
         return max(0, len(files) - keep)
 
-    def _read(self, path: Path) -> Watermark | None:
-        try:
-            document = read_json(path)
-        except OSError as error:
-            logger.warning("%s cannot be read: %s", path, error)
-            return None
-        return _mark(document) if document is not None else None
+    def _files(self) -> list[Path]:
+        return list(self._folder.glob("*.json"))
 
     def _keep(self, name: str, mark: Watermark) -> None:
-        self._cache[name] = mark
-        self._cache.move_to_end(name)
-        while len(self._cache) > _CACHED:
-            self._cache.popitem(last=False)
+        with self._mutex:
+            self._cache[name] = mark
+            self._cache.move_to_end(name)
+            while len(self._cache) > _CACHED:
+                self._cache.popitem(last=False)
+
+
+def digest(text: str) -> str:
+    """A short fingerprint by which a text is found again without being kept."""
+    return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _name(app_id: str, session_key: str) -> str:
@@ -100,12 +143,21 @@ def _name(app_id: str, session_key: str) -> str:
     return f"{hashlib.sha256(text).hexdigest()[:32]}.json"
 
 
-def _mark(document: dict[str, Any]) -> Watermark | None:
-    cursor, turns = document.get("cursor"), document.get("turns")
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return read_json(path)
+    except OSError as error:
+        logger.warning("%s cannot be read: %s", path, error)
+        return None
+
+
+def _mark(document: Mapping[str, Any]) -> Watermark | None:
+    cursor, turns, told = document.get("cursor"), document.get("turns"), document.get("told")
     if document.get("v") != _VERSION or not isinstance(cursor, str):
         return None
-    return Watermark(cursor, _strings(turns if isinstance(turns, list) else ()))
-
-
-def _strings(values: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(value for value in values if isinstance(value, str))
+    kept = turns.items() if isinstance(turns, dict) else ()
+    return Watermark(
+        cursor,
+        {key: value for key, value in kept if isinstance(value, str)},
+        tuple(value for value in told if isinstance(value, str)) if isinstance(told, list) else (),
+    )

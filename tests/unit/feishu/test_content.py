@@ -139,9 +139,7 @@ def test_a_card_of_schema_2_is_read() -> None:
 def test_a_card_as_events_bring_it_is_read() -> None:
     flat = {
         "title": "Weather",
-        "elements": [
-            [{"tag": "text", "text": "Sunny, "}, {"tag": "at", "user_id": "ou_1", "user_name": "Ada"}]
-        ],
+        "elements": [[{"tag": "text", "text": "Sunny, "}, {"tag": "at", "user_id": "ou_1", "user_name": "Ada"}]],
     }
     assert read("interactive", flat) == "Weather\nSunny, @Ada"
 
@@ -261,9 +259,7 @@ _JSON = st.recursive(
 
 
 @given(
-    kind=st.sampled_from(
-        ["text", "post", "interactive", "system", "merge_forward", "vote", "todo", "audio", "x"]
-    ),
+    kind=st.sampled_from(["text", "post", "interactive", "system", "merge_forward", "vote", "todo", "audio", "x"]),
     body=_JSON,
     mentions=_JSON,
 )

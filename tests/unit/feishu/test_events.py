@@ -116,9 +116,7 @@ def test_times_are_milliseconds_or_nothing(raw: Any, ts_ms: float | None) -> Non
     assert message.ts_ms == ts_ms
 
 
-@pytest.mark.parametrize(
-    ("raw", "pos"), [("12", 12), (12, 12), ("x", None), (1.5, None), ("-1", None), ("²", None)]
-)
+@pytest.mark.parametrize(("raw", "pos"), [("12", 12), (12, 12), ("x", None), (1.5, None), ("-1", None), ("²", None)])
 def test_the_position_is_a_whole_number_or_nothing(raw: Any, pos: int | None) -> None:
     message = message_from_event(event(message_position=raw))
     assert message is not None

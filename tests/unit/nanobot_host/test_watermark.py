@@ -1,0 +1,122 @@
+"""How far a session was told outlives a restart, and takes little room."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcript_channels.nanobot_host.watermark import Watermark, Watermarks, digest
+
+SESSION = "feishu:oc_1:om_1"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tmp_path / "transcripts"
+
+
+def files(base: Path) -> list[Path]:
+    return sorted((base / ".state" / "cursors").glob("*"))
+
+
+def test_a_mark_is_found_again_by_another_process(base: Path) -> None:
+    mark = Watermark("c1").with_turn("om_1", "hello").with_told(["om_0", None, "om_0"])
+    Watermarks(base).save("cli_a", SESSION, mark)
+    assert Watermarks(base).load("cli_a", SESSION) == mark
+    assert (mark.turns, mark.told) == ({"om_1": digest("hello")}, ("om_0",))
+
+
+def test_bots_and_sessions_do_not_share_marks(base: Path) -> None:
+    marks = Watermarks(base)
+    marks.save("cli_a", SESSION, Watermark("c1"))
+    assert marks.load("cli_b", SESSION) is None
+    assert marks.load("cli_a", "feishu:oc_1") is None
+
+
+def test_files_are_private_and_left_whole(base: Path) -> None:
+    marks = Watermarks(base)
+    for number in range(3):
+        marks.save("cli_a", SESSION, Watermark(f"c{number}"))
+    (path,) = files(base)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for folder in (base, base / ".state", base / ".state" / "cursors"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    document = json.loads(path.read_bytes())
+    assert next(iter(document)) == "v"
+    assert "hello" not in path.read_text(encoding="utf-8")
+
+
+def test_what_is_kept_of_a_session_is_bounded() -> None:
+    mark = Watermark("c")
+    for number in range(1000):
+        mark = mark.with_turn(f"om_{number}", "x").with_told([f"om_t{number}"])
+    assert (len(mark.turns), len(mark.told)) == (64, 256)
+    assert "om_999" in mark.turns
+    assert mark.told[-1] == "om_t999"
+
+
+@given(junk=st.binary(max_size=40) | st.sampled_from([b'{"v":1}', b'{"v":1,"cursor":7}', b"[]", b"{", b"null"]))
+def test_a_file_of_junk_counts_as_none(tmp_path_factory: pytest.TempPathFactory, junk: bytes) -> None:
+    base = tmp_path_factory.mktemp("junk")
+    Watermarks(base).save("cli_a", SESSION, Watermark("c1"))
+    (path,) = files(base)
+    path.write_bytes(junk)
+    assert Watermarks(base).load("cli_a", SESSION) is None
+
+
+def test_a_file_of_a_newer_version_is_left_alone(base: Path) -> None:
+    marks = Watermarks(base)
+    marks.save("cli_a", SESSION, Watermark("c1"))
+    (path,) = files(base)
+    path.write_text('{"v": 2, "cursor": "new"}', encoding="utf-8")
+    fresh = Watermarks(base)
+    assert fresh.load("cli_a", SESSION) is None
+    fresh.save("cli_a", SESSION, Watermark("c2"))
+    assert fresh.load("cli_a", SESSION) == Watermark("c2")
+    assert json.loads(path.read_bytes())["v"] == 2
+
+
+def test_a_link_is_not_followed(base: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (base / ".state").mkdir(parents=True)
+    (base / ".state" / "cursors").symlink_to(tmp_path / "elsewhere")
+    marks = Watermarks(base)
+    marks.save("cli_a", SESSION, Watermark("c1"))
+    assert marks.load("cli_a", SESSION) == Watermark("c1")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_disk_that_refuses_costs_only_the_next_restart(
+    base: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    base.write_text("a file where the folder should be", encoding="utf-8")
+    marks = Watermarks(base)
+    marks.save("cli_a", SESSION, Watermark("c1"))
+    assert marks.load("cli_a", SESSION) == Watermark("c1")
+    assert "until the next restart only" in caplog.text
+
+
+def test_the_quietest_sessions_are_pruned(base: Path) -> None:
+    marks = Watermarks(base)
+    assert marks.prune() == 0
+    for number in range(5):
+        marks.save("cli_a", f"s{number}", Watermark("c"))
+    for number, path in enumerate(files(base)):
+        os.utime(path, (number, number))
+    newest = files(base)[-2:]
+    assert marks.prune(keep=2) == 3
+    assert files(base) == newest
+
+
+def test_the_sessions_that_hold_a_message_are_found(base: Path) -> None:
+    marks = Watermarks(base)
+    marks.save("cli_a", "told", Watermark("c").with_told(["om_1"]))
+    marks.save("cli_a", "asked", Watermark("c").with_turn("om_1", "hi"))
+    marks.save("cli_a", "neither", Watermark("c").with_told(["om_2"]))
+    marks.save("cli_b", "of another bot", Watermark("c").with_told(["om_1"]))
+    found = {held.session_key: held.digest for held in Watermarks(base).holding(["cli_a"], "om_1")}
+    assert found == {"told": None, "asked": digest("hi")}
