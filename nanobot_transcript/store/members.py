@@ -155,6 +155,15 @@ class MemberDirectory:
             return bot["name"]
         return sender if sender in self._bot_names() else None
 
+    def senders_named(self, name: str) -> list[str]:
+        """The stable senders of everybody who is called ``name``, upper and lower case alike."""
+        self._refresh()
+        wanted = name.casefold()
+        with self._mutex:
+            people = list(self._document["people"].items())
+        found = [sender for sender, person in people if person.get("name", "").casefold() == wanted]
+        return found + [bot for bot in sorted(self._bot_names()) if bot.casefold() == wanted]
+
     def bot_of(self, app_id: str) -> BotProfile | None:
         """The profile of one bot."""
         self._refresh()

@@ -10,7 +10,7 @@ from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_fold
 __all__ = ["ActiveFile"]
 
 _SETTLED_NS: Final = 20_000_000
-_TRUST_SECONDS: Final = 1.0
+_TRUST_SECONDS: Final = 0.0003
 
 
 class ActiveFile:
@@ -42,7 +42,7 @@ class ActiveFile:
 
         Asking for the file itself before every write would make the kernel write its time stamps each time, which
         costs more than the write. The folder changes whenever a name in it does, so an unchanged folder is proof
-        enough; once a second the path is followed all the same, because the folder itself may have been moved.
+        enough within a burst. Otherwise the path is followed, because the folder itself may have been moved.
         """
         folder = os.fstat(self._folder)
         if folder.st_mtime_ns == self._seen_change and time.monotonic() < self._look_again:
@@ -60,20 +60,20 @@ class ActiveFile:
         self._look_again = time.monotonic() + _TRUST_SECONDS
         return status.st_ino == self.inode and status.st_dev == self.device
 
-    def append(self, data: bytes, size: int | None) -> None:
-        """One ``write(2)``. A short one is taken back when ``size``, the length before it, is known (lock held)."""
+    def append(self, data: bytes) -> int:
+        """One ``write(2)``; returns the offset behind it. A short write is taken back."""
         try:
             written = os.write(self.descriptor, data)
         except OSError as error:
-            if size is not None:
-                os.ftruncate(self.descriptor, size)
             store_error(error, self.path)
+        end = os.lseek(self.descriptor, 0, os.SEEK_CUR)
         if written != len(data):
-            if size is not None:
-                os.ftruncate(self.descriptor, size)
+            if os.fstat(self.descriptor).st_size == end:  # nobody wrote behind it without the lock
+                os.ftruncate(self.descriptor, end - written)
             raise StoreFullError(
                 f"No space left to write {self.path}.", hint="Free space or raise the quota, then send again."
             )
+        return end
 
     def close(self) -> None:
         """Release the file, and with it the lock."""

@@ -16,13 +16,13 @@ from nanobot_transcript.store.jsonl import audit, follow, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
 from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, is_sent
 from nanobot_transcript.store.jsonl.cursor import format_cursor
-from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
+from nanobot_transcript.store.jsonl.fold import ERASED, HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.jsonl.layout import Layout, stem_of
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import sort_key
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.sync import FsyncPolicy, Syncer
-from nanobot_transcript.store.jsonl.window import ERASED, Window
+from nanobot_transcript.store.jsonl.window import Window
 
 __all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
 

@@ -14,7 +14,7 @@ from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.store.jsonl import tables
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
 from nanobot_transcript.store.jsonl.codec import decode, encode, id_keys
-from nanobot_transcript.store.jsonl.idtable import INDEXED, IdTable, hash_key
+from nanobot_transcript.store.jsonl.idtable import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.indexing import add_lines
 from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import complete_end, line_at
@@ -66,6 +66,17 @@ class ChatLog:
         """
         line = encode(entry)
         hashes = [hash_key(key) for key in unless]
+        while True:
+            try:
+                return self._write(entry, line, unless, hashes, wait)
+            except DamagedTableError as damage:
+                logger.warning("the id table %s is damaged; it is built again", damage.path)
+                self.close()
+                damage.discard()
+
+    def _write(
+        self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], wait: float | None
+    ) -> Entry | None:
         with self._mutex:
             size = self._lock(wait)
             if size == _NOT_LOCKED:
@@ -80,21 +91,26 @@ class ChatLog:
                         if known is not None:
                             return known
                         break
-                file.append(line, size)
-                if "op" in entry:
-                    hashes = [hash_key(key) for key in id_keys(entry)]
-                crowded = False
-                for key_hash in hashes:
-                    crowded = table.insert(key_hash, size)
-                table.words[INDEXED] = size + len(line)
-                if crowded:
-                    self._grow(table)
+                end = file.append(line)
+                if end == size + len(line):
+                    self._index(table, entry, hashes, size, end)
+                # Else somebody wrote without the lock while this process stood still: the next one indexes it all.
                 to_sync = os.dup(file.descriptor) if self._sync else -1
             finally:
                 flock(file.descriptor, LOCK_UN)
         if to_sync >= 0:
             self._syncer.written(to_sync)
         return None
+
+    def _index(self, table: IdTable, entry: Entry, hashes: list[int], offset: int, end: int) -> None:
+        if "op" in entry:
+            hashes = [hash_key(key) for key in id_keys(entry)]
+        crowded = False
+        for key_hash in hashes:
+            crowded = table.insert(key_hash, offset)
+        table.words[INDEXED] = end
+        if crowded:
+            self._grow(table)
 
     def close(self) -> None:
         """Close files; the next write opens them again."""
@@ -121,9 +137,10 @@ class ChatLog:
             paths = [self._layout.closed(self._stem, n) for n in self._layout.closed_numbers(self._stem)]
             try:
                 size = sum(os.stat(path).st_size for path in [*paths, self._path])
-                tables.start_over(self._layout, self._stem, number)
+                os.ftruncate(self._file.descriptor, 0)  # room at once, although processes still have it open
                 for path in [*paths, self._path]:
                     os.unlink(path)
+                tables.start_over(self._layout, self._stem, number)
             except OSError as error:
                 store_error(error, self._path)
             finally:
@@ -204,18 +221,17 @@ class ChatLog:
                 table.close()
             table = tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
             self._table = table
-        if size - table.indexed > _INDEX_UNDER_LOCK:
+        end = complete_end(self._file.descriptor, size)
+        if end - table.indexed > _INDEX_UNDER_LOCK:
             flock(self._file.descriptor, LOCK_UN)
             return None if self._build(table, background=wait is not None) else _NOT_LOCKED
-        return self._catch_up(table, size)
+        return self._catch_up(table, end, size)
 
-    def _catch_up(self, table: IdTable, size: int) -> int:
-        end = complete_end(self._file.descriptor, size)
+    def _catch_up(self, table: IdTable, end: int, size: int) -> int:
         table = add_lines(table, self._file.descriptor, table.indexed, end)
         if end < size:
             # The next entry must not be glued to the half line that a killed writer left behind.
-            self._file.append(b"\n", size)
-            size += 1
+            size = self._file.append(b"\n")
             table = add_lines(table, self._file.descriptor, end, size)
         self._table = table
         return size
@@ -239,7 +255,10 @@ class ChatLog:
     def _open_closed(self, *, background: bool) -> None:
         missing: list[int] = []
         for number in reversed(tables.horizon(self._layout, self._stem)):
-            table = tables.open_closed(self._layout, self._stem, number)
+            try:
+                table = tables.open_closed(self._layout, self._stem, number)
+            except NewerFormatError:
+                table = None
             if table is not None:
                 self._closed.append(table)
             else:
@@ -330,7 +349,7 @@ class ChatLog:
         while True:
             if self._file.descriptor < 0:
                 self._open(background=True)
-            self._file.append(line, None)
+            self._file.append(line)
             if self._file.is_current():
                 return
             self._release_files()

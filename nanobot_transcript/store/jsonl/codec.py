@@ -80,9 +80,20 @@ def _normal(value: dict[str, Any]) -> Entry | None:
         value["message_id"] = str(message_id)
     elif message_id == "" or "message_id" not in value:
         value["message_id"] = None
+    if "op" in value:
+        _normalise_op(value)
     if type(get("ts")) not in (int, float):
         value["ts"] = _number(get("ts"), get("rts"))
     return cast("Entry", cast("object", value))
+
+
+def _normalise_op(value: dict[str, Any]) -> None:
+    if value["op"] is None:
+        del value["op"]
+    elif type(value["op"]) is not str:
+        value["op"] = ""  # an op that nobody knows
+    if type(value.get("target")) is not str:
+        value.pop("target", None)
 
 
 def _as_text(value: Any) -> str:

@@ -5,8 +5,10 @@ from typing import Any, cast
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import ids_of, is_sent
 
-__all__ = ["HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "is_op", "upgrade"]
+__all__ = ["ERASED", "HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "is_op", "upgrade"]
 
+ERASED = "*"
+"""The target of the op line that says: text before this line was erased, forget what you remember of it."""
 HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
 _FROM_EDIT = frozenset(

@@ -8,10 +8,9 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.cursor import Place, parse_cursor
-from nanobot_transcript.store.jsonl.fold import is_op
+from nanobot_transcript.store.jsonl.fold import ERASED, is_op
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.watch import changes
-from nanobot_transcript.store.jsonl.window import ERASED
 
 __all__ = ["follow"]
 

@@ -6,6 +6,7 @@ a segment that is longer has lines to be added, so a crash between a write and i
 matches is checked against the line it points at, so two ids never count as one.
 """
 
+import contextlib
 import mmap
 import os
 from hashlib import blake2b
@@ -13,7 +14,16 @@ from typing import Final, NamedTuple, Self
 
 from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
 
-__all__ = ["FIRST_CAPACITY", "INDEXED", "IdTable", "NewerFormatError", "Owner", "hash_key", "read_owner"]
+__all__ = [
+    "FIRST_CAPACITY",
+    "INDEXED",
+    "DamagedTableError",
+    "IdTable",
+    "NewerFormatError",
+    "Owner",
+    "hash_key",
+    "read_owner",
+]
 
 FIRST_CAPACITY: Final = 1024
 _MAGIC: Final = int.from_bytes(b"NTids\0\0\0", "little")
@@ -29,6 +39,20 @@ _COPY_BYTES: Final = 1 << 20
 
 class NewerFormatError(Exception):
     """A later version of this program wrote the table; it must be left alone."""
+
+
+class DamagedTableError(Exception):
+    """The slots hold nonsense; the table must be built again."""
+
+    def __init__(self, path: str | None) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def discard(self) -> None:
+        """Remove the file."""
+        if self.path is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
 
 
 class Owner(NamedTuple):
@@ -143,7 +167,10 @@ class IdTable:
         self.words[INDEXED] = _RETIRED
 
     def find(self, key_hash: int) -> list[int] | None:
-        """Offsets of the lines whose key has this hash; None, the usual case, when there is none."""
+        """Offsets of the lines whose key has this hash; None, the usual case, when there is none.
+
+        Raises DamagedTableError when no slot is free, which a sound table never allows.
+        """
         words, mask = self.words, self._mask
         slot = key_hash & mask
         value = words[_HEADER_WORDS + slot * 2]
@@ -155,6 +182,8 @@ class IdTable:
                 offset = words[_HEADER_WORDS + slot * 2 + 1] - 1
                 found = [offset] if found is None else [*found, offset]
             slot = (slot + 1) & mask
+            if slot == key_hash & mask:
+                raise DamagedTableError(self.path)
             value = words[_HEADER_WORDS + slot * 2]
         return found
 
@@ -164,6 +193,8 @@ class IdTable:
         slot = key_hash & mask
         while words[_HEADER_WORDS + slot * 2]:
             slot = (slot + 1) & mask
+            if slot == key_hash & mask:
+                raise DamagedTableError(self.path)
         at = _HEADER_WORDS + slot * 2
         words[at + 1] = offset + 1
         words[at] = key_hash

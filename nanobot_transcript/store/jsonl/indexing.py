@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from nanobot_transcript.store.jsonl.codec import decode, id_keys
+from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.idtable import IdTable, hash_key
 from nanobot_transcript.store.jsonl.lines import lines_between
 
@@ -30,20 +31,22 @@ def capacity_for(length: int) -> int:
 def add_lines(table: IdTable, descriptor: int, start: int, end: int) -> IdTable:
     """Index the complete lines in [start, end); returns the table, or a larger one that took its place."""
     for offset, line in lines_between(descriptor, start, end):
-        for key in _keys(line):
+        keys, is_message = _keys(line)
+        for key in keys:
             key_hash = hash_key(key)
-            if table.find(key_hash) is None and table.insert(key_hash, offset):
+            # A repeated message adds nothing, but a recall must still be found when its message is gone.
+            if not (is_message and table.find(key_hash)) and table.insert(key_hash, offset):
                 table = table.grown()
     table.indexed = end
     return table
 
 
-def _keys(line: bytes) -> list[str]:
+def _keys(line: bytes) -> tuple[list[str], bool]:
     try:
         ids = _ids.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         ids = None
     if ids is None or ids.op is not None or ids.message_ids:
         entry = decode(line)
-        return [] if entry is None else id_keys(entry)
-    return [ids.message_id] if ids.message_id else []
+        return ([], True) if entry is None else (id_keys(entry), not is_op(entry))
+    return [ids.message_id] if ids.message_id else [], True

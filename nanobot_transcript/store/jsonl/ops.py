@@ -3,9 +3,9 @@
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
-from nanobot_transcript.store.jsonl.cursor import Place
-from nanobot_transcript.store.jsonl.fold import HIDING, apply_edit
+from nanobot_transcript.store.jsonl.codec import decode, ids_of, is_sent
+from nanobot_transcript.store.jsonl.cursor import START, Place
+from nanobot_transcript.store.jsonl.fold import ERASED, HIDING, apply_edit
 from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.segments import Segments
 
@@ -20,19 +20,49 @@ class OpLog:
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
+        self._forget()
+
+    def cover(self, place: Place) -> None:
+        """Make sure that everything from ``place`` to the end has been looked at."""
+        start = place if self._from is None else min(place, self._from)
+        if self._from is not None and not self._stands(self._to):
+            self._forget()
+        self._extend(start)
+        if self._stale:
+            self._forget()
+            self._extend(start)
+
+    def sent_by(self, sender: str) -> set[str]:
+        """Messages that were overheard first and then reported by this sender as its own."""
+        return {
+            target
+            for target, edits in self._edits.items()
+            if any(is_sent(edit) and edit["sender"] == sender for _, edit in edits)
+        }
+
+    def _forget(self) -> None:
         self._from: Place | None = None
-        self._to = Place(0, 0)
+        self._to = START
+        self._stale = False
         self.hidden: set[str] = set()
         self._edits: dict[str, list[tuple[Place, Entry]]] = {}
         self._parts: dict[str, str] = {}
 
-    def cover(self, place: Place) -> None:
-        """Make sure that everything from ``place`` to the end has been looked at."""
+    def _stands(self, place: Place) -> bool:
+        """False when the segment was purged: what it said of messages is no longer so."""
+        segment = self._segments.at_or_after(place.number)
+        if segment is None:
+            return False
+        with segment:
+            return segment.number == place.number and segment.end() >= place.offset
+
+    def _extend(self, start: Place) -> None:
         if self._from is None:
-            self._from = self._to = place
-        if place < self._from:
-            self._scan(place, self._from)
-            self._from = place
+            self._from = self._to = start
+        elif start < self._from:
+            self._scan(start, self._from)
+            self._from = start
+        self._stale = False
         self._to = self._scan(self._to, None)
 
     def folded(self, entry: Entry) -> Entry | None:
@@ -72,7 +102,9 @@ class OpLog:
         if entry is None or not target:
             return
         op = entry.get("op")
-        if op in HIDING:
+        if target == ERASED:
+            self._stale = True
+        elif op in HIDING:
             self.hidden.add(target)
         elif op == "edit":
             edits = self._edits.setdefault(target, [])

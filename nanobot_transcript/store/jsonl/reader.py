@@ -8,7 +8,7 @@ from nanobot_transcript.store.contract import Hit, Page
 from nanobot_transcript.store.jsonl.codec import decode, encode_text, id_keys, ids_of, json_fragment
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.fold import is_op
-from nanobot_transcript.store.jsonl.idtable import IdTable, hash_key
+from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, hash_key
 from nanobot_transcript.store.jsonl.lines import LARGE_BLOCK, blocks_backward, grep, line_at
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
@@ -77,7 +77,10 @@ class _Repeats:
 
     def _stands_before(self, segment: OpenSegment, offset: int, message_id: str) -> bool:
         table = self._table(segment)
-        offsets = table.find(hash_key(message_id)) if table is not None else None
+        try:
+            offsets = table.find(hash_key(message_id)) if table is not None else None
+        except DamagedTableError:
+            offsets = None
         if not offsets:
             return False
         return any(at < offset and _message_with(segment.descriptor, at, message_id) for at in offsets)
@@ -121,14 +124,9 @@ def lines_with(segments: Segments, message_id: str) -> Iterator[tuple[Place, Ent
 
 def _offsets(segments: Segments, segment: OpenSegment, message_id: str) -> list[int]:
     end = segment.end()
-    table = segments.table(segment)
-    indexed, found = 0, []
-    if table is not None:
-        indexed = min(table.indexed, end)
-        found = table.find(hash_key(message_id)) or []
-        table.close()
+    found, indexed = segments.offsets(segment, message_id)
     needle = encode_text(message_id)
-    for offset, block in blocks_backward(segment.descriptor, end, LARGE_BLOCK, indexed):
+    for offset, block in blocks_backward(segment.descriptor, end, LARGE_BLOCK, min(indexed, end)):
         found += [at for at, _ in grep(offset, block, needle)]
     return sorted(set(found))
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from nanobot_transcript.store.jsonl import tables
 from nanobot_transcript.store.jsonl.cursor import Place
-from nanobot_transcript.store.jsonl.idtable import IdTable, NewerFormatError
-from nanobot_transcript.store.jsonl.layout import Layout, open_read
+from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, NewerFormatError, hash_key
+from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import (
     LARGE_BLOCK,
     Line,
@@ -77,6 +77,8 @@ class Segments:
             return os.lstat(self._active_path)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            store_error(error, self._active_path)
 
     def active(self) -> OpenSegment | None:
         """The segment that is being written."""
@@ -158,6 +160,18 @@ class Segments:
             return Place(0, 0)
         with segment:
             return Place(segment.number, segment.end())
+
+    def offsets(self, segment: OpenSegment, message_id: str) -> tuple[list[int], int]:
+        """Where the id table of a segment knows an id, and up to which offset it knows the segment."""
+        table = self.table(segment)
+        if table is None:
+            return [], 0
+        try:
+            return table.find(hash_key(message_id)) or [], table.indexed
+        except DamagedTableError:
+            return [], 0
+        finally:
+            table.close()
 
     def table(self, segment: OpenSegment) -> IdTable | None:
         """The id table of a segment for reading; None when it is missing or belongs to another file."""

@@ -58,11 +58,8 @@ def _written_after(path: str, moment: float) -> bool:
 
 
 def open_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
-    """The table of a closed segment, None when it must be built."""
-    try:
-        table = IdTable.open(layout.ids(stem, number), writable=False)
-    except NewerFormatError:
-        return None
+    """The table of a closed segment, None when it must be built. Raises NewerFormatError."""
+    table = IdTable.open(layout.ids(stem, number), writable=False)
     if table is None:
         return None
     try:
@@ -76,19 +73,24 @@ def open_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
 
 
 def build_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
-    """Build the table of a closed segment, unless another process just did."""
-    path = layout.ids(stem, number)
+    """Build the table of a closed segment, unless another process just did; in memory beside a newer format."""
+    path: str | None = layout.ids(stem, number)
     with exclusive(layout.lock(stem, "index"), _BUILD_WAIT, "the index of this transcript"):
-        table = open_closed(layout, stem, number)
-        if table is not None:
-            return table
+        try:
+            table = open_closed(layout, stem, number)
+        except NewerFormatError:
+            path = None
+        else:
+            if table is not None:
+                return table
         descriptor = open_read(layout.closed(stem, number))
         if descriptor is None:
             return None
         try:
-            table = _build(f"{path}.build", descriptor, number)
+            table = _build(f"{path}.build" if path else None, descriptor, number)
             table.indexed = os.fstat(descriptor).st_size
-            table.publish(path)
+            if path:
+                table.publish(path)
         finally:
             os.close(descriptor)
     return table
@@ -118,7 +120,7 @@ def _replace(path: str, table: IdTable) -> None:
     table.publish(path)
 
 
-def _build(path: str, descriptor: int, number: int) -> IdTable:
+def _build(path: str | None, descriptor: int, number: int) -> IdTable:
     status = os.fstat(descriptor)
     end = complete_end(descriptor, status.st_size)
     owner = Owner(status.st_ino, status.st_dev, number)

@@ -12,13 +12,12 @@ from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.erase import blank, erase_lines, replay, without_text
-from nanobot_transcript.store.jsonl.fold import is_op
+from nanobot_transcript.store.jsonl.fold import ERASED, is_op
 from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
 from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
-from nanobot_transcript.store.jsonl.window import ERASED
 
 __all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines"]
 
@@ -98,7 +97,9 @@ def _remember_erased_to(segments: Segments, place: Place) -> None:
 def purge_lines(segments: Segments, sender: str | None, before_ms: float | None) -> MaintenanceReport:
     """Blank every line of a sender and before a time (both when both are given), and the edits of those messages."""
     report = MaintenanceReport("")
-    eraser = _Purge(sender, before_ms)
+    ops = OpLog(segments)
+    ops.cover(START)
+    eraser = _Purge(sender, before_ms, ops.sent_by(sender) if sender is not None else set())
     for segment in segments.each():
         eraser.kept = 0
         report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)
@@ -111,9 +112,10 @@ def purge_lines(segments: Segments, sender: str | None, before_ms: float | None)
 class _Purge:
     """Decides for each line, oldest first, whether it goes, and takes a person out of the lines that stay."""
 
-    def __init__(self, sender: str | None, before_ms: float | None) -> None:
+    def __init__(self, sender: str | None, before_ms: float | None, own: set[str]) -> None:
         self._sender = sender
         self._before_ms = before_ms
+        self._own = own
         self._gone: set[str] = set()
         self.kept = 0
 
@@ -133,7 +135,7 @@ class _Purge:
     def _matches(self, entry: Entry) -> bool:
         if self._before_ms is not None and entry["ts"] >= self._before_ms:
             return False
-        return self._sender is None or _is_by(entry, self._sender)
+        return self._sender is None or _is_by(entry, self._sender) or not self._own.isdisjoint(ids_of(entry))
 
 
 def _is_by(entry: Entry, sender: str) -> bool:

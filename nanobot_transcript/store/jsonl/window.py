@@ -11,15 +11,12 @@ from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.store.jsonl.codec import decode
 from nanobot_transcript.store.jsonl.cursor import Place, format_cursor
-from nanobot_transcript.store.jsonl.fold import Folded, Folder, is_op
+from nanobot_transcript.store.jsonl.fold import ERASED, Folded, Folder, is_op
 from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, lines_between, split
 from nanobot_transcript.store.jsonl.order import SLACK, sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
-__all__ = ["ERASED", "Window"]
-
-ERASED: Final = "*"
-"""The target of the op line that says: text before this line was erased, forget what you remember."""
+__all__ = ["Window"]
 
 _FIRST_BLOCK: Final = 1 << 16
 _Ordered = tuple[tuple[float, int, int], Folded]
