@@ -113,6 +113,15 @@ def test_open_ids_of_a_bot_add_up_while_aliases_are_replaced(base: Path) -> None
     assert members.bot_of("cli_a") == BotProfile("cli_a", "Alpha", ("AA",), "", {"cli_b": "ou_1", "cli_c": "ou_2"})
 
 
+def test_everybody_of_one_name_is_found(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_bot("cli_a", "Ada")
+    members.remember_person("on_1", "ada")
+    members.remember_person("on_2", "Ada")
+    members.remember_person("on_3", "Bo")
+    assert sorted(MemberDirectory(base).senders_named("ADA")) == ["Ada", "on_1", "on_2"]
+
+
 def test_bots_come_first_among_the_members_of_a_chat(base: Path) -> None:
     members = MemberDirectory(base)
     members.remember_bot("cli_b", "Beta")

@@ -1,0 +1,13 @@
+"""The command ``nanobot-transcript``: one file per group of commands, heavy imports inside the commands."""
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code (see ``nanobot_transcript.cli.problems``)."""
+    from nanobot_transcript.cli.running import run
+
+    return run(list(sys.argv[1:] if arguments is None else arguments))

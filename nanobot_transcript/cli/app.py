@@ -1,0 +1,64 @@
+"""Puts the commands together."""
+
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from nanobot_transcript.cli import config, doctor, reading, searching, stats, transfer, upkeep
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="nanobot-transcript",
+    epilog="Settings come from the command line, NANOBOT_TRANSCRIPT_* variables and a YAML file; "
+    "the command `config show --origin` says which. "
+    "Exit codes: 0 done, 1 negative result, 2 usage or configuration, 3 store unavailable, 4 remote failure, "
+    "130 interrupted.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from nanobot_transcript import __version__
+
+        typer.echo(f"nanobot-transcript {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """One shared record for all the bots of a group chat: look into it, search it, move it, check it.
+
+    \b
+    Example:
+      nanobot-transcript tail -f
+    """
+
+
+def _add_demo() -> None:
+    if find_spec("nanobot_transcript.cli.demo") is not None:
+        from nanobot_transcript.cli.demo import demo  # pyright: ignore[reportMissingImports]
+
+        app.command()(demo)
+
+
+_add_demo()
+app.command()(reading.tail)
+app.command()(reading.show)
+app.command()(searching.search)
+app.command()(stats.stats)
+app.command("export")(transfer.export)
+app.command("import")(transfer.import_)
+app.command()(upkeep.verify)
+app.command()(upkeep.purge)
+app.command()(doctor.doctor)
+app.add_typer(config.app, name="config")

@@ -1,0 +1,89 @@
+"""Is nanobot there, does it have what the plugin takes hold of, and does it find the plugin?"""
+
+import time
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.cli.checks import Finding
+from nanobot_transcript.cli.checks.installation import version_of
+from nanobot_transcript.errors import StoreError
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import LoadedSettings
+
+__all__ = ["check"]
+
+_GROUP: Final = "nanobot.tools"
+_NAME: Final = "group_transcript"
+_REINSTALL: Final = "Install nanobot-transcript into nanobot's own environment: pip install nanobot-transcript."
+
+
+def check(loaded: "LoadedSettings | None") -> list[Finding]:
+    """Findings about nanobot and the plugin in this environment."""
+    found = version_of("nanobot-ai")
+    if found is None:
+        message = "nanobot is not installed in this environment: the store and the commands work, the plugin cannot."
+        fix = "Run doctor in nanobot's environment, or pip install 'nanobot-transcript[nanobot]'."
+        return [Finding("nanobot", "warning", message, fix)]
+    findings = [Finding("nanobot", "ok", f"nanobot {found} is installed."), *_seams(), _plugin()]
+    if loaded is not None:
+        findings += [_mode(loaded), _traces(loaded)]
+    return findings
+
+
+def _seams() -> list[Finding]:
+    try:
+        from transcript_channels.nanobot_host.seams import check_seams
+    except ImportError as error:
+        return [Finding("seams", "error", f"The plugin's own package cannot be imported: {error}.", _REINSTALL)]
+    seams = check_seams()
+    missing = [Finding("seams", "error", seam.message, seam.fix) for seam in seams if seam.severity != "ok"]
+    return missing or [Finding("seams", "ok", f"All {len(seams)} places the plugin takes hold of are there.")]
+
+
+def _plugin() -> Finding:
+    points = [point for point in entry_points(group=_GROUP) if point.name == _NAME]
+    if not points:
+        return Finding("plugin", "error", "nanobot cannot find the plugin: its entry point is missing.", _REINSTALL)
+    return _loaded(points[0])
+
+
+def _loaded(point: EntryPoint) -> Finding:
+    try:
+        point.load()
+    except (ImportError, AttributeError) as error:
+        return Finding("plugin", "error", f"nanobot finds the plugin but cannot load it: {error}.", _REINSTALL)
+    return Finding("plugin", "ok", "nanobot finds the plugin and can load it.")
+
+
+def _mode(loaded: "LoadedSettings") -> Finding:
+    groups = loaded.groups
+    if groups.mode == "off" and all((chat.mode or "off") == "off" for chat in groups.chats.values()):
+        origin = loaded.origin_of("groups.mode")
+        return Finding("mode", "warning", f"The plugin is switched off ({origin}).", "Set groups.mode to listen.")
+    return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
+
+
+def _traces(loaded: "LoadedSettings") -> Finding:
+    """What running bots have left in the store: the proof that the plugin is at work."""
+    try:
+        store = loaded.store.open()
+        bots, chats = store.members.bots(), store.chats()
+    except StoreError as error:
+        return Finding("activity", "error", str(error), error.hint)
+    if not bots:
+        fix = "Start a gateway with a Feishu channel; it writes its profile at once. If not, read its log."
+        return Finding("activity", "info", "No bot with the plugin has used this store yet.", fix)
+    names = ", ".join(bot.name for bot in bots)
+    if not chats:
+        fix = "Say something in a group; if it does not arrive, give the bots the scope im:message.group_msg."
+        return Finding("activity", "info", f"{names} used this store, but no message has been recorded.", fix)
+    age = max(0, int(time.time() - max(chat.last_write_ms for chat in chats) / 1000))
+    return Finding("activity", "ok", f"{names} used this store; the last line was written {_ago(age)} ago.")
+
+
+def _ago(seconds: int) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} seconds"

@@ -1,0 +1,55 @@
+"""Are the settings readable, and do they make sense together?"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nanobot_transcript.cli.checks import Finding
+from nanobot_transcript.cli.options import read_settings
+from nanobot_transcript.errors import ConfigError, StoreError
+from nanobot_transcript.identity import name_clashes
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import LoadedSettings
+
+__all__ = ["check", "check_names"]
+
+
+def check(config: Path | None, store: Path | None) -> "tuple[list[Finding], LoadedSettings | None]":
+    """Findings about file and values, and the settings when they can be used."""
+    try:
+        loaded = read_settings(config, store)
+    except ConfigError as error:
+        return [Finding("settings", "error", str(error), error.hint)], None
+    where = f"read from {loaded.file}" if loaded.file else "no file, defaults and environment only"
+    findings = [Finding("settings", "ok", f"Settings: {where}.")]
+    findings += [
+        Finding("settings", "warning", sentence, "Correct the name, or remove it: it has no effect.")
+        for sentence in loaded.unknown
+    ]
+    if loaded.agent.name is not None and len(loaded.agents) > 1:
+        message = f"agent.name is {loaded.agent.name} and agents names {len(loaded.agents)} bots."
+        findings.append(Finding("settings", "info", message, "agent.name is meant for a process with one bot."))
+    return findings, loaded
+
+
+def check_names(loaded: "LoadedSettings") -> list[Finding]:
+    """Do two bots want one name, in the settings or in the store's members?"""
+    clashes = _clashes({app_id: agent.name for app_id, agent in loaded.agents.items()}, "the settings")
+    try:
+        bots = loaded.store.open().members.bots()
+    except StoreError as error:
+        return [*clashes, Finding("bot names", "error", str(error), error.hint)]
+    clashes += _clashes({bot.app_id: bot.name for bot in bots}, "the store")
+    if clashes:
+        return clashes
+    known = f": {', '.join(bot.name for bot in bots)}" if bots else ""
+    return [Finding("bot names", "ok", f"{len(bots)} bots are known{known}; each has a name of its own.")]
+
+
+def _clashes(names: Mapping[str, str], where: str) -> list[Finding]:
+    fix = "Give each a name of its own in agents.<app_id>.name."
+    return [
+        Finding("bot names", "warning", f"Several bots in {where} are called {name}: {', '.join(apps)}.", fix)
+        for name, apps in name_clashes(names).items()
+    ]

@@ -1,0 +1,70 @@
+"""``config show``: the settings in effect."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
+from nanobot_transcript.cli.output import console, emit_json, printable, table
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import LoadedSettings
+
+__all__ = ["app", "show"]
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def group() -> None:
+    """Look at the settings in effect.
+
+    \b
+    Example:
+      nanobot-transcript config show --origin
+    """
+
+
+@app.command()
+def show(
+    origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show every setting as it holds now.
+
+    Secrets are never shown.
+
+    \b
+    Example:
+      nanobot-transcript config show --origin
+    """
+    settings = read_settings(config, store)
+    if json:
+        emit_json(_document(settings, origin=origin))
+        return
+    out = console()
+    out.print(f"file: {settings.file or 'none'}")
+    made = table("setting", "value", *(["origin"] if origin else []))
+    for value in settings.values():
+        row = [value.key, printable(_text(value.text))]
+        made.add_row(*row, *([printable(str(value.origin))] if origin else []))
+    out.print(made)
+
+
+def _document(settings: "LoadedSettings", *, origin: bool) -> dict[str, Any]:
+    values = {value.key: _plain(value.text) for value in settings.values()}
+    document = {"file": str(settings.file) if settings.file else None, "values": values}
+    if origin:
+        document["origins"] = {value.key: str(value.origin) for value in settings.values()}
+    return document | {"unknown": list(settings.unknown)}
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
+
+
+def _text(value: Any) -> str:
+    return "null" if value is None else str(value)

@@ -1,0 +1,64 @@
+"""Chats and members as people name them."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.session_key import split
+
+if TYPE_CHECKING:
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["chat_keys", "is_called", "one_chat", "shown_name"]
+
+_LISTED = 10
+
+
+def one_chat(store: "GroupTranscriptStore", name: str | None) -> str:
+    """The session key of the chat a person named; without a name the only one. Raises UsageError."""
+    keys = chat_keys(store, name)
+    if len(keys) > 1:
+        raise UsageError("There are several chats.", hint=f"Name one of: {_listed(keys)}.")
+    return keys[0]
+
+
+def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
+    """The chat a person named by session key, chat id or the beginning of either; all chats without a name.
+
+    Raises UsageError when there is none or several begin so.
+    """
+    keys = [chat.session_key for chat in store.chats()]
+    if not keys:
+        hint = "Bots write it once the plugin runs; `nanobot-transcript doctor` finds out why they do not."
+        raise UsageError(f"There is no transcript in {store.base_dir} yet.", hint=hint)
+    if name is None:
+        return keys
+    if name in keys:
+        return [name]
+    by_id = [key for key in keys if split(key)[1] == name]
+    found = by_id or [key for key in keys if key.startswith(name) or split(key)[1].startswith(name)]
+    if not found:
+        raise UsageError(f"There is no chat {name}.", hint=f"There are: {_listed(keys)}.")
+    if len(found) > 1:
+        raise UsageError(f"Several chats are called {name}.", hint=f"Name one of: {_listed(found)}.")
+    return found
+
+
+def shown_name(store: "GroupTranscriptStore", entry: Entry) -> str:
+    """What to call the sender of an entry: never an id where a name is known."""
+    sender = entry["sender"]
+    return store.members.name_of(sender) or entry.get("sender_name") or entry.get("agent") or sender or entry["role"]
+
+
+def is_called(store: "GroupTranscriptStore", entry: Entry, name: str) -> bool:
+    """True when a person would call the sender of an entry ``name`` (an id is good, too; case does not count)."""
+    wanted = name.casefold()
+    names = (entry["sender"], entry.get("sender_name"), entry.get("agent"), store.members.name_of(entry["sender"]))
+    return any(known.casefold() == wanted for known in names if known)
+
+
+def _listed(keys: Iterable[str]) -> str:
+    keys = list(keys)
+    more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
+    return ", ".join(keys[:_LISTED]) + more

@@ -1,0 +1,34 @@
+"""What can go wrong with a command, and the exit code it ends with.
+
+0 done · 1 a negative result (nothing found, a finding, a refusal) · 2 usage or configuration · 3 the store is not
+available · 4 another machine failed · 130 interrupted
+"""
+
+from typing import Any, ClassVar, Final
+
+from nanobot_transcript.errors import StoreError, TranscriptError
+
+__all__ = ["DONE", "INTERRUPTED", "NEGATIVE", "REMOTE", "STORE", "USAGE", "UsageError", "described", "exit_code"]
+
+DONE: Final = 0
+NEGATIVE: Final = 1
+USAGE: Final = 2
+STORE: Final = 3
+REMOTE: Final = 4
+INTERRUPTED: Final = 130
+
+
+class UsageError(TranscriptError):
+    """The arguments of a command do not fit what there is."""
+
+    code: ClassVar[str] = "usage"
+
+
+def exit_code(error: TranscriptError) -> int:
+    """The exit code an error ends the command with."""
+    return STORE if isinstance(error, StoreError) else USAGE
+
+
+def described(error: TranscriptError) -> dict[str, Any]:
+    """An error as the JSON document of a command that failed."""
+    return {"error": {"code": error.code, "message": str(error), "hint": error.hint}}

@@ -1,0 +1,75 @@
+"""Runs a command line: every error becomes a sentence on stderr and an exit code, never a traceback."""
+
+import contextlib
+import io
+import logging
+import os
+import sys
+from typing import Any
+
+import typer
+
+from nanobot_transcript.cli.app import app
+from nanobot_transcript.cli.output import emit_json, notice
+from nanobot_transcript.cli.problems import DONE, INTERRUPTED, USAGE, described, exit_code
+from nanobot_transcript.errors import TranscriptError
+
+__all__ = ["run"]
+
+# The class of all usage errors; typer shows it under no name of its own.
+_BadUsage: Any = typer.BadParameter.__base__
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command that ``arguments`` name and return its exit code."""
+    _prepare_streams()
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    try:
+        code = _invoke(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+        return DONE  # the reader has seen enough, as in `… | head`
+    except TranscriptError as error:
+        return _tell(error, arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    return code
+
+
+def _invoke(arguments: list[str]) -> int:
+    try:
+        result = app(arguments, standalone_mode=False)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except _BadUsage as error:
+        error.show()
+        return USAGE
+    except ExceptionGroup as group:  # from tasks that follow several chats
+        raise group.exceptions[0] from None
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else DONE
+    return result if isinstance(result, int) else DONE
+
+
+def _tell(error: TranscriptError, arguments: list[str]) -> int:
+    notice(f"Error: {error}")
+    if error.hint:
+        notice(f"Hint: {error.hint}")
+    if "--json" in arguments or "--jsonl" in arguments:
+        with contextlib.suppress(BrokenPipeError):
+            emit_json(described(error))
+    return exit_code(error)
+
+
+def _prepare_streams() -> None:
+    """A chat holds what a terminal's encoding may not: better a question mark than a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _forget_stdout() -> None:
+    """Nobody reads any more; without this the interpreter complains at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,146 @@
+"""``stats``: how much was said, by whom."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nanobot_transcript.cli.moments import local
+from nanobot_transcript.cli.naming import chat_keys, shown_name
+from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.output import console, emit_json, number, printable, progress_bar, size, table
+from nanobot_transcript.entry import Entry
+
+if TYPE_CHECKING:
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["stats"]
+
+
+@dataclass(slots=True)
+class _Speaker:
+    sender: str
+    name: str
+    kind: str
+    messages: int = 0
+    characters: int = 0
+    last_ms: float = 0
+
+
+@dataclass(slots=True)
+class _Chat:
+    session_key: str
+    bytes: int
+    messages: int = 0
+    first_ms: float | None = None
+    last_ms: float | None = None
+    speakers: dict[str, _Speaker] = field(default_factory=dict)
+    sources: Counter[str] = field(default_factory=Counter)
+
+    def add(self, entry: Entry, name: str) -> None:
+        """Count one message."""
+        bot = entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
+        speaker = self.speakers.setdefault(entry["sender"], _Speaker(entry["sender"], name, "bot" if bot else "human"))
+        ts = entry["ts"]
+        speaker.messages += 1
+        speaker.characters += len(entry["content"])
+        speaker.last_ms = max(speaker.last_ms, ts)
+        self.messages += 1
+        self.first_ms = ts if self.first_ms is None else min(self.first_ms, ts)
+        self.last_ms = ts if self.last_ms is None else max(self.last_ms, ts)
+        self.sources[entry.get("source") or "unknown"] += 1
+
+    def document(self) -> dict[str, Any]:
+        """The counts for JSON."""
+        return {
+            "session_key": self.session_key,
+            "bytes": self.bytes,
+            "messages": self.messages,
+            "first_ms": self.first_ms,
+            "last_ms": self.last_ms,
+            "sources": dict(self.sources),
+            "speakers": [
+                {name: getattr(speaker, name) for name in _Speaker.__slots__} for speaker in self.by_messages()
+            ],
+        }
+
+    def by_messages(self) -> list[_Speaker]:
+        """Who spoke, the most frequent first."""
+        return sorted(self.speakers.values(), key=lambda speaker: (-speaker.messages, speaker.name))
+
+
+def stats(
+    chat: ChatArgument = None,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Count messages per chat or per member.
+
+    One line for each chat, or for each member when a chat is named.
+
+    \b
+    Example:
+      nanobot-transcript stats oc_team
+    """
+    with opened_store(config, store) as opened:
+        keys = chat_keys(opened, chat)
+        counted = _count(opened, keys)
+        if json:
+            emit_json({"store": str(opened.base_dir), "chats": [one.document() for one in counted]})
+        elif chat is not None or len(counted) == 1:
+            _print_chat(counted[0])
+        else:
+            _print_chats(counted)
+
+
+def _count(store: "GroupTranscriptStore", keys: list[str]) -> list[_Chat]:
+    sizes = {chat.session_key: chat.bytes for chat in store.chats()}
+    counted: list[_Chat] = []
+    with progress_bar("Counting") as advance:
+        for done, key in enumerate(keys):
+            one = _Chat(key, sizes.get(key, 0))
+            names: dict[str, str] = {}
+            for entry in store.scan(key):
+                name = names.get(entry["sender"]) or names.setdefault(entry["sender"], shown_name(store, entry))
+                one.add(entry, name)
+            counted.append(one)
+            if advance is not None:
+                advance(done + 1, len(keys))
+    return counted
+
+
+def _print_chats(counted: Iterable[_Chat]) -> None:
+    numbers = ("messages", "people", "bots", "size")
+    made = table("chat", *numbers, "first", "last", right=numbers)
+    for column in made.columns[1:]:
+        column.no_wrap = True
+    for one in counted:
+        kinds = Counter(speaker.kind for speaker in one.speakers.values())
+        made.add_row(
+            printable(one.session_key),
+            number(one.messages),
+            number(kinds["human"]),
+            number(kinds["bot"]),
+            size(one.bytes),
+            _time(one.first_ms),
+            _time(one.last_ms),
+        )
+    console().print(made)
+
+
+def _print_chat(one: _Chat) -> None:
+    out = console()
+    span = f" from {_time(one.first_ms)} to {_time(one.last_ms)}" if one.messages else ""
+    out.print(f"{printable(one.session_key)}: {number(one.messages)} messages{span}, {size(one.bytes)}")
+    numbers = ("messages", "share", "characters")
+    made = table("member", "kind", *numbers, "last", right=numbers)
+    for speaker in one.by_messages():
+        share = f"{speaker.messages / one.messages:.0%}"
+        counts = (number(speaker.messages), share, number(speaker.characters))
+        made.add_row(printable(speaker.name), speaker.kind, *counts, _time(speaker.last_ms))
+    out.print(made)
+
+
+def _time(ms: float | None) -> str:
+    return f"{local(ms):%Y-%m-%d %H:%M}" if ms is not None else ""

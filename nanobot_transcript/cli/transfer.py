@@ -1,0 +1,172 @@
+"""``export`` and ``import``: transcripts out of the store and other records into it."""
+
+import sys
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from nanobot_transcript.cli.moments import SinceOption, UntilOption, moment_ms
+from nanobot_transcript.cli.naming import is_called, one_chat
+from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.output import emit_json, notice, number, progress_bar
+from nanobot_transcript.cli.problems import NEGATIVE, UsageError
+from nanobot_transcript.entry import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nanobot_transcript.store.exchange import ImportReport
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["export", "import_"]
+
+_SHOWN_BAD_LINES = 5
+
+
+def export(
+    chat: ChatArgument = None,
+    kind: Annotated[Literal["jsonl", "markdown"], typer.Option("--format", help="What to write.")] = "jsonl",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to a file, not to stdout.")
+    ] = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    member: Annotated[
+        str | None, typer.Option("--member", metavar="NAME", help="Only what this person or bot said.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON summary; needs --output.")] = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write a chat as JSONL or Markdown.
+
+    JSONL can be imported again; Markdown is for people. Recalled messages are left out.
+
+    \b
+    Example:
+      nanobot-transcript export oc_team --format markdown -o team.md
+    """
+    if json and output is None:
+        raise UsageError("--json prints a summary, so the chat itself needs a file.", hint="Add -o FILE.")
+    from nanobot_transcript.store.exchange import export_chat
+
+    with opened_store(config, store) as opened, progress_bar("Exporting") as progress:
+        key = one_chat(opened, chat)
+        wanted = _wanted(opened, since, until, member)
+        if output is None:
+            count = export_chat(opened, key, sys.stdout, kind, wanted=wanted)
+        else:
+            with _created(output) as file:
+                count = export_chat(opened, key, file, kind, wanted=wanted, progress=progress)
+    if json:
+        emit_json({"session_key": key, "format": kind, "messages": count, "file": str(output)})
+    elif output is not None:
+        notice(f"{number(count)} messages of {key} are in {output}.")
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What to import.", show_default=False)],
+    chat: Annotated[
+        str | None,
+        typer.Option("--chat", metavar="KEY", help="Session key to append to; feishu_oc_x.jsonl tells its own."),
+    ] = None,
+    kind: Annotated[
+        Literal["auto", "jsonl", "irc", "text"], typer.Option("--format", help="What the files hold.")
+    ] = "auto",
+    bots: Annotated[
+        list[str] | None, typer.Option("--bot", metavar="NAME", help="This name in a log is a bot. Repeatable.")
+    ] = None,
+    day: Annotated[
+        str | None, typer.Option("--date", metavar="DAY", help="Day of a log that gives only times: 2025-11-20.")
+    ] = None,
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="NAME", help="Encoding of logs, such as gb18030.")
+    ] = "utf-8",
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Append other records to a chat.
+
+    JSONL transcripts, IRC logs and plain text logs; what is there already is left out, so importing a file twice does
+    no harm. Exit code 1: some lines could not be understood.
+
+    \b
+    Example:
+      nanobot-transcript import old-chat.txt --chat feishu:oc_team --bot Alpha
+    """
+    from nanobot_transcript.store.exchange import import_file
+
+    first_day = _day(day)
+    reports: list[tuple[Path, ImportReport]] = []
+    with opened_store(config, store) as opened:
+        names = {bot.name for bot in opened.members.bots()} | set(bots or ())
+        for path in files:
+            key = _target(path, chat)
+            with progress_bar(path.name) as progress:
+                report = import_file(
+                    opened, path, key, kind=kind, bots=names, day=first_day, encoding=encoding, progress=progress
+                )
+            reports.append((path, report))
+            if not json:
+                _tell(path, report)
+    if json:
+        emit_json({"imports": [_document(path, report) for path, report in reports]})
+    if any(report.bad for _, report in reports):
+        raise typer.Exit(NEGATIVE)
+
+
+def _wanted(
+    store: "GroupTranscriptStore", since: str | None, until: str | None, member: str | None
+) -> "Callable[[Entry], bool]":
+    first, last = moment_ms(since), moment_ms(until)
+
+    def wanted(entry: Entry) -> bool:
+        in_time = (first is None or entry["ts"] >= first) and (last is None or entry["ts"] < last)
+        return in_time and (member is None or is_called(store, entry, member))
+
+    return wanted
+
+
+def _created(path: Path) -> Any:
+    try:
+        return path.open("w", encoding="utf-8", errors="replace", newline="\n")
+    except OSError as error:
+        raise UsageError(f"Cannot write {path}: {error.strerror}.", hint="Name another file.") from error
+
+
+def _target(path: Path, chat: str | None) -> str:
+    from nanobot_transcript.store.exchange import session_key_of
+
+    key = chat or session_key_of(path)
+    if key is None:
+        raise UsageError(
+            f"{path.name} does not tell which chat it belongs to.", hint="Add --chat, such as --chat feishu:oc_team."
+        )
+    return key
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text) if text is not None else None
+    except ValueError as error:
+        raise UsageError(f"{text!r} is no day.", hint="Write it as 2025-11-20.") from error
+
+
+def _tell(path: Path, report: "ImportReport") -> None:
+    parts = [f"{number(report.written)} new", f"{number(report.known)} known"]
+    parts += [f"{number(report.skipped)} skipped"] if report.skipped else []
+    parts += [f"{number(report.bad)} not understood"] if report.bad else []
+    notice(f"{path.name} → {report.session_key} ({report.format}): {', '.join(parts)}.")
+    for line in report.bad_lines[:_SHOWN_BAD_LINES]:
+        notice(f"  line {line.number}: {line.reason}: {line.text}")
+    if report.bad > _SHOWN_BAD_LINES:
+        notice(f"  and {number(report.bad - _SHOWN_BAD_LINES)} more; --json lists the first hundred.")
+
+
+def _document(path: Path, report: "ImportReport") -> dict[str, Any]:
+    counts = {name: getattr(report, name) for name in ("lines", "written", "known", "skipped", "bad")}
+    bad = [line._asdict() for line in report.bad_lines]
+    return {"file": str(path), "session_key": report.session_key, "format": report.format, **counts, "bad_lines": bad}

@@ -1,0 +1,96 @@
+"""Entries as people read them: time, name and text in columns on a terminal, one greppable line elsewhere."""
+
+import zlib
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.cli.moments import local
+from nanobot_transcript.cli.naming import shown_name
+from nanobot_transcript.cli.output import console, printable
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.session_key import split
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from rich.text import Text
+
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["View"]
+
+_COLOURS: Final = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
+_NAME_WIDTH: Final = 14
+_REMEMBERED: Final = 2000
+
+
+class View:
+    """Prints entries of one chat, or of several with the chat's key before each."""
+
+    def __init__(self, store: "GroupTranscriptStore", *, several: bool) -> None:
+        self._store: GroupTranscriptStore = store
+        self._several: bool = several
+        self._console = console()
+        self._day: date | None = None
+        self._names: dict[str, str] = {}
+
+    def entry(self, session_key: str, entry: Entry) -> None:
+        """Print one message, or what an edit or recall did."""
+        name = printable(self._name_for(entry)).replace("\n", " ")
+        text = self._text(entry)
+        if self._console.is_terminal:
+            self._in_columns(session_key, entry, name, text)
+        else:
+            self._on_a_line(session_key, entry, name, text)
+
+    def _name_for(self, entry: Entry) -> str:
+        if entry.get("op") and not entry["sender"]:
+            return self._names.get(entry.get("target") or "", "·")
+        name = shown_name(self._store, entry)
+        if entry["message_id"]:
+            self._names[entry["message_id"]] = name
+            if len(self._names) > _REMEMBERED:
+                del self._names[next(iter(self._names))]
+        return name
+
+    def _text(self, entry: Entry) -> str:
+        op = entry.get("op")
+        if op in ("recall", "redact"):
+            return "⌫ took a message back"
+        if op is not None and op != "edit":
+            return f"({op})"
+        mark = "✎ " if op == "edit" or entry.get("edited") else ""
+        replied = self._names.get(entry.get("reply_to") or "")
+        head = f"↪ {replied}: " if replied else ""
+        return printable(head + mark + (entry["content"] or f"({entry.get('msg_type') or 'empty'})"))
+
+    def _on_a_line(self, session_key: str, entry: Entry, name: str, text: str) -> None:
+        chat = f"{printable(session_key)}  " if self._several else ""
+        body = text.replace("\n", "\n    ")
+        self._console.out(f"{local(entry['ts']):%Y-%m-%d %H:%M:%S}  {chat}{name}: {body}", highlight=False)
+
+    def _in_columns(self, session_key: str, entry: Entry, name: str, text: str) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
+        when = local(entry["ts"])
+        if when.date() != self._day:
+            self._day = when.date()
+            self._console.rule(Text(f"{self._day:%Y-%m-%d}"), style="dim", align="left")
+        row = Table.grid(padding=(0, 1, 0, 0), expand=True)
+        row.add_column(width=5, style="dim")
+        cells = [Text(f"{when:%H:%M}")]
+        if self._several:
+            row.add_column(width=20, style="dim", no_wrap=True, overflow="ellipsis")
+            cells.append(Text(printable(split(session_key)[1])))
+        row.add_column(width=_NAME_WIDTH, no_wrap=True, overflow="ellipsis", justify="right")
+        row.add_column(ratio=1, overflow="fold")
+        row.add_row(*cells, _styled(name, entry), Text(text, style="dim" if entry.get("op") else ""))
+        self._console.print(row)
+
+
+def _styled(name: str, entry: Entry) -> "Text":
+    from rich.text import Text
+
+    colour = _COLOURS[zlib.crc32(entry["sender"].encode("utf-8", "replace")) % len(_COLOURS)]
+    bot = entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
+    return Text(name, style=f"bold {colour}" if bot else colour)
