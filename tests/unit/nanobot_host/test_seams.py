@@ -1,0 +1,68 @@
+"""Whether the installed nanobot has what the plugin takes hold of."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("nanobot")
+pytestmark = pytest.mark.host
+
+from nanobot.channels.feishu import runtime  # noqa: E402
+
+from transcript_channels.nanobot_host.seams import check_seams, describe  # noqa: E402
+
+
+def test_the_installed_nanobot_has_every_seam() -> None:
+    findings = check_seams()
+    assert [finding.message for finding in findings if finding.severity != "ok"] == []
+    assert [finding.ability for finding in findings] == [
+        "tool",
+        "context",
+        "inbound",
+        "recalls",
+        "names",
+        "outbound",
+        "streams",
+        "base_url",
+    ]
+
+
+def test_versions_and_entry_point_are_told() -> None:
+    told = describe()
+    assert told["nanobot-ai"].startswith("0.3.")
+    assert told["nanobot-transcript"]
+    assert told["entry point"] == "transcript_channels.nanobot_host.plugin:GroupTranscriptTool"
+
+
+def test_what_is_missing_costs_only_the_ability_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(runtime.FeishuChannel, "_on_message_sync")
+    monkeypatch.delattr(runtime.FeishuChannel, "_stream_key")
+    lost = {finding.ability: finding for finding in check_seams() if finding.severity != "ok"}
+    assert set(lost) == {"inbound", "streams"}
+    assert lost["inbound"].missing == ("FeishuChannel._on_message_sync",)
+    assert "messages of people are not recorded" in lost["inbound"].message
+    assert "nanobot-ai>=0.3.0,<0.4" in lost["inbound"].fix
+
+
+def test_streams_cannot_be_recorded_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime.FeishuChannel, "__init__", lambda self: None)
+    lost = {finding.ability for finding in check_seams() if finding.severity != "ok"}
+    assert lost == {"outbound", "streams"}
+
+
+def test_a_nanobot_without_the_channel_leaves_tool_and_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(runtime, "FeishuChannel")
+    fine = {finding.ability for finding in check_seams() if finding.severity == "ok"}
+    assert fine == {"tool", "context", "base_url"}
+
+
+def test_asking_imports_neither_nanobot_nor_the_sdk_before_it_must() -> None:
+    code = (
+        "import sys, json, transcript_channels.nanobot_host.seams as seams;"
+        "before = 'nanobot' in sys.modules; seams.check_seams();"
+        "print(json.dumps([before, 'nanobot' in sys.modules, 'lark_oapi' in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(done.stdout) == [False, True, False]
