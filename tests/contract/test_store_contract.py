@@ -235,6 +235,51 @@ def test_every_part_of_a_message_leads_to_it(store: GroupTranscriptStore) -> Non
         assert (store.get(KEY, part) or {}).get("content") == "one two"
 
 
+ODD_IDS = [
+    "*",
+    "\0hidden\0om_1",
+    "\0sent\0om_1",
+    "\0",
+    " ",
+    "\n",
+    "om_1 ",
+    "OM_1",
+    "群",
+    '"',
+    "\\",
+    "0",
+    "null",
+    "x" * 9999,
+]
+
+
+def test_any_text_is_an_id(make_store: MakeStore) -> None:
+    """Ids come from platforms; none of them may mean anything to the store."""
+    store = make_store()
+    for number, odd in enumerate(["om_1", *ODD_IDS]):
+        assert store.append(KEY, "user", f"text {number}", "on_ada", odd, NOW + number) is True
+    for reader in (store, make_store()):
+        assert recent_contents(reader, KEY) == [f"text {number}" for number in range(len(ODD_IDS) + 1)]
+        for number, odd in enumerate(["om_1", *ODD_IDS]):
+            assert reader.append(KEY, "user", "again", "on_ada", odd) is False
+            assert (reader.get(KEY, odd) or {}).get("content") == f"text {number}"
+
+
+@pytest.mark.parametrize("odd", ODD_IDS, ids=lambda odd: repr(odd[:20]))
+def test_a_message_with_any_id_can_be_edited_and_recalled(make_store: MakeStore, odd: str) -> None:
+    store = make_store()
+    store.append(KEY, "user", "old", "on_ada", odd, NOW)
+    store.append(KEY, "user", "other", "on_ada", "om_1", NOW + 1)
+    store.edit(KEY, odd, "new")
+    for reader in (store, make_store()):
+        assert recent_contents(reader, KEY) == contents(reader.scan(KEY)) == ["new", "other"]
+    assert store.recall(KEY, odd) is True
+    store.maintain()
+    for reader in (store, make_store()):
+        assert recent_contents(reader, KEY) == contents(reader.scan(KEY)) == ["other"]
+        assert reader.append(KEY, "user", "old", "on_ada", odd) is False
+
+
 def test_message_ids_alone_are_enough_to_be_recorded_once(store: GroupTranscriptStore) -> None:
     assert store.append(KEY, "assistant", "x", "Alpha", message_ids=["om_1", "om_2"]) is True
     assert store.append(KEY, "assistant", "x", "Alpha", "om_2") is False

@@ -221,6 +221,17 @@ async def test_follow_goes_on_over_rotation_maintenance_and_purge(make_store: Ma
     assert fill(writer, 200, 203) == contents(await waiting)
 
 
+async def test_follow_gives_what_is_said_again_after_a_purge(make_store: MakeStore) -> None:
+    store, writer = make_store(), make_store()
+    entries = store.follow(KEY, store.end(KEY))
+    for purge in ({"session_key": KEY}, {"sender": "on_0"}):
+        waiting = asyncio.create_task(take(entries, 1))
+        assert fill(writer, 0, 1) == contents(await waiting)
+        await asyncio.to_thread(writer.purge, **purge)
+    waiting = asyncio.create_task(take(entries, 1))
+    assert fill(writer, 0, 1) == contents(await waiting)
+
+
 async def test_follow_ends_cleanly_when_it_is_cancelled(store: GroupTranscriptStore) -> None:
     async def watch() -> None:
         async for _ in store.follow(KEY):

@@ -261,6 +261,31 @@ def append_from_threads(base_dir: str, threads: int, count: int, store: dict[str
     return {"errors": errors}
 
 
+def use_many_chats(base_dir: str, threads: int, chats: int, rounds: int) -> dict[str, Any]:
+    """Threads that write to and read from chats picked at random."""
+    transcript = GroupTranscriptStore(base_dir)
+    errors: list[str] = []
+
+    def work(seed: int) -> None:
+        dice = random.Random(seed)
+        try:
+            for number in range(rounds):
+                key = f"feishu:oc_{dice.randrange(chats)}"
+                transcript.append(key, "user", f"{key}|{number}", "on_ada", f"om_{seed}_{number}")
+                transcript.get_recent(key, 3)
+                transcript.read(key, None, 3)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test must see it
+            errors.append(repr(error))
+
+    ready()
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return {"errors": errors, "files": len(list(Path("/proc/self/fd").iterdir()))}
+
+
 def measure_appends(
     base_dir: str,
     count: int,
@@ -315,6 +340,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {
         purge_sender,
         read_and_append_as,
         read_in_circles,
+        use_many_chats,
     )
 }
 

@@ -149,6 +149,44 @@ def test_a_fork_of_a_process_that_uses_a_store_is_a_writer_like_any_other(
     soak_row(children=4, entries=len(expected), lost=0, doubled=0)
 
 
+def test_threads_use_more_chats_than_are_kept_open(make_store: MakeStore, spawn: SpawnWorker, base_dir: Path) -> None:
+    """A chat that is put aside while another thread uses it must not fail or be mixed up."""
+    worker = spawn("use_many_chats", base_dir=base_dir, threads=6, chats=150, rounds=400)
+    worker.go()
+    result = worker.result()
+    assert result["errors"] == []
+    assert result["files"] < 600
+    store = make_store()
+    counts = {chat.session_key: len(list(store.scan(chat.session_key))) for chat in store.chats()}
+    assert sum(counts.values()) == 6 * 400
+    for key in counts:
+        assert all(entry["content"].startswith(f"{key}|") for entry in store.scan(key))
+
+
+def test_a_store_holds_on_to_no_file_it_does_not_need(make_store: MakeStore) -> None:
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    store = make_store()
+    for number in range(100):
+        store.append(KEY, "user", body(f"om_{number}", 100), "on_ada", f"om_{number}")
+    before = open_files()
+    for number in range(100, 200):
+        store.append(KEY, "user", body(f"om_{number}", 100), "on_ada", f"om_{number}")
+        store.append(KEY, "user", "again", "on_ada", f"om_{number - 100}")
+        store.get_recent(KEY, 50)
+        store.read(KEY, None, 10)
+        store.search("om_3", KEY)
+        store.get(KEY, "om_50")
+        store.recall(KEY, f"om_{number}")
+        if number % 10 == 0:
+            store.maintain()
+            store.verify(KEY)
+    assert open_files() <= before + 10
+    store.close()
+    assert open_files() <= before
+
+
 def _unlink(path: Path) -> None:
     path.unlink()
 

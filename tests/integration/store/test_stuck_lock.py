@@ -122,6 +122,35 @@ def test_what_is_written_twice_while_the_lock_is_stuck_is_shown_once(
     assert not any(make_store().append(KEY, "user", "x", "on_ada", message_id) for message_id in expected)
 
 
+def test_what_is_pushed_again_while_the_lock_is_stuck_neither_doubles_nor_comes_back(
+    make_store: MakeStore, base_dir: Path, tmp_path: Path, spawn: SpawnWorker
+) -> None:
+    """Also when the first copy, or the recall, lies far back in the transcript."""
+    store = make_store()
+    for message_id in ("recalled", "known"):
+        store.append(KEY, "user", body(message_id, 10), "on_bo", message_id)
+    store.recall(KEY, "recalled")
+    for number in range(500):
+        store.append(KEY, "user", body(f"later_{number}", 10), "on_bo", f"later_{number}")
+    writer = spawn("append_forever", base_dir=base_dir, size=300_000, prefix="stuck_", ack=tmp_path / "stuck")
+    writer.go()
+    until(lambda: acknowledged(tmp_path / "stuck"), "the writer began")
+    stop_with_the_lock(writer)
+    impatient = make_store(lock_timeout=0.1)
+    for message_id in ("recalled", "known"):
+        impatient.append(KEY, "user", body(message_id, 10), "on_bo", message_id)
+    for _ in range(2):
+        for reader in (store, impatient, make_store()):
+            recent = {message["content"] for message in reader.get_recent(KEY, 3)}
+            assert not recent & {body("recalled", 10), body("known", 10)}
+            assert [entry["message_id"] for entry in reader.scan(KEY)].count("known") == 1
+            assert len(reader.search("known|")) == 1
+            assert reader.search("recalled|") == []
+            assert reader.get(KEY, "recalled") is None
+            assert "recalled" not in {entry["message_id"] for entry in reader.recent(KEY, 3).entries}
+        writer.kill()
+
+
 def test_a_recall_is_carried_out_although_the_lock_is_stuck(make_store: MakeStore, stuck: Worker) -> None:
     store = make_store(lock_timeout=0.1)
     store.recall(KEY, "known_3")
