@@ -31,35 +31,35 @@ class View:
         self._several: bool = several
         self._console = console()
         self._day: date | None = None
-        self._names: dict[str, str] = {}
+        self._names: dict[tuple[str, str], str] = {}
 
     def entry(self, session_key: str, entry: Entry) -> None:
         """Print one message, or what an edit or recall did."""
-        name = printable(self._name_for(entry)).replace("\n", " ")
-        text = self._text(entry)
+        name = printable(self._name_for(session_key, entry)).replace("\n", " ")
+        text = self._text(session_key, entry)
         if self._console.is_terminal:
             self._in_columns(session_key, entry, name, text)
         else:
             self._on_a_line(session_key, entry, name, text)
 
-    def _name_for(self, entry: Entry) -> str:
+    def _name_for(self, session_key: str, entry: Entry) -> str:
         if entry.get("op") and not entry["sender"]:
-            return self._names.get(entry.get("target") or "", "·")
+            return self._names.get((session_key, entry.get("target") or ""), "·")
         name = shown_name(self._store, entry)
         if entry["message_id"]:
-            self._names[entry["message_id"]] = name
+            self._names[session_key, entry["message_id"]] = name
             if len(self._names) > _REMEMBERED:
                 del self._names[next(iter(self._names))]
         return name
 
-    def _text(self, entry: Entry) -> str:
+    def _text(self, session_key: str, entry: Entry) -> str:
         op = entry.get("op")
         if op in ("recall", "redact"):
             return "⌫ took a message back"
         if op is not None and op != "edit":
             return f"({op})"
         mark = "✎ " if op == "edit" or entry.get("edited") else ""
-        replied = self._names.get(entry.get("reply_to") or "")
+        replied = self._names.get((session_key, entry.get("reply_to") or ""))
         head = f"↪ {replied}: " if replied else ""
         return printable(head + mark + (entry["content"] or f"({entry.get('msg_type') or 'empty'})"))
 

@@ -1,0 +1,102 @@
+"""``doctor``: each finding says what is wrong and how to mend it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript import GroupTranscriptStore
+
+Run = Callable[..., Any]
+Finding = dict[str, str]
+
+
+def found(run: Run, *arguments: str, **options: Any) -> dict[str, Finding]:
+    """The worst finding of each check."""
+    order = ("ok", "info", "warning", "error")
+    worst: dict[str, Finding] = {}
+    for finding in run("doctor", "--json", *arguments, **options).document["findings"]:
+        assert finding.keys() == {"check", "severity", "message", "fix"}
+        known = worst.setdefault(finding["check"], finding)
+        if order.index(finding["severity"]) > order.index(known["severity"]):
+            worst[finding["check"]] = finding
+    return worst
+
+
+def test_a_sound_store_is_reported_sound(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
+    before = sorted(base_dir.rglob("*"))
+    findings = found(run)
+    for check in ("settings", "store", "lock", "clock", "permissions", "bot names", "version"):
+        assert findings[check]["severity"] == "ok", findings[check]
+    assert sorted(base_dir.rglob("*")) == before
+
+
+def test_a_store_that_is_not_there_yet_is_no_fault(run: Run, base_dir: Path) -> None:
+    assert found(run)["store"]["severity"] == "info"
+    assert not base_dir.exists()
+
+
+def test_a_file_in_the_place_of_the_store_is_an_error(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    findings = found(run, store=file)
+    assert findings["store"]["severity"] == "error"
+    assert findings["store"]["fix"]
+
+
+def test_what_others_can_read_is_named_with_the_command_that_mends_it(
+    run: Run, store: GroupTranscriptStore, base_dir: Path
+) -> None:
+    base_dir.chmod(0o755)
+    finding = found(run)["permissions"]
+    assert finding["severity"] == "warning"
+    assert finding["fix"] == f"chmod -R go-rwx {base_dir}"
+
+
+def test_a_link_in_the_store_is_an_error(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
+    (base_dir / "x.jsonl").symlink_to("/dev/null")
+    assert found(run)["permissions"]["severity"] == "error"
+
+
+def test_two_bots_with_one_name_are_found(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
+    store.members.remember_bot("cli_c", "alpha")
+    finding = found(run)["bot names"]
+    assert finding["severity"] == "warning"
+    assert "cli_a, cli_c" in finding["message"]
+    file = tmp_path / "my.yaml"
+    file.write_text("agents: {cli_1: {name: X}, cli_2: {name: X}}", encoding="utf-8")
+    assert "cli_1, cli_2" in run("doctor", "--config", str(file)).out
+
+
+def test_unreadable_settings_end_with_two(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "my.yaml"
+    file.write_text("store: {fsync: sometimes}", encoding="utf-8")
+    ended = run("doctor", "--json", "--config", str(file))
+    assert ended.code == 2
+    assert ended.document["ok"] is False
+
+
+def test_an_unknown_setting_is_a_warning(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "my.yaml"
+    file.write_text("store: {fsinc: always}", encoding="utf-8")
+    assert found(run, "--config", str(file))["settings"]["severity"] == "warning"
+    assert run("doctor", "--config", str(file)).code == 1
+
+
+def test_a_plugin_that_is_switched_off_is_named_with_the_place_that_does_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nanobot")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GROUPS__MODE", "off")
+    finding = found(run)["mode"]
+    assert finding["severity"] == "warning"
+    assert "NANOBOT_TRANSCRIPT_GROUPS__MODE" in finding["message"]
+
+
+def test_the_plugin_is_looked_for_where_nanobot_is(run: Run, store: GroupTranscriptStore) -> None:
+    pytest.importorskip("nanobot")
+    findings = found(run)
+    assert findings["plugin"]["severity"] == "ok"
+    assert findings["seams"]["severity"] == "ok"
+    assert "Alpha, Beta" in findings["activity"]["message"]

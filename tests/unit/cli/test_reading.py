@@ -1,0 +1,154 @@
+"""``tail``, ``show`` and ``search``: names instead of ids, and nothing in a chat commands the terminal."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from nanobot_transcript import GroupTranscriptStore
+
+Run = Callable[..., Any]
+
+
+def texts(out: str) -> list[str]:
+    """What is printed behind date and time."""
+    return [line.split("  ", 1)[1] if line[:4].isdigit() else line for line in out.splitlines()]
+
+
+def test_tail_shows_names_edits_answers_and_no_recalled_message(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("tail", "oc_team")
+    assert ended.code == 0
+    assert texts(ended.out) == ["Ada: When is the 发布?", "Alpha: ↪ Ada: On Friday.", "Beta: ✎ I agree."]
+    assert ended.err == ""
+
+
+def test_tail_without_a_chat_shows_all_chats_by_time(run: Run, store: GroupTranscriptStore) -> None:
+    assert texts(run("tail", "-n", "3").out) == [
+        "feishu:oc_other  Xiao: hello Friday",
+        "feishu:oc_team  Alpha: On Friday.",
+        "feishu:oc_team  Beta: ✎ I agree.",
+    ]
+
+
+def test_tail_of_no_lines_prints_nothing(run: Run, store: GroupTranscriptStore) -> None:
+    assert run("tail", "-n", "0") == (0, "", "")
+
+
+@pytest.mark.parametrize("name", ["feishu:oc_team", "oc_team", "oc_t", "feishu:oc_t"])
+def test_a_chat_is_found_by_key_id_or_beginning(run: Run, store: GroupTranscriptStore, name: str) -> None:
+    assert len(run("show", name).out.splitlines()) == 3
+
+
+def test_a_whole_id_wins_over_a_longer_one_that_begins_so(run: Run, store: GroupTranscriptStore) -> None:
+    store.append("feishu:oc_team_2", "user", "two", "x")
+    assert "Friday" in run("show", "oc_team").out
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("oc_nowhere", "There is no chat oc_nowhere."),
+        ("oc_", "Several chats are called oc_."),
+        (None, "There are several chats."),
+    ],
+)
+def test_an_unclear_chat_is_an_error_that_lists_what_there_is(
+    run: Run, store: GroupTranscriptStore, name: str | None, sentence: str
+) -> None:
+    ended = run("show", *([name] if name else []))
+    assert ended.code == 2
+    assert sentence in ended.err
+    assert "feishu:oc_other, feishu:oc_team" in ended.err
+    assert ended.out == ""
+
+
+def test_an_empty_store_is_explained_and_not_created(run: Run, base_dir: Any) -> None:
+    ended = run("tail")
+    assert ended.code == 2
+    assert "doctor" in ended.err
+    assert not base_dir.exists()
+
+
+def test_show_can_be_narrowed_to_a_member_and_a_time(run: Run, store: GroupTranscriptStore) -> None:
+    assert texts(run("show", "oc_team", "--member", "ada").out) == ["Ada: When is the 发布?"]
+    assert texts(run("show", "oc_team", "--member", "on_ada").out) == ["Ada: When is the 发布?"]
+    first = datetime.fromtimestamp(1_763_600_000).astimezone()
+    since, until = (first + timedelta(seconds=30)).isoformat(), (first + timedelta(seconds=90)).isoformat()
+    assert texts(run("show", "oc_team", "--since", since, "--until", until).out) == ["Alpha: On Friday."]
+
+
+def test_show_of_nothing_is_a_negative_result(run: Run, store: GroupTranscriptStore) -> None:
+    assert run("show", "oc_team", "--since", "1m") == (1, "", "")
+
+
+def test_a_wrong_time_is_refused(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("show", "oc_team", "--since", "yesterday-ish")
+    assert ended.code == 2
+    assert "2025-11-20" in ended.err
+
+
+def test_search_shows_hits_of_all_chats_the_newest_last(run: Run, store: GroupTranscriptStore) -> None:
+    assert texts(run("search", "Friday").out) == [
+        "feishu:oc_other  Xiao: hello Friday",
+        "feishu:oc_team  Alpha: On Friday.",
+    ]
+    assert texts(run("search", "发布", "--chat", "oc_team").out) == ["Ada: When is the 发布?"]
+
+
+def test_search_that_finds_nothing_ends_with_one(run: Run, store: GroupTranscriptStore) -> None:
+    assert run("search", "a secret") == (1, "", "")
+    ended = run("search", "nowhere", "--json")
+    assert (ended.code, ended.document) == (1, {"query": "nowhere", "hits": []})
+
+
+def test_terminal_escapes_in_a_message_are_not_obeyed(run: Run, store: GroupTranscriptStore) -> None:
+    nasty = "\x1b]0;owned\x07\x1b[2Jgone\r\x9b31m\u202eright\nnext"
+    store.append("feishu:oc_n", "user", nasty, "on_n", "om_n", sender_name="\x1b[1mNo\nbody")
+    out = run("show", "oc_n").out
+    assert not set("\x1b\x07\r\x9b\u202e") & set(out)
+    assert "gone" in out
+    assert out.splitlines()[1] == "    next"
+    assert len(out.splitlines()) == 2
+
+
+def test_json_is_one_document_with_the_whole_entries(run: Run, store: GroupTranscriptStore) -> None:
+    document = run("tail", "oc_team", "--json").document
+    assert [entry["message_id"] for entry in document["entries"]] == ["om_1", "om_2", "om_3"]
+    assert document["entries"][0]["session_key"] == "feishu:oc_team"
+    cursor = document["cursors"]["feishu:oc_team"]
+    assert store.read("feishu:oc_team", cursor).entries == []
+    shown = run("show", "oc_team", "--json").document
+    assert [entry["content"] for entry in shown["entries"]] == ["When is the 发布?", "On Friday.", "I agree."]
+
+
+def test_jsonl_is_one_object_per_line(run: Run, store: GroupTranscriptStore) -> None:
+    for command in (("tail", "oc_team"), ("show", "oc_team"), ("search", "Friday")):
+        lines = [json.loads(line) for line in run(*command, "--jsonl").out.splitlines()]
+        assert lines
+        assert all({"session_key", "role", "content", "sender", "message_id", "ts"} <= line.keys() for line in lines)
+
+
+def test_a_stream_cannot_be_one_document(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("tail", "-f", "--json")
+    assert ended.code == 2
+    assert "--jsonl" in ended.err
+
+
+def test_an_error_under_json_is_a_document_too(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("show", "oc_nowhere", "--json")
+    assert ended.code == 2
+    assert ended.document["error"]["code"] == "usage"
+    assert ended.document["error"]["hint"]
+
+
+def test_lone_surrogates_can_be_printed(run: Run, store: GroupTranscriptStore) -> None:
+    store.append("feishu:oc_s", "user", "a\ud800b", "on_s", "om_s")
+    assert "a\ufffdb" in run("show", "oc_s").out
+    assert run("show", "oc_s", "--json").document["entries"][0]["content"] == "a\ufffdb"
+
+
+def test_an_absurd_time_does_not_stop_the_reading(run: Run, store: GroupTranscriptStore) -> None:
+    store.append("feishu:oc_t1", "user", "late", "x", "om_1", 9e17)
+    assert "late" in run("show", "oc_t1").out

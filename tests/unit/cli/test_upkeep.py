@@ -1,0 +1,199 @@
+"""``stats``, ``export``, ``import``, ``verify`` and ``purge``."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.transcripts import active_file, occurs_on_disk
+
+from nanobot_transcript import GroupTranscriptStore
+
+Run = Callable[..., Any]
+TEAM = "feishu:oc_team"
+
+
+# -- stats
+
+
+def test_stats_count_each_chat(run: Run, store: GroupTranscriptStore) -> None:
+    rows = [line.split() for line in run("stats").out.splitlines()]
+    assert rows[0][:5] == ["chat", "messages", "people", "bots", "size"]
+    assert rows[1][:4] == ["feishu:oc_other", "1", "1", "0"]
+    assert rows[2][:4] == [TEAM, "3", "1", "2"]
+
+
+def test_stats_of_a_chat_count_each_member_by_name(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("stats", "oc_team")
+    assert ended.code == 0
+    rows = {line.split()[0]: line.split()[1:4] for line in ended.out.splitlines()[2:]}
+    assert rows == {
+        "Ada": ["human", "1", "33%"],
+        "Alpha": ["bot", "1", "33%"],
+        "Beta": ["bot", "1", "33%"],
+    }
+    (chat,) = run("stats", "oc_team", "--json").document["chats"]
+    assert chat["messages"] == 3
+    assert {speaker["sender"] for speaker in chat["speakers"]} == {"on_ada", "Alpha", "Beta"}
+    assert chat["sources"] == {"event": 1, "stream": 2}
+
+
+# -- export and import
+
+
+def test_an_exported_chat_can_be_imported_elsewhere(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
+    file, elsewhere = tmp_path / "team.jsonl", tmp_path / "elsewhere"
+    ended = run("export", "oc_team", "-o", str(file))
+    assert (ended.code, ended.out) == (0, "")
+    assert "3 messages" in ended.err
+    assert run("import", str(file), "--chat", TEAM, store=elsewhere).code == 0
+    with GroupTranscriptStore(elsewhere) as copy:
+        assert copy.get_recent(TEAM) == store.get_recent(TEAM)
+
+
+def test_export_writes_to_stdout_unless_told_otherwise(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("export", "oc_team", "--member", "Alpha")
+    (line,) = ended.out.splitlines()
+    assert json.loads(line)["content"] == "On Friday."
+    assert ended.err == ""
+    assert "**Alpha**" in run("export", "oc_team", "--format", "markdown").out
+
+
+def test_export_under_json_needs_a_file(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
+    assert run("export", "oc_team", "--json").code == 2
+    document = run("export", "oc_team", "--json", "-o", str(tmp_path / "x")).document
+    assert (document["messages"], document["format"]) == (3, "jsonl")
+    assert run("export", "oc_team", "-o", str(tmp_path)).code == 2
+
+
+def test_import_reports_bad_lines_and_ends_with_one(run: Run, base_dir: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("Ada: hello\n-- page 2 --\nBeta: hi\n", encoding="utf-8")
+    ended = run("import", str(log), "--chat", TEAM, "--bot", "Beta")
+    assert ended.code == 1
+    assert "2 new, 0 known, 1 not understood" in ended.err
+    assert "line 2" in ended.err
+    (report,) = run("import", str(log), "--chat", TEAM, "--json").document["imports"]
+    assert (report["written"], report["known"], report["bad"]) == (0, 2, 1)
+    assert report["bad_lines"][0]["number"] == 2
+    with GroupTranscriptStore(base_dir) as opened:
+        assert [message["role"] for message in opened.get_recent(TEAM)] == ["user", "assistant"]
+
+
+def test_names_of_known_bots_are_bots_in_a_log(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("Alpha: hi\n", encoding="utf-8")
+    assert run("import", str(log), "--chat", "feishu:oc_new").code == 0
+    assert [message["role"] for message in store.get_recent("feishu:oc_new")] == ["assistant"]
+
+
+def test_an_older_file_tells_its_chat_and_is_not_written(run: Run, base_dir: Path, tmp_path: Path) -> None:
+    line = '{"role": "user", "content": "old", "sender": "ou_1", "message_id": "om_1", "ts": 1700000000000}\n'
+    older = tmp_path / "feishu_oc_old.jsonl"
+    older.write_text(line, encoding="utf-8")
+    assert run("import", str(older)).code == 0
+    assert older.read_text(encoding="utf-8") == line
+    with GroupTranscriptStore(base_dir) as opened:
+        assert [chat.session_key for chat in opened.chats()] == ["feishu:oc_old"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["log.txt"], "--chat"),
+        (["nowhere.txt", "--chat", TEAM], "nowhere.txt"),
+        (["log.txt", "--chat", TEAM, "--date", "tomorrow"], "2025-11-20"),
+        (["letter.txt", "--chat", TEAM], "neither a transcript nor a chat log"),
+        (["log.txt", "--chat", TEAM, "--format", "irc"], "not an IRC log"),
+    ],
+)
+def test_an_import_that_cannot_work_says_why(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], part: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.txt").write_text("Ada: hello\n", encoding="utf-8")
+    (tmp_path / "letter.txt").write_text("Dear all,\n", encoding="utf-8")
+    ended = run("import", *arguments)
+    assert ended.code == 2
+    assert part in ended.err
+
+
+# -- verify
+
+
+def test_verify_of_a_sound_store_ends_with_zero(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("verify")
+    assert ended.code == 0
+    assert ended.out.count("✓") == 2
+    document = run("verify", "oc_team", "--json").document
+    assert document["ok"] is True
+    assert document["chats"][0]["ops"] == 2
+
+
+def test_verify_of_a_damaged_chat_ends_with_one(run: Run, base_dir: Path) -> None:
+    with GroupTranscriptStore(base_dir) as opened:
+        opened.append(TEAM, "user", "a", "x", "om_1")
+    with active_file(base_dir).open("ab") as file:
+        file.write(b"not one of ours\n")
+    ended = run("verify")
+    assert ended.code == 1
+    assert "✗" in ended.out
+    assert run("verify", "--json").document["chats"][0]["foreign_lines"] == 1
+
+
+# -- purge
+
+
+def test_purge_needs_to_know_what(run: Run, store: GroupTranscriptStore) -> None:
+    assert run("purge", "--yes").code == 2
+
+
+def test_nothing_is_erased_without_a_yes(run: Run, store: GroupTranscriptStore) -> None:
+    ended = run("purge", "oc_team")
+    assert ended.code == 2
+    assert "3 messages in feishu:oc_team will be erased" in ended.err
+    assert len(store.get_recent(TEAM)) == 3
+
+
+def test_a_chat_is_erased(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
+    ended = run("purge", "oc_team", "--yes")
+    assert (ended.code, ended.out) == (0, "")
+    assert occurs_on_disk(base_dir, "I agree") == []
+    assert [chat.session_key for chat in store.chats()] == ["feishu:oc_other"]
+
+
+def test_a_member_is_erased_everywhere_by_name(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
+    assert run("purge", "--member", "Ada", "--yes", "--json").document["erased"] == {TEAM: 1}
+    assert occurs_on_disk(base_dir, "发布") == []
+    assert occurs_on_disk(base_dir, "Ada") == []
+    assert [message["sender"] for message in store.get_recent(TEAM)] == ["Alpha", "Beta"]
+
+
+def test_a_member_who_said_nothing_is_forgotten_all_the_same(
+    run: Run, store: GroupTranscriptStore, base_dir: Path
+) -> None:
+    store.members.remember_person("on_chen", "Chen")
+    assert run("purge", "--member", "chen", "--yes").code == 0
+    assert occurs_on_disk(base_dir, "Chen") == []
+
+
+def test_a_name_that_two_members_have_is_not_guessed(run: Run, store: GroupTranscriptStore) -> None:
+    store.append(TEAM, "user", "me too", "on_ada2", "om_9", sender_name="Ada")
+    ended = run("purge", "--member", "Ada", "--yes")
+    assert ended.code == 2
+    assert "on_ada2" in ended.err
+    assert run("purge", "--member", "on_ada2", "--yes").code == 0
+    assert any("发布" in message["content"] for message in store.get_recent(TEAM))
+
+
+def test_nobody_of_that_name_is_an_error(run: Run, store: GroupTranscriptStore) -> None:
+    assert run("purge", "--member", "Zoe", "--yes").code == 2
+
+
+def test_what_is_old_is_erased(run: Run, store: GroupTranscriptStore) -> None:
+    store.append(TEAM, "user", "new", "on_ada", "om_new")
+    ended = run("purge", "oc_team", "--before", "1d", "--yes")
+    assert ended.code == 0
+    assert "Erased 3 messages" in ended.err
+    assert [message["content"] for message in store.get_recent(TEAM)] == ["new"]
