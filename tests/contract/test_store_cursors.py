@@ -224,10 +224,10 @@ async def test_follow_goes_on_over_rotation_maintenance_and_purge(make_store: Ma
 async def test_follow_gives_what_is_said_again_after_a_purge(make_store: MakeStore) -> None:
     store, writer = make_store(), make_store()
     entries = store.follow(KEY, store.end(KEY))
-    for purge in ({"session_key": KEY}, {"sender": "on_0"}):
+    for session_key, sender in ((KEY, None), (None, "on_0")):
         waiting = asyncio.create_task(take(entries, 1))
         assert fill(writer, 0, 1) == contents(await waiting)
-        await asyncio.to_thread(writer.purge, **purge)
+        await asyncio.to_thread(writer.purge, session_key, sender=sender)
     waiting = asyncio.create_task(take(entries, 1))
     assert fill(writer, 0, 1) == contents(await waiting)
 
