@@ -48,6 +48,8 @@ def _invoke(arguments: list[str]) -> int:
     except ExceptionGroup as group:  # from tasks that follow several chats
         raise group.exceptions[0] from None
     except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):
+            raise ended.__context__ from None
         return ended.code if isinstance(ended.code, int) else DONE
     return result if isinstance(result, int) else DONE
 

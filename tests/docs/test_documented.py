@@ -1,0 +1,134 @@
+"""Undocumented is red: settings, commands, options, error codes and checks stand in the documents of both languages."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from nanobot_transcript import errors
+from nanobot_transcript.cli.app import app
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.settings import describe
+
+ROOT = Path(__file__).resolve().parents[2]
+LANGUAGES = ("en", "zh")
+PAGES = sorted((ROOT / "docs" / "en").glob("*.md"))
+CHINESE_PAGES = sorted((ROOT / "docs" / "zh").glob("*.md"))
+
+
+def page(language: str, name: str) -> str:
+    return (ROOT / "docs" / language / f"{name}.md").read_text(encoding="utf-8")
+
+
+def commands(command: Any, path: str = "nanobot-transcript") -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, f"{path} {name}")
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_setting_is_documented(language: str) -> None:
+    text = page(language, "settings")
+    missing = [item.key for item in describe() if not item.section and f"`{item.key}`" not in text]
+    assert missing == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_command_is_documented(language: str) -> None:
+    text = page(language, "commands")
+    assert [path for path in COMMANDS if f"### {path}\n" not in text] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_error_code_is_documented(language: str) -> None:
+    text = page(language, "commands")
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, TranscriptError)]
+    missing = [kind.code for kind in [*kinds, UsageError] if f"| `{kind.code}` |" not in text]
+    assert missing == []
+
+
+def test_every_error_stands_in_the_tree_of_its_module() -> None:
+    names = [name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, TranscriptError)]
+    assert [name for name in names if name not in (errors.__doc__ or "")] == []
+    assert sorted(names) == errors.__all__
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_exit_code_is_documented(language: str) -> None:
+    text = page(language, "commands")
+    assert [code for code in (0, 1, 2, 3, 4, 130) if f"| {code} |" not in text] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_check_of_the_doctor_is_documented(language: str) -> None:
+    checks = ROOT / "nanobot_transcript" / "cli" / "checks"
+    source = "".join(path.read_text(encoding="utf-8") for path in checks.glob("*.py"))
+    text = page(language, "commands")
+    names = set(re.findall(r'Finding\(\s*"([a-z -]+)"', source))
+    assert len(names) >= 10
+    assert [name for name in sorted(names) if f"| `{name}` |" not in text] == []
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_has_a_summary_and_an_example(path: str) -> None:
+    described = inspect.cleandoc(COMMANDS[path].help or "").replace("\b", "")
+    summary, _, rest = described.partition("\n")
+    assert summary.endswith(".")
+    assert len(summary) <= 100
+    assert "Example:" in rest
+    assert "\n  nanobot-transcript " in rest
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_option_says_what_it_does(path: str) -> None:
+    silent = [param.name for param in COMMANDS[path].params if not getattr(param, "help", None)]
+    assert silent == []
+
+
+# -- both languages
+
+
+def outline(text: str) -> list[int]:
+    """The levels of a page's headings, code blocks left out."""
+    prose = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [len(marks) for marks in re.findall(r"^(#+) ", prose, flags=re.MULTILINE)]
+
+
+def test_every_page_exists_in_both_languages() -> None:
+    assert [path.name for path in PAGES] == [path.name for path in CHINESE_PAGES]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_chinese_page_has_the_headings_of_its_english_one(path: Path) -> None:
+    chinese = path.parent.parent / "zh" / path.name
+    if chinese.exists():
+        assert outline(chinese.read_text(encoding="utf-8")) == outline(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", CHINESE_PAGES, ids=lambda path: path.stem)
+def test_a_chinese_page_is_in_chinese(path: Path) -> None:
+    prose = re.sub(r"```.*?```|<!-- generated:begin.*?end -->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for heading in re.findall(r"^#+ (.+)$", prose, flags=re.MULTILINE):
+        plain = re.sub(r"`[^`]*`", "", heading)
+        assert not plain.strip() or re.search(r"[\u4e00-\u9fff]", plain) or " " not in plain.strip(), heading
+
+
+def test_both_readmes_have_the_same_headings() -> None:
+    english, chinese = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh-CN.md"))
+    assert outline(english) == outline(chinese)
+
+
+@pytest.mark.parametrize("path", [*PAGES, *CHINESE_PAGES], ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_links_between_files_lead_somewhere(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    local = [target for target in targets if not target.startswith(("http://", "https://", "mailto:"))]
+    assert [target for target in local if not (path.parent / target).exists()] == []

@@ -1,0 +1,179 @@
+"""The installed command as a person and a pipe meet it."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.procs import DEADLINE
+
+from nanobot_transcript import GroupTranscriptStore
+
+TEAM = "feishu:oc_team"
+Command = Callable[..., list[str]]
+OnTerminal = Callable[..., Any]
+Stream = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def store(make_store: Callable[..., GroupTranscriptStore]) -> GroupTranscriptStore:
+    store = make_store()
+    store.members.remember_person("on_ada", "Ada")
+    store.append(TEAM, "user", "hello", "on_ada", "om_1", 1_763_600_000_000)
+    return store
+
+
+@pytest.fixture
+def stream(command: Command, env: dict[str, str]) -> Iterator[Stream]:
+    """Starts a command whose output is read line by line."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, encoding="utf-8"
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=DEADLINE)
+
+
+def test_the_installed_command_prints_its_version() -> None:
+    script = Path(sys.executable).with_name("nanobot-transcript")
+    if not script.exists():
+        pytest.skip("the package is not installed with its script")
+    done = subprocess.run([script, "--version"], capture_output=True, timeout=DEADLINE, check=True, encoding="utf-8")
+    assert done.stdout.startswith("nanobot-transcript ")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["tail", "--help"], ["doctor", "--help"], ["--version"]])
+def test_help_comes_without_loading_what_commands_need(arguments: list[str], env: dict[str, str]) -> None:
+    heavy = ["pydantic_settings", "aiohttp", "httpx", "nanobot", "lark_oapi", "filelock", "yaml", "rich.markdown"]
+    code = (
+        "import sys\n"
+        "from nanobot_transcript.cli import main\n"
+        f"assert main({arguments!r}) == 0\n"
+        f"loaded = [name for name in {heavy!r} if name in sys.modules]\n"
+        "assert not loaded, loaded\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env=env, timeout=DEADLINE, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_tail_follows_what_others_write_and_what_they_change(store: GroupTranscriptStore, stream: Stream) -> None:
+    process = stream("tail", "-f", "oc_team", "--jsonl")
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["content"] == "hello"
+    store.append(TEAM, "user", "news", "on_ada", "om_2")
+    store.recall(TEAM, "om_1")
+    assert json.loads(process.stdout.readline())["content"] == "news"
+    recalled = json.loads(process.stdout.readline())
+    assert (recalled["op"], recalled["target"]) == ("recall", "om_1")
+
+
+def test_tail_of_all_chats_also_follows_one_that_begins_later(store: GroupTranscriptStore, stream: Stream) -> None:
+    process = stream("tail", "-f")
+    assert process.stdout is not None
+    assert process.stdout.readline().endswith("feishu:oc_team  Ada: hello\n")
+    store.append("feishu:oc_new", "user", "first", "on_x", "om_1", sender_name="Xiao")
+    assert process.stdout.readline().endswith("feishu:oc_new  Xiao: first\n")
+    store.append("feishu:oc_new", "user", "second", "on_x", "om_2", sender_name="Xiao")
+    assert process.stdout.readline().endswith("feishu:oc_new  Xiao: second\n")
+
+
+def test_tail_waits_for_the_first_chat_of_an_empty_store(
+    make_store: Callable[..., GroupTranscriptStore], stream: Stream
+) -> None:
+    process = stream("tail", "-f", "--jsonl")
+    assert process.stdout is not None
+    make_store().append(TEAM, "user", "the first ever", "on_ada", "om_1")
+    assert json.loads(process.stdout.readline())["content"] == "the first ever"
+
+
+def test_ctrl_c_ends_a_stream_with_130_and_no_traceback(store: GroupTranscriptStore, stream: Stream) -> None:
+    process = stream("tail", "-f", "oc_team")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_has_enough_is_no_error(store: GroupTranscriptStore, stream: Stream) -> None:
+    for number in range(5000):
+        store.append(TEAM, "user", "x" * 100, "on_ada", f"om_x{number}")
+    for arguments in (("show", "oc_team"), ("show", "oc_team", "--jsonl"), ("export", "oc_team")):
+        process = stream(*arguments)
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait(DEADLINE) == 0
+
+
+def test_a_stream_whose_reader_is_gone_ends(store: GroupTranscriptStore, stream: Stream) -> None:
+    process = stream("tail", "-f", "oc_team")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    store.append(TEAM, "user", "nobody reads this", "on_ada")
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    assert process.wait(DEADLINE) == 0
+
+
+def test_a_pipe_gets_no_colours_and_no_wrapping(
+    store: GroupTranscriptStore, command: Command, env: dict[str, str]
+) -> None:
+    store.append(TEAM, "user", "word " * 100, "on_ada", "om_2")
+    done = subprocess.run(command("tail"), env=env, capture_output=True, timeout=DEADLINE, check=True, encoding="utf-8")
+    assert "\x1b" not in done.stdout
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_a_terminal_gets_columns_days_and_colours(store: GroupTranscriptStore, on_terminal: OnTerminal) -> None:
+    store.append(TEAM, "user", "中文" * 40, "on_ada", "om_2", 1_763_600_001_000)
+    terminal = on_terminal("show", "oc_team")
+    assert terminal.end() == 0
+    assert "\x1b[" in terminal.seen
+    assert "2025-11-" in terminal.seen
+    assert terminal.seen.count("中文中") >= 2, "a long text goes on in its column"
+
+
+def test_no_color_switches_off_every_escape(store: GroupTranscriptStore, on_terminal: OnTerminal) -> None:
+    terminal = on_terminal("show", "oc_team", NO_COLOR="1")
+    assert terminal.end() == 0
+    assert "hello" in terminal.seen
+    assert "\x1b" not in terminal.seen
+
+
+def test_purge_says_what_goes_and_asks(store: GroupTranscriptStore, on_terminal: OnTerminal) -> None:
+    refused = on_terminal("purge", "oc_team")
+    refused.until("Erase it?")
+    assert "1 messages in feishu:oc_team will be erased from the disk for good." in refused.seen.replace("\r\n", " ")
+    refused.type("n\n")
+    assert refused.end() == 1
+    assert len(store.get_recent(TEAM)) == 1
+    agreed = on_terminal("purge", "oc_team")
+    agreed.until("Erase it?")
+    agreed.type("y\n")
+    assert agreed.end() == 0
+    assert store.get_recent(TEAM) == []
+
+
+def test_an_import_on_a_terminal_shows_progress(on_terminal: OnTerminal, tmp_path: Path) -> None:
+    log = tmp_path / "2025-11-20.log"
+    log.write_text("".join(f"[12:00] <ada> {number}\n" for number in range(3000)), encoding="utf-8")
+    terminal = on_terminal("import", str(log), "--chat", TEAM)
+    assert terminal.end() == 0
+    assert "100%" in terminal.seen
+    assert "3,000 new" in terminal.seen
