@@ -33,7 +33,8 @@ def moment_ms(text: str | None) -> float | None:
         if age:
             moment = now - timedelta(**{_UNIT[age[2]]: int(age[1])})
         elif _CLOCK.fullmatch(text.strip()):
-            moment = datetime.fromisoformat(f"{now.date()}T{text.strip():0>5}").astimezone()
+            hour, _, rest = text.strip().partition(":")
+            moment = datetime.fromisoformat(f"{now.date()}T{hour:0>2}:{rest}").astimezone()
         else:
             moment = datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError) as error:

@@ -1,9 +1,10 @@
 """``export`` and ``import``: transcripts out of the store and other records into it."""
 
+import io
 import sys
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 
@@ -13,6 +14,7 @@ from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOptio
 from nanobot_transcript.cli.output import emit_json, notice, number, progress_bar
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.session_key import FEISHU, is_group_chat_id, session_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +58,7 @@ def export(
         key = one_chat(opened, chat)
         wanted = _wanted(opened, since, until, member)
         if output is None:
-            count = export_chat(opened, key, sys.stdout, kind, wanted=wanted)
+            count = export_chat(opened, key, _utf8_stdout(), kind, wanted=wanted)
         else:
             with _created(output) as file:
                 count = export_chat(opened, key, file, kind, wanted=wanted, progress=progress)
@@ -70,7 +72,9 @@ def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="What to import.", show_default=False)],
     chat: Annotated[
         str | None,
-        typer.Option("--chat", metavar="KEY", help="Session key to append to; feishu_oc_x.jsonl tells its own."),
+        typer.Option(
+            "--chat", metavar="KEY", help="Session key or oc_… id to append to; feishu_oc_x.jsonl tells its own."
+        ),
     ] = None,
     kind: Annotated[
         Literal["auto", "jsonl", "irc", "text"], typer.Option("--format", help="What the files hold.")
@@ -130,6 +134,13 @@ def _wanted(
     return wanted
 
 
+def _utf8_stdout() -> TextIO:
+    """Standard output in the encoding of all exports, whatever the terminal's is."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    return sys.stdout
+
+
 def _created(path: Path) -> Any:
     try:
         return path.open("w", encoding="utf-8", errors="replace", newline="\n")
@@ -140,6 +151,8 @@ def _created(path: Path) -> Any:
 def _target(path: Path, chat: str | None) -> str:
     from nanobot_transcript.store.exchange import session_key_of
 
+    if chat and is_group_chat_id(chat):
+        return session_key(FEISHU, chat)
     key = chat or session_key_of(path)
     if key is None:
         raise UsageError(

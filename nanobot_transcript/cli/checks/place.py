@@ -22,6 +22,14 @@ _LISTED: Final = 3
 
 def check(base: Path) -> list[Finding]:
     """Findings about the directory ``base``. Leaves nothing behind."""
+    try:
+        return _findings(base)
+    except OSError as error:
+        fix = "Give this user access, or name another place in store.dir."
+        return [Finding("store", "error", f"{base} cannot be looked at: {error.strerror}.", fix)]
+
+
+def _findings(base: Path) -> list[Finding]:
     if not base.exists():
         return [*_missing(base), *_clock(time.time())]
     if not base.is_dir():
@@ -82,7 +90,10 @@ def _permissions(base: Path) -> Iterator[Finding]:
     open_to_others: list[Path] = []
     foreign: list[Path] = []
     for path in _own_files(base):
-        found = path.lstat()
+        try:
+            found = path.lstat()
+        except FileNotFoundError:  # a bot is at work
+            continue
         if stat.S_ISLNK(found.st_mode):
             yield Finding("permissions", "error", f"{path} is a symbolic link.", "The store refuses links; remove it.")
         elif found.st_uid != os.getuid():

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.procs import DEADLINE
 
+import nanobot_transcript
 from nanobot_transcript import GroupTranscriptStore
 
 TEAM = "feishu:oc_team"
@@ -138,6 +139,40 @@ def test_a_pipe_gets_no_colours_and_no_wrapping(
     done = subprocess.run(command("tail"), env=env, capture_output=True, timeout=DEADLINE, check=True, encoding="utf-8")
     assert "\x1b" not in done.stdout
     assert len(done.stdout.splitlines()) == 2
+
+
+def test_an_export_is_utf8_whatever_the_encoding_of_the_terminal(
+    store: GroupTranscriptStore, command: Command, env: dict[str, str]
+) -> None:
+    store.append(TEAM, "user", "你好", "on_ada", "om_2")
+    done = subprocess.run(
+        command("export"), env=env | {"PYTHONIOENCODING": "ascii"}, capture_output=True, timeout=DEADLINE, check=True
+    )
+    assert "你好" in done.stdout.decode("utf-8")
+
+
+def test_doctor_without_nanobot_says_what_still_works(command: Command, env: dict[str, str], tmp_path: Path) -> None:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for package in Path(pytest.__file__).parents[1].iterdir():
+        if not package.name.lower().startswith(("nanobot", "lark", "_editable")):
+            (packages / package.name).symlink_to(package)
+    (packages / "nanobot_transcript").symlink_to(Path(nanobot_transcript.__file__).parent)
+    python, *arguments = command("doctor", "--json")
+    done = subprocess.run(
+        [python, "-S", *arguments],
+        env=env | {"PYTHONPATH": str(packages)},
+        capture_output=True,
+        timeout=DEADLINE,
+        check=False,
+        cwd=tmp_path,
+    )
+    findings = {finding["check"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert findings["nanobot"]["severity"] == "warning"
+    assert "pip install" in findings["nanobot"]["fix"]
+    assert findings["lark-oapi"]["severity"] == "warning"
+    assert "plugin" not in findings
+    assert done.returncode == 1
 
 
 def test_a_terminal_gets_columns_days_and_colours(store: GroupTranscriptStore, on_terminal: OnTerminal) -> None:

@@ -81,6 +81,14 @@ def test_import_reports_bad_lines_and_ends_with_one(run: Run, base_dir: Path, tm
         assert [message["role"] for message in opened.get_recent(TEAM)] == ["user", "assistant"]
 
 
+def test_a_bare_chat_id_is_a_feishu_chat(run: Run, base_dir: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("Ada: hello\n", encoding="utf-8")
+    assert run("import", str(log), "--chat", "oc_team").code == 0
+    with GroupTranscriptStore(base_dir) as opened:
+        assert [chat.session_key for chat in opened.chats()] == [TEAM]
+
+
 def test_names_of_known_bots_are_bots_in_a_log(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text("Alpha: hi\n", encoding="utf-8")
