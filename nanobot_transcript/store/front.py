@@ -1,11 +1,10 @@
 """The two front doors of a transcript store: one for plain code, one for code on an event loop."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, Unpack
+from typing import Any, Literal, ParamSpec, Self, TypeVar, Unpack
 
 from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_formed
 from nanobot_transcript.errors import InvalidEntryError
@@ -24,6 +23,7 @@ from nanobot_transcript.store.members import MemberDirectory
 
 __all__ = ["AsyncGroupTranscriptStore", "GroupTranscriptStore", "default_base_dir"]
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
@@ -315,7 +315,7 @@ class AsyncGroupTranscriptStore:
         max_wait: float | None = None,
     ) -> bool:
         """See ``GroupTranscriptStore.redact``."""
-        return await asyncio.to_thread(self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait)
+        return await _in_thread(self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait)
 
     async def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
         """See ``GroupTranscriptStore.get_recent``."""
@@ -327,7 +327,7 @@ class AsyncGroupTranscriptStore:
 
     async def read(self, session_key: str, after: str | None = None, limit: int = 100) -> Page:
         """See ``GroupTranscriptStore.read``."""
-        return await asyncio.to_thread(self.sync.read, session_key, after, limit)
+        return await _in_thread(self.sync.read, session_key, after, limit)
 
     async def end(self, session_key: str) -> str:
         """See ``GroupTranscriptStore.end``."""
@@ -339,35 +339,35 @@ class AsyncGroupTranscriptStore:
 
     async def get(self, session_key: str, message_id: str) -> Entry | None:
         """See ``GroupTranscriptStore.get``."""
-        return await asyncio.to_thread(self.sync.get, session_key, message_id)
+        return await _in_thread(self.sync.get, session_key, message_id)
 
     async def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
         """See ``GroupTranscriptStore.search``."""
-        return await asyncio.to_thread(self.sync.search, query, session_key, limit)
+        return await _in_thread(self.sync.search, query, session_key, limit)
 
     async def chats(self) -> list[Chat]:
         """See ``GroupTranscriptStore.chats``."""
-        return await asyncio.to_thread(self.sync.chats)
+        return await _in_thread(self.sync.chats)
 
     async def purge(
         self, session_key: str | None = None, *, sender: str | None = None, before_ms: float | None = None
     ) -> list[MaintenanceReport]:
         """See ``GroupTranscriptStore.purge``."""
-        return await asyncio.to_thread(self.sync.purge, session_key, sender=sender, before_ms=before_ms)
+        return await _in_thread(self.sync.purge, session_key, sender=sender, before_ms=before_ms)
 
     async def maintain(
         self, session_keys: Sequence[str] | None = None, retention: Retention | None = None
     ) -> list[MaintenanceReport]:
         """See ``GroupTranscriptStore.maintain``."""
-        return await asyncio.to_thread(self.sync.maintain, session_keys, retention)
+        return await _in_thread(self.sync.maintain, session_keys, retention)
 
     async def verify(self, session_key: str) -> VerifyReport:
         """See ``GroupTranscriptStore.verify``."""
-        return await asyncio.to_thread(self.sync.verify, session_key)
+        return await _in_thread(self.sync.verify, session_key)
 
     async def close(self) -> None:
         """See ``GroupTranscriptStore.close``."""
-        await asyncio.to_thread(self.sync.close)
+        await _in_thread(self.sync.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -380,5 +380,12 @@ class AsyncGroupTranscriptStore:
 
     async def _run(self, call: "partial[_T]") -> _T:
         if self.sync.backend.blocking:
-            return await asyncio.to_thread(call)
+            return await _in_thread(call)
         return call()
+
+
+async def _in_thread(call: "Callable[_P, _T]", *args: "_P.args", **kwargs: "_P.kwargs") -> "_T":
+    # asyncio is two thirds of what importing this package would cost; who awaits this has it already.
+    import asyncio
+
+    return await asyncio.to_thread(call, *args, **kwargs)

@@ -12,11 +12,11 @@ from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
-from nanobot_transcript.store.jsonl import audit, follow, keys, reader, upkeep
+from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
 from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, is_sent
-from nanobot_transcript.store.jsonl.cursor import format_cursor
-from nanobot_transcript.store.jsonl.fold import ERASED, HIDING, OVERHEARD, is_op, upgrade
+from nanobot_transcript.store.jsonl.cursor import START, format_cursor
+from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.jsonl.layout import Layout, stem_of
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import sort_key
@@ -135,7 +135,9 @@ class JsonlBackend:
         return format_cursor(segments.stem, segments.end())
 
     def follow(self, session_key: str, after: str | None) -> AsyncIterator[Entry]:
-        return follow.follow(self._chat(session_key).segments, after)
+        from nanobot_transcript.store.jsonl.follow import follow  # brings asyncio, which importing must not cost
+
+        return follow(self._chat(session_key).segments, after)
 
     def get(self, session_key: str, message_id: str) -> Entry | None:
         chat = self._chat(session_key)
@@ -171,7 +173,7 @@ class JsonlBackend:
         reports: list[MaintenanceReport] = []
         for key in wanted:
             chat = self._chat(key)
-            if chat.segments.end() == (0, 0):
+            if chat.segments.end() == START:
                 continue
             with upkeep.maintenance(chat.segments):
                 if sender is None and before_ms is None:
@@ -188,7 +190,7 @@ class JsonlBackend:
         reports: list[MaintenanceReport] = []
         for key in wanted:
             chat = self._chat(key)
-            if chat.segments.end() == (0, 0):
+            if chat.segments.end() == START:
                 continue
             with upkeep.maintenance(chat.segments):
                 report = upkeep.apply_retention(chat.segments, retention)
@@ -201,7 +203,7 @@ class JsonlBackend:
     def verify(self, session_key: str) -> VerifyReport:
         chat = self._chat(session_key)
         report = VerifyReport(session_key)
-        if chat.segments.newest() is None:
+        if chat.segments.end() == START:
             return report
         with upkeep.maintenance(chat.segments):
             report.healed += chat.log.heal()
@@ -249,7 +251,7 @@ class JsonlBackend:
             return
         now = time.time_ns() // 1_000_000
         marker: Entry = {"role": "system", "content": "", "sender": "", "message_id": None, "ts": now}
-        marker["op"], marker["target"], marker["rts"] = "redact", ERASED, now
+        marker["op"], marker["rts"] = "redact", now
         chat.log.write(marker, [], None)
 
 

@@ -81,25 +81,30 @@ class ChatLog:
             size = self._lock(wait)
             if size == _NOT_LOCKED:
                 self._write_unlocked(entry)
-                return None
-            file, table = self._file, self._table
-            assert table is not None
-            try:
-                for key_hash in hashes:
-                    if self._closed or table.find(key_hash) is not None:
-                        known = self._known(table, unless, hashes)
-                        if known is not None:
-                            return known
-                        break
-                end = file.append(line)
-                if end == size + len(line):
-                    self._index(table, entry, hashes, size, end)
-                # Else somebody wrote without the lock while this process stood still: the next one indexes it all.
-                to_sync = os.dup(file.descriptor) if self._sync else -1
-            finally:
-                flock(file.descriptor, LOCK_UN)
-        if to_sync >= 0:
-            self._syncer.written(to_sync)
+            else:
+                known = self._write_locked(entry, line, unless, hashes, size)
+                if known is not None:
+                    return known
+            if self._sync:
+                self._syncer.written(self._file.descriptor, self._file.inode)
+        return None
+
+    def _write_locked(self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], size: int) -> Entry | None:
+        file, table = self._file, self._table
+        assert table is not None
+        try:
+            for key_hash in hashes:
+                if self._closed or table.find(key_hash) is not None:
+                    known = self._known(table, unless, hashes)
+                    if known is not None:
+                        return known
+                    break
+            end = file.append(line)
+            if end == size + len(line):
+                self._index(table, entry, hashes, size, end)
+            # Else somebody wrote without the lock while this process stood still: the next one indexes it all.
+        finally:
+            flock(file.descriptor, LOCK_UN)
         return None
 
     def _index(self, table: IdTable, entry: Entry, hashes: list[int], offset: int, end: int) -> None:

@@ -5,10 +5,8 @@ from typing import Any, cast
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import ids_of, is_sent
 
-__all__ = ["ERASED", "HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "is_op", "upgrade"]
+__all__ = ["HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "is_erasure_mark", "is_op", "upgrade"]
 
-ERASED = "*"
-"""The target of the op line that says: text before this line was erased, forget what you remember of it."""
 HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
 _FROM_EDIT = frozenset(
@@ -42,6 +40,14 @@ def apply_edit(entry: Entry, edit: Entry) -> Entry:
     fields = cast("dict[str, Any]", changed)
     fields.update((name, value) for name, value in edit.items() if name in _FROM_EDIT)
     return changed
+
+
+def is_erasure_mark(entry: Entry) -> bool:
+    """True for the line that says: text before this line was erased, forget what you remember of it.
+
+    It is a redaction of nothing in particular, so that programs that do not know it skip it.
+    """
+    return entry.get("op") == "redact" and not entry.get("target")
 
 
 class Folded:

@@ -8,7 +8,7 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.cursor import Place, parse_cursor
-from nanobot_transcript.store.jsonl.fold import ERASED, is_op
+from nanobot_transcript.store.jsonl.fold import is_erasure_mark, is_op
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.watch import changes
 
@@ -70,6 +70,7 @@ class _Follower:
             segment = self._segments.at_or_after(self._place.number) or self._reborn()
             if segment is not None and segment.number != self._place.number:
                 self._place = Place(segment.number, 0)
+                self._recent.clear()
             self._segment = segment
         return self._segment
 
@@ -87,6 +88,8 @@ class _Follower:
 
     def _leave(self, segment: OpenSegment) -> None:
         self._last_inode = segment.inode
+        if os.fstat(segment.descriptor).st_nlink == 0:
+            self._recent.clear()  # not closed but purged: what was in it may be said again
         self._place = Place(segment.number + 1, 0)
         self.close()
 
@@ -99,7 +102,9 @@ class _Follower:
 
     def _repeated(self, entry: Entry) -> bool:
         if is_op(entry):
-            return entry.get("target") == ERASED
+            if is_erasure_mark(entry):
+                self._recent.clear()  # what was purged may be said again
+            return is_erasure_mark(entry)
         ids = ids_of(entry)
         if any(known in self._recent for known in ids):
             return True

@@ -16,32 +16,37 @@ from nanobot_transcript.store.jsonl.layout import open_append
 
 __all__ = ["acquire", "exclusive"]
 
+_QUICK_LOOKS: Final = 20
 _FIRST_PAUSE: Final = 20e-6
 _LONGEST_PAUSE: Final = 1e-3
 
 
 def acquire(descriptor: int, timeout: float) -> bool:
     """Take the lock; False when somebody else still holds it after ``timeout`` seconds."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _wait(descriptor, timeout)
-    return True
+    return _try(descriptor) or _wait(descriptor, timeout)
 
 
 def _wait(descriptor: int, timeout: float) -> bool:
+    # An append holds the lock for microseconds, and going to sleep takes longer than that: look a few times first.
+    for _ in range(_QUICK_LOOKS):
+        if _try(descriptor):
+            return True
     deadline = time.monotonic() + timeout
     pause = _FIRST_PAUSE
-    while True:
+    while time.monotonic() + pause < deadline:
         time.sleep(pause)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() + pause >= deadline:
-                return False
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
-        else:
+        if _try(descriptor):
             return True
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+    return False
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import decode, ids_of, is_sent
 from nanobot_transcript.store.jsonl.cursor import START, Place
-from nanobot_transcript.store.jsonl.fold import ERASED, HIDING, apply_edit
+from nanobot_transcript.store.jsonl.fold import HIDING, apply_edit, is_erasure_mark
 from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.segments import Segments
 
@@ -98,13 +98,13 @@ class OpLog:
 
     def _note(self, place: Place, line: bytes) -> None:
         entry = decode(line)
-        target = entry.get("target") if entry is not None else None
-        if entry is None or not target:
+        if entry is None:
             return
-        op = entry.get("op")
-        if target == ERASED:
-            self._stale = True
-        elif op in HIDING:
+        self._stale = self._stale or is_erasure_mark(entry)
+        op, target = entry.get("op"), entry.get("target")
+        if not target:
+            return
+        if op in HIDING:
             self.hidden.add(target)
         elif op == "edit":
             edits = self._edits.setdefault(target, [])

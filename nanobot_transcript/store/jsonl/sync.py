@@ -6,6 +6,7 @@ import threading
 from typing import Final, Literal, get_args
 
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.store.jsonl.layout import store_error
 
 __all__ = ["FsyncPolicy", "Syncer"]
 
@@ -15,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Syncer:
-    """Carries out the fsync policy of one store, always outside the transcript's lock."""
+    """Carries out the fsync policy of one store, always with the transcript's lock free."""
 
     def __init__(self, policy: FsyncPolicy, interval: float) -> None:
         if policy not in get_args(FsyncPolicy):
@@ -34,15 +35,15 @@ class Syncer:
         """False when the operating system alone decides."""
         return self.policy != "never"
 
-    def written(self, descriptor: int) -> None:
-        """Takes over a duplicated descriptor of a file that was just written to."""
+    def written(self, descriptor: int, inode: int) -> None:
+        """Call it after each write, with the transcript's lock free: other processes need not wait for the disk."""
         if self.policy == "always":
             try:
                 os.fdatasync(descriptor)
-            finally:
-                os.close(descriptor)
-        else:
-            self._later(descriptor)
+            except OSError as error:
+                store_error(error, "the transcript (the disk did not confirm the entry)")
+        elif inode not in self._waiting:
+            self._later(os.dup(descriptor), inode)
 
     def flush(self) -> None:
         """Write out what an interval still holds back."""
@@ -67,13 +68,11 @@ class Syncer:
         self._timer = None
         self._guard = threading.Lock()
 
-    def _later(self, descriptor: int) -> None:
-        inode = os.fstat(descriptor).st_ino
+    def _later(self, descriptor: int, inode: int) -> None:
         with self._guard:
-            if inode in self._waiting:
+            replaced = self._waiting.setdefault(inode, descriptor)
+            if replaced != descriptor:
                 os.close(descriptor)
-                return
-            self._waiting[inode] = descriptor
             if self._timer is None:
                 self._timer = threading.Timer(self._interval, self.flush)
                 self._timer.daemon = True

@@ -12,7 +12,7 @@ from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.erase import blank, erase_lines, replay, without_text
-from nanobot_transcript.store.jsonl.fold import ERASED, is_op
+from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
 from nanobot_transcript.store.jsonl.lock import exclusive
@@ -43,7 +43,7 @@ def erase_hidden(segments: Segments) -> int:
     end = segments.end()
     ops = OpLog(segments)
     ops.cover(_erased_to(segments))
-    targets = ops.hidden - {ERASED}
+    targets = ops.hidden
     count = 0
     if targets:
         needles = [encode_text(target) for target in sorted(targets)]

@@ -11,7 +11,7 @@ from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.store.jsonl.codec import decode
 from nanobot_transcript.store.jsonl.cursor import Place, format_cursor
-from nanobot_transcript.store.jsonl.fold import ERASED, Folded, Folder, is_op
+from nanobot_transcript.store.jsonl.fold import Folded, Folder, is_erasure_mark, is_op
 from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, lines_between, split
 from nanobot_transcript.store.jsonl.order import SLACK, sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
@@ -100,7 +100,7 @@ class Window:
             entry = decode(line)
             if entry is None:
                 continue
-            if entry.get("target") == ERASED:
+            if is_erasure_mark(entry):
                 return False
             self._add(entry)
         self._end = end
