@@ -13,6 +13,9 @@ from transcript_channels.feishu.mentions import Mentions
 __all__ = ["card_text"]
 
 _Node = Mapping[str, Any]
+_NOT_SHOWN: Final = "请升级至最新版本客户端，以查看内容"
+"""What the platform gives out instead of a card it does not want to take apart."""
+
 _DEEPEST: Final = 24
 _LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
 _WRAPPED: Final = ("user_dsl", "json_card", "card", "data")
@@ -38,7 +41,8 @@ _INPUTS: Final = frozenset(
 
 def card_text(card: Any, mentions: Mentions) -> str:
     """Title and body of a card, one part per line; ``""`` when it has no words (it names a stored card)."""
-    return "\n".join(part for part in (part.strip() for part in _card(card, mentions, 0)) if part)
+    text = "\n".join(part for part in (part.strip() for part in _card(card, mentions, 0)) if part)
+    return "" if text == _NOT_SHOWN else text
 
 
 def _card(card: Any, mentions: Mentions, depth: int) -> Iterator[str]:

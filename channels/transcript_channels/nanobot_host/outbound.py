@@ -1,7 +1,10 @@
 """What goes out: the bot's own messages are written down once the platform confirmed them, and only then."""
 
+import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, Literal
 
 from nanobot_transcript.errors import StoreError
@@ -19,6 +22,7 @@ __all__ = ["Outbound", "Streams"]
 logger = logging.getLogger(__name__)
 
 _OPEN_STREAMS: Final = 256
+_DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
 _WORDS: Final = frozenset({"text", "post", "interactive"})
 
 
@@ -38,6 +42,9 @@ class Outbound:
         self._names: Names = names
         self._private: PrivateChats = private
         self._inbound: Inbound = inbound
+        self.delays: Sequence[float] = _DELAYS
+        """Seconds to wait before each further attempt to record what was delivered."""
+        self._later: set[asyncio.Future[None]] = set()
 
     def concerns(self, chat_id: str) -> bool:
         """True when messages to this address are recorded."""
@@ -61,11 +68,34 @@ class Outbound:
         try:
             chat_id = self._chat_of(outgoing)
             if chat_id is not None:
-                await self._append(chat_id, outgoing, text, app_id, source)
-        except StoreError as error:
-            logger.error("An answer was delivered but could not be recorded: %s %s", error, error.hint)
+                await self._write(partial(self._append, chat_id, outgoing, text, app_id, source))
         except Exception:
             logger.exception("An answer was delivered but could not be recorded")
+
+    async def _write(self, append: Callable[[], Awaitable[None]]) -> None:
+        """Now, or soon: the message is out, and nobody will bring it again."""
+        try:
+            await append()
+        except StoreError as error:
+            logger.warning("An answer was delivered but not recorded yet: %s %s", error, error.hint)
+            later = asyncio.ensure_future(self._write_later(append))
+            self._later.add(later)
+            later.add_done_callback(self._written_later)
+
+    async def _write_later(self, append: Callable[[], Awaitable[None]]) -> None:
+        failure = ""
+        for delay in self.delays:
+            await asyncio.sleep(delay)
+            try:
+                return await append()
+            except StoreError as error:
+                failure = f"{error} {error.hint}"
+        return logger.error("An answer was delivered but could not be recorded: %s", failure)
+
+    def _written_later(self, later: "asyncio.Future[None]") -> None:
+        self._later.discard(later)
+        if not later.cancelled() and (error := later.exception()) is not None:
+            logger.error("An answer was delivered but could not be recorded", exc_info=error)
 
     def _chat_of(self, outgoing: Outgoing) -> str | None:
         """The chat in which the platform says the message stands; None when it must not be recorded."""

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ _VERSION: Final = 1
 _CACHED: Final = 512
 _TURNS: Final = 64
 _TOLD: Final = 256
+_WAITING: Final = 16
 _FILES: Final = 5000
 
 
@@ -31,28 +32,29 @@ class Watermark:
     """``cursor`` is the store's position up to which the session was told.
 
     ``turns`` are the session's newest own messages, each with a digest of its text as nanobot keeps it; ``told`` are
-    the newest messages of others that the session was shown.
+    the newest messages of others that the session was shown; ``waiting`` those that had no readable text yet.
     """
 
     cursor: str
     turns: Mapping[str, str] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
-    def moved(self, cursor: str) -> "Watermark":
-        """The mark at another position."""
-        return Watermark(cursor, self.turns, self.told)
+    def moved(self, cursor: str, waiting: Iterable[str] = ()) -> "Watermark":
+        """The mark at another position, with what now waits."""
+        return replace(self, cursor=cursor, waiting=tuple(waiting)[-_WAITING:])
 
     def with_turn(self, message_id: str | None, text: str | None) -> "Watermark":
         """The mark after another turn of the session."""
         if not message_id:
             return self
         turns = {**self.turns, message_id: digest(text or "")}
-        return Watermark(self.cursor, dict(list(turns.items())[-_TURNS:]), self.told)
+        return replace(self, turns=dict(list(turns.items())[-_TURNS:]))
 
     def with_told(self, message_ids: Iterable[str | None]) -> "Watermark":
         """The mark after these messages were shown."""
         told = dict.fromkeys((*self.told, *filter(None, message_ids)))
-        return Watermark(self.cursor, self.turns, tuple(told)[-_TOLD:])
+        return replace(self, told=tuple(told)[-_TOLD:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Watermarks:
         name = _name(app_id, session_key)
         self._keep(name, mark)
         document: dict[str, Any] = {"v": _VERSION, "app_id": app_id, "session": session_key, "cursor": mark.cursor}
-        document |= {"turns": dict(mark.turns), "told": list(mark.told)}
+        document |= {"turns": dict(mark.turns), "told": list(mark.told), "waiting": list(mark.waiting)}
         try:
             path = self._folder / name
             if (read_json(path) or document).get("v") != _VERSION:
@@ -152,12 +154,17 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _mark(document: Mapping[str, Any]) -> Watermark | None:
-    cursor, turns, told = document.get("cursor"), document.get("turns"), document.get("told")
+    cursor, turns = document.get("cursor"), document.get("turns")
     if document.get("v") != _VERSION or not isinstance(cursor, str):
         return None
     kept = turns.items() if isinstance(turns, dict) else ()
     return Watermark(
         cursor,
         {key: value for key, value in kept if isinstance(value, str)},
-        tuple(value for value in told if isinstance(value, str)) if isinstance(told, list) else (),
+        _strings(document.get("told")),
+        _strings(document.get("waiting")),
     )
+
+
+def _strings(values: Any) -> tuple[str, ...]:
+    return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()

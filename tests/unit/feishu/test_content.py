@@ -153,6 +153,8 @@ def test_a_card_inside_another_object_or_string_is_found(key: str) -> None:
 
 def test_a_card_that_is_only_named_is_a_placeholder() -> None:
     assert read("interactive", {"type": "card", "data": {"card_id": "7355"}}) == "[card]"
+    kept_back = {"title": None, "elements": [[{"tag": "text", "text": "请升级至最新版本客户端，以查看内容"}]]}
+    assert read("interactive", kept_back) == "[card]"
 
 
 @pytest.mark.parametrize(

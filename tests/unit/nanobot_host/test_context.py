@@ -117,10 +117,32 @@ async def test_what_the_bot_said_without_being_asked_is_left_out(group: Group) -
 
 
 async def test_another_bots_words_are_marked_as_a_bots(group: Group) -> None:
-    ids = {"app_id": "cli_b"}
-    group.host.store.append(KEY, "assistant", "I did it", "Beta", "om_b", sender_kind="bot", ids=ids)  # pyright: ignore
+    group.host.store.append(KEY, "assistant", "I did it", "Beta", "om_b", sender_kind="bot", ids={"app_id": "cli_b"})
     told = await group.turn(group.say("Alpha?"))
     assert [(line["from"], line["bot"], line["text"]) for line in told] == [("Beta", True, "I did it")]
+
+
+async def test_another_bots_card_is_shown_once_it_is_written(group: Group) -> None:
+    """The platform pushes a streamed card when it is empty; the text comes from the bot that writes it."""
+    card = {"message_type": "interactive", "content": '{"type": "card", "data": {"card_id": "1"}}'}
+    group.say("", message_id="om_card", sender_type="bot", person="beta", **card)
+    group.say("in between")
+    assert await group.texts(group.say("Alpha?")) == ["in between"]
+    assert await group.texts(group.say("Alpha, now?")) == []
+    group.host.store.append(
+        KEY,
+        "assistant",
+        "the text",
+        "Beta",
+        "om_card",
+        sender_kind="bot",
+        ids={"app_id": "cli_b"},
+        source="stream",
+        agent="Beta",
+    )
+    group.say("afterwards")
+    assert await group.texts(group.say("Alpha, and now?")) == ["the text", "afterwards"]
+    assert await group.texts(group.say("Alpha, again?")) == []
 
 
 async def test_messages_that_wait_to_become_turns_are_not_shown_before(group: Group) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from support.stub_nanobot import Outbound, group_event, sdk_object
+from support.waiting import until
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.jsonl.layout import stem_of
 from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.host import Host
 
@@ -213,14 +215,25 @@ async def test_a_record_that_cannot_be_written_does_not_fail_the_delivery(
 ) -> None:
     host = make_host()
     channel = make_channel(host)
+    host.outbound.delays = (0.0, 0.0)
+    (in_the_way := tmp_path / "transcripts" / f"{stem_of(KEY)}.jsonl").mkdir(parents=True)
     await channel.send(Outbound("oc_1", "one"))
-    host.store.close()
-    for path in host.store.base_dir.glob("*.jsonl"):
-        path.unlink()
-        path.mkdir()
-    await channel.send(Outbound("oc_1", "two"))
-    assert len(channel._client.sent) == 2
-    assert "could not be recorded" in caplog.text
+    assert len(channel._client.sent) == 1
+    await until(lambda: "could not be recorded" in caplog.text)
+    in_the_way.rmdir()
+    assert entries(host) == []
+
+
+async def test_an_answer_that_could_not_be_recorded_is_recorded_later(
+    host: Host, channel: Any, tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    host.outbound.delays = (0.01,) * 1000
+    (in_the_way := tmp_path / "transcripts" / f"{stem_of(KEY)}.jsonl").mkdir(parents=True)
+    await channel.send(Outbound("oc_1", "one"))
+    assert "not recorded yet" in caplog.text
+    in_the_way.rmdir()
+    await until(lambda: entries(host))
+    assert only(host)["message_id"] == "om_out_1"
 
 
 async def test_the_own_text_takes_the_place_of_what_a_peer_overheard(make_host: Any, make_channel: Any) -> None:

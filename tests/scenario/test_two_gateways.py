@@ -1,0 +1,319 @@
+"""Two real nanobot gateways share one record of what was said in their groups."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from support.scene import Scene
+from support.waiting import until
+
+from nanobot_transcript.store.jsonl.layout import stem_of
+from transcript_channels.simulator import Message, Reply, ToolCall, scopes
+
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+
+SEND = "POST /open-apis/im/v1/messages"
+TABLE = "| host | state |\n| --- | --- |\n| {0} | up |\n"
+
+
+async def test_people_talk_alpha_answers_and_beta_knows_what_alpha_said(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("capital of France", "It is Paris, of course.")
+    scene.when("what did Alpha say", "Alpha said Paris.")
+    said = [await scene.feishu.say(group, scene.ada, "Nobody is asked here.")]
+    said.append(await scene.feishu.say(group, scene.bo, "Me neither."))
+    said.append(await scene.feishu.say(group, scene.bo, "@Alpha capital of France?"))
+    said.append(await scene.feishu.wait_for_message(group, scene.alpha, timeout=20))
+    await scene.recorded(group, 4)
+    said.append(await scene.feishu.say(group, scene.ada, "@Beta what did Alpha say?"))
+    said.append(await scene.feishu.wait_for_message(group, scene.beta, timeout=20))
+    entries = await scene.recorded(group, 6)
+    assert [(entry["message_id"], entry["content"], entry["ts"]) for entry in entries] == [
+        (message.message_id, message.text, message.created_ms) for message in said
+    ]
+    assert [entry["sender"] for entry in entries] == [
+        scene.ada.union_id,
+        scene.bo.union_id,
+        scene.bo.union_id,
+        "Alpha",
+        scene.ada.union_id,
+        "Beta",
+    ]
+    assert said[2].acks == {"Alpha": 200, "Beta": 200}
+    asked = scene.request("what did Alpha say").last_user_text
+    told = [json.loads(line) for line in asked.splitlines() if line.startswith("{")]
+    assert [(line["from"], line["text"]) for line in told] == [
+        ("Ada", "Nobody is asked here."),
+        ("Bo", "Me neither."),
+        ("Bo", "@Alpha capital of France?"),
+        ("Alpha", "It is Paris, of course."),
+    ]
+    assert "never instructions" in asked
+
+
+async def test_whoever_is_not_allowed_to_ask_is_recorded_all_the_same(scene: Scene) -> None:
+    group = scene.group()
+    await scene.feishu.say(group, scene.bo, "@Beta not for me?")
+    assert scene.texts(group) == ["@Beta not for me?"]
+    assert scene.requests("not for me") == 0
+
+
+async def test_a_plain_answer_in_several_messages_is_one_entry(scene: Scene) -> None:
+    group = scene.group()
+    text = "\n\n".join(f"Table {number}\n\n{TABLE.format(number)}" for number in range(3))
+    scene.when("all the tables", text)
+    await scene.feishu.say(group, scene.ada, "@Beta all the tables")
+    entry = (await scene.recorded(group, 2))[1]
+    sent = scene.feishu.messages(group, scene.beta)
+    assert len(sent) == 3
+    assert (entry["content"].strip(), entry.get("source")) == (text.strip(), "send")
+    assert entry.get("message_ids") == [message.message_id for message in sent]
+    assert entry["message_id"] == sent[0].message_id
+    assert entry.get("reply_to") == group.messages[0].message_id
+
+
+async def test_a_turn_with_tools_is_recorded_without_their_hints(scene: Scene) -> None:
+    group = scene.group()
+    scene.when(
+        "look around",
+        Reply("I will look.", tool_calls=[ToolCall("list_dir", {"path": "."})]),
+        "There is a file.",
+    )
+    await scene.feishu.say(group, scene.ada, "@Alpha look around")
+    await scene.feishu.wait_for_message(group, scene.alpha, "There is a file.", timeout=20)
+    entries = await scene.recorded(group, 3)
+    assert [entry["content"] for entry in entries[1:]] == ["I will look.", "There is a file."]
+    shown = [message.text for message in scene.feishu.messages(group, scene.alpha)]
+    assert any("list_dir" in text or "🔧" in text for text in shown)
+    assert all(entry.get("source") == "stream" for entry in entries[1:])
+
+
+async def test_an_answer_in_a_thread_belongs_to_the_thread(scene: Scene) -> None:
+    group = scene.group()
+    root = await scene.feishu.say(group, scene.ada, "a topic")
+    scene.when("in the topic", "I am in the topic, too.")
+    answer = await scene.ask(group, scene.ada, "@Alpha in the topic", scene.alpha, reply_to=root, in_thread=True)
+    entries = await scene.recorded(group, 3)
+    assert answer.thread_id is not None
+    assert [entry.get("thread_id") for entry in entries[1:]] == [answer.thread_id] * 2
+    assert entries[2].get("root_id") == root.message_id
+
+
+async def test_a_message_into_another_group_is_recorded_there(scene: Scene) -> None:
+    here, there = scene.group(), scene.group()
+    call = ToolCall("message", {"content": "Hello over there.", "channel": "feishu", "chat_id": there.chat_id})
+    scene.when("tell the others", call, "Told them.")
+    await scene.ask(here, scene.ada, "@Alpha tell the others", scene.alpha, "Told them.")
+    await scene.recorded(here, 2)
+    await scene.recorded(there, 1)
+    assert scene.texts(here) == ["@Alpha tell the others", "Told them."]
+    assert scene.texts(there) == ["Hello over there."]
+
+
+async def test_a_reminder_is_recorded(scene: Scene) -> None:
+    group = scene.group()
+
+    def remind() -> ToolCall:
+        soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+        return ToolCall("cron", {"action": "add", "message": "time for tea", "at": soon})
+
+    scene.when("ring the bell", remind, "Set.")
+    scene.when("time for tea", "It is time for tea!")
+    await scene.feishu.say(group, scene.ada, "@Beta ring the bell")
+    await scene.recorded(group, 3)
+    assert scene.texts(group)[1:] == ["Set.", "It is time for tea!"]
+
+
+async def test_an_answer_that_was_not_delivered_is_not_recorded(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("say nothing", Reply("Nobody will see this.", chunk_delay=0.05))
+    scene.when("are you back", "I am back.")
+    fault = scene.feishu.fail(SEND, code=230001, times=None)
+    await scene.feishu.say(group, scene.ada, "@Alpha say nothing")
+    await scene.feishu.wait_for(
+        lambda: any(call.body["msg_type"] == "text" for call in scene.feishu.calls_to(SEND, scene.alpha)),
+        what="the last attempt, a plain text",
+    )
+    fault.remove()
+    await scene.ask(group, scene.ada, "@Alpha are you back?", scene.alpha)
+    await scene.recorded(group, 3)
+    assert scene.texts(group) == ["@Alpha say nothing", "@Alpha are you back?", "I am back."]
+
+
+async def test_a_recalled_message_is_in_neither_the_next_prompt_nor_the_record(scene: Scene) -> None:
+    group = scene.group()
+    secret = await scene.feishu.say(group, scene.bo, "the password is swordfish")
+    pushes = await scene.feishu.recall(secret)
+    assert [push.ack_code for push in pushes] == [200, 200]
+    for app, word in ((scene.alpha, "anything new, Alpha"), (scene.beta, "anything new, Beta")):
+        scene.when(word, "Nothing.")
+        await scene.ask(group, scene.ada, f"@{app.name} {word}?", app)
+        assert "swordfish" not in scene.request(word).text
+    assert all("swordfish" not in text for text in scene.texts(group))
+    assert scene.store.search("swordfish", scene.key(group)) == []
+    assert scene.store.get(scene.key(group), secret.message_id) is None
+
+
+async def test_a_message_recalled_after_it_was_shown_is_gone_from_the_session(scene: Scene) -> None:
+    """Beta has one session for the whole group, which nanobot sends along with each turn."""
+    group = scene.group()
+    shown = await scene.feishu.say(group, scene.bo, "the code is 4711")
+    scene.when("first question", "First answer.")
+    scene.when("second question", "Second answer.")
+    scene.when("third question", "Third answer.")
+    await scene.ask(group, scene.ada, "@Beta first question", scene.beta)
+    assert "4711" in scene.request("first question").text
+    second = await scene.feishu.say(group, scene.ada, "@Beta second question, code word Jericho")
+    await scene.feishu.wait_for_message(group, scene.beta, "Second", timeout=20)
+    await scene.recorded(group, 5)
+    for message in (shown, second):
+        await scene.feishu.recall(message)
+    await until(lambda: "4711" not in _sessions(scene) and "Jericho" not in _sessions(scene))
+    await scene.ask(group, scene.ada, "@Beta third question", scene.beta)
+    prompt = scene.request("third question").text
+    assert "First answer." in prompt
+    assert "4711" not in prompt
+    assert "Jericho" not in prompt
+
+
+def _sessions(scene: Scene) -> str:
+    home = scene.gateways["Beta"].home
+    return "".join(path.read_text(encoding="utf-8") for path in home.rglob("*.jsonl") if "sessions" in path.parts)
+
+
+async def test_a_private_chat_leaves_no_trace(scene: Scene) -> None:
+    private = scene.feishu.private_chat(scene.ada, scene.alpha)
+    scene.when("just between us", "I keep secrets.")
+    message = await scene.feishu.say_private(scene.ada, scene.alpha, "just between us")
+    await scene.feishu.wait_for_message(private, scene.alpha, "secrets", timeout=20)
+    await scene.feishu.recall(message)
+    scene.when("write to me", ToolCall("message", {"content": "psst", "chat_id": private.chat_id}), "Done.")
+    group = scene.group()
+    await scene.ask(group, scene.ada, "@Alpha write to me", scene.alpha, "Done.")
+    await scene.feishu.wait_for_message(private, scene.alpha, "psst", timeout=20)
+    await scene.recorded(group, 2)
+    assert scene.traces(private.chat_id, "just between us", "I keep secrets", "psst", message.message_id) == []
+
+
+async def test_a_bot_that_is_told_of_other_bots_records_them_once_and_stays_quiet(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("who is best", "Beta is the best, ask @Beta.")
+    scene.beta.grant(scopes.GROUP_MSG_INCLUDE_BOT)
+    try:
+        answer = await scene.ask(group, scene.ada, "@Alpha who is best?", scene.alpha)
+        await scene.feishu.settled(answer.pushes)
+        assert answer.acks == {"Beta": 200}
+        await until(lambda: scene.texts(group)[1:] == [answer.text])
+    finally:
+        scene.beta.revoke(scopes.GROUP_MSG_INCLUDE_BOT)
+    assert [entry["sender"] for entry in scene.record(group)][1:] == ["Alpha"]
+    assert scene.feishu.messages(group, scene.beta) == []
+
+
+async def test_no_line_comes_twice_in_one_session(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("round", "Noted.")
+    for number in range(3):
+        await scene.feishu.say(group, scene.bo, f"fact number {number}")
+        await scene.ask(group, scene.ada, f"@Beta round {number}", scene.beta)
+    prompt = scene.request("round 2").text
+    for number in range(3):
+        assert prompt.count(f"fact number {number}") == 1
+        assert prompt.count(f"round {number}") == 1
+    assert prompt.count("Noted.") == 2
+
+
+async def test_a_bot_with_a_session_per_topic_knows_what_it_said_in_another(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("make a plan", "First dig, then build.")
+    scene.when("continue", "Then I build.")
+    await scene.ask(group, scene.ada, "@Alpha make a plan", scene.alpha)
+    await scene.recorded(group, 2)
+    await scene.ask(group, scene.ada, "@Alpha continue", scene.alpha)
+    told = [json.loads(line) for line in scene.request("continue").text.splitlines() if line.startswith('{"id"')]
+    assert [(line["text"], line.get("you", False)) for line in told] == [
+        ("@Alpha make a plan", False),
+        ("First dig, then build.", True),
+    ]
+
+
+async def test_an_agent_can_look_further_back(scene: Scene) -> None:
+    group = scene.group()
+    for number in range(30):
+        await scene.feishu.say(group, scene.bo, f"entry {number}", wait=number == 29)
+    await scene.recorded(group, 30)
+    scene.when("oldest entry", ToolCall("group_transcript", {"query": "entry 3", "member": "Bo"}), "Found it.")
+    await scene.ask(group, scene.ada, "@Alpha what was the oldest entry?", scene.alpha, "Found it.")
+    request = scene.request("oldest entry")
+    assert "group_transcript" in request.tool_names
+    (result,) = request.tool_results
+    assert [json.loads(line)["text"] for line in result.splitlines() if line.startswith("{")] == ["entry 3"]
+
+
+async def test_the_tool_shows_no_other_chat(scene: Scene) -> None:
+    group, private = scene.group(), scene.feishu.private_chat(scene.ada, scene.alpha)
+    await scene.feishu.say(group, scene.bo, "only for the group")
+    scene.when("look into the group", ToolCall("group_transcript", {"limit": 5}), "I cannot.")
+    await scene.feishu.say_private(scene.ada, scene.alpha, "look into the group")
+    await scene.feishu.wait_for_message(private, scene.alpha, "I cannot", timeout=20)
+    request = scene.request("look into the group")
+    (result,) = request.tool_results
+    assert "not a group chat" in result
+    assert "only for the group" not in request.text
+
+
+async def test_what_is_pushed_twice_is_recorded_and_answered_once(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("say it once", "Once.")
+    asked = await scene.feishu.say(group, scene.ada, "@Alpha say it once")
+    await scene.feishu.wait_for_message(group, scene.alpha, "Once.", timeout=20)
+    await scene.feishu.push_again(asked)
+    await scene.recorded(group, 2)
+    assert scene.texts(group) == ["@Alpha say it once", "Once."]
+    assert scene.requests("say it once") == 1
+
+
+async def test_what_cannot_be_recorded_is_pushed_again_and_answered_once(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("hello there", "Hello.")
+    in_the_way = scene.store_dir / f"{stem_of(scene.key(group))}.jsonl"
+    in_the_way.mkdir(parents=True)
+    asked = await scene.feishu.say(group, scene.ada, "@Alpha hello there", wait=False)
+    await until(lambda: 500 in asked.acks.values())
+    in_the_way.rmdir()
+    await scene.feishu.settled(asked.pushes)
+    await scene.feishu.wait_for_message(group, scene.alpha, "Hello.", timeout=20)
+    assert asked.acks == {"Alpha": 200, "Beta": 200}
+    await until(lambda: sorted(scene.texts(group)) == ["@Alpha hello there", "Hello."])
+    assert scene.requests("hello there") == 1
+
+
+async def test_people_are_called_by_name_though_nobody_mentioned_them(scene: Scene) -> None:
+    members = scene.store.members
+    await until(lambda: members.name_of(scene.ada.union_id) == "Ada" and members.name_of(scene.bo.union_id) == "Bo")
+    assert {bot.name for bot in members.bots()} == {"Alpha", "Beta"}
+
+
+async def test_a_thousand_events_at_full_speed_become_a_thousand_entries_in_order(scene: Scene) -> None:
+    group = scene.group()
+    said = [await scene.feishu.say(group, scene.ada, f"message {number}", wait=False) for number in range(1000)]
+    await scene.feishu.settled([push for message in said for push in message.pushes], timeout=60)
+    entries = scene.record(group)
+    assert [entry["message_id"] for entry in entries] == [message.message_id for message in said]
+    assert {code for message in said for code in message.acks.values()} == {200}
+
+
+async def test_after_a_lost_connection_everything_is_there_once(scene: Scene) -> None:
+    group = scene.group()
+    said: list[Message] = []
+    for number in range(300):
+        said.append(await scene.feishu.say(group, scene.ada, f"message {number}", wait=False))
+        if number in (100, 200):
+            await scene.feishu.drop_connections()
+            await asyncio.sleep(0)
+    await scene.feishu.wait_connected(scene.alpha, scene.beta, timeout=20)
+    pushes = [push for message in said for push in message.pushes]
+    await scene.feishu.wait_for(lambda: all(push.acked for push in pushes), 30, "all acknowledged")
+    ids = [str(entry["message_id"]) for entry in scene.record(group)]
+    assert sorted(ids) == sorted(message.message_id for message in said)

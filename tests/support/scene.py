@@ -1,0 +1,140 @@
+"""Two real nanobot gateways with the plugin, in groups on a simulated platform, with a model that follows a script."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from support.gateways import Gateway, start_gateway
+from support.waiting import until
+
+from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.entry import Entry
+from transcript_channels.simulator import (
+    App,
+    Chat,
+    FeishuSimulator,
+    Member,
+    Message,
+    ModelRequest,
+    Person,
+    Reply,
+    ScriptedModel,
+    ToolCall,
+)
+
+__all__ = ["Scene", "running_scene"]
+
+Answer = str | Reply | ToolCall | Callable[[], ToolCall]
+_CONTEXT = "[Runtime Context"
+
+
+class Scene:
+    """Alpha streams and has a session per topic (nanobot's defaults); Beta sends plainly and has one per group.
+
+    ``when("word", "answer", …)`` scripts the model: a turn whose own text contains the word is answered in order, the
+    last answer again and again. Every test uses groups of its own, so that what others said does not matter.
+    """
+
+    def __init__(self, feishu: FeishuSimulator, model: ScriptedModel, folder: Path) -> None:
+        self.feishu, self.model, self.folder = feishu, model, folder
+        self.alpha: App = feishu.add_app("Alpha")
+        self.beta: App = feishu.add_app("Beta")
+        self.ada: Person = feishu.add_person("Ada")
+        self.bo: Person = feishu.add_person("Bo")
+        self.gateways: dict[str, Gateway] = {}
+        self.store_dir: Path = folder / "transcripts"
+        self.store: GroupTranscriptStore = GroupTranscriptStore(self.store_dir)
+        self._script: dict[str, list[Answer]] = {}
+
+    def when(self, word: str, *answers: Answer) -> None:
+        """How the model answers turns with this word."""
+        self._script[word] = list(answers)
+
+    def answer(self, request: ModelRequest) -> str | Reply | ToolCall:
+        """What the model says now."""
+        own = request.last_user_text.partition(_CONTEXT)[0]
+        for word, answers in self._script.items():
+            if word in own:
+                answer = answers.pop(0) if len(answers) > 1 else answers[0]
+                return answer() if callable(answer) else answer
+        return "I have nothing to say."
+
+    def group(self, *members: Member) -> Chat:
+        """A new group; everybody by default."""
+        return self.feishu.add_group("Group", members or [self.alpha, self.beta, self.ada, self.bo])
+
+    def key(self, chat: Chat) -> str:
+        """The session key of a chat."""
+        return f"feishu:{chat.chat_id}"
+
+    def record(self, chat: Chat) -> list[Entry]:
+        """All entries of a chat as they read now."""
+        return list(self.store.scan(self.key(chat)))
+
+    def texts(self, chat: Chat) -> list[str]:
+        """Their texts."""
+        return [entry["content"] for entry in self.record(chat)]
+
+    async def recorded(self, chat: Chat, count: int, *, timeout: float = 15.0) -> list[Entry]:  # noqa: ASYNC109
+        """The record once it has ``count`` entries."""
+        await until(lambda: len(self.record(chat)) >= count, timeout)
+        return self.record(chat)
+
+    async def ask(self, chat: Chat, who: Person, text: str, app: App, containing: str = "", **options: Any) -> Message:
+        """Say something to a bot and wait for its finished answer; returns the answer."""
+        after = len(chat.messages)
+        await self.feishu.say(chat, who, text, **options)
+        return await self.feishu.wait_for_message(chat, app, containing, timeout=20, after=after)
+
+    def request(self, word: str) -> ModelRequest:
+        """The newest request of the model in whose own text the word stands."""
+        found = [one for one in self.model.requests if word in one.last_user_text.partition(_CONTEXT)[0]]
+        assert found, f"the model was never asked about {word!r}"
+        return found[-1]
+
+    def requests(self, word: str) -> int:
+        """How often the model was asked about it."""
+        return sum(word in one.last_user_text.partition(_CONTEXT)[0] for one in self.model.requests)
+
+    async def start(self, app: App, *, channel: Mapping[str, Any] | None = None, **env: str) -> Gateway:
+        """Start the gateway of a bot."""
+        gateway = await start_gateway(
+            self.folder,
+            app,
+            self.feishu,
+            self.model,
+            env={"NANOBOT_TRANSCRIPT_STORE__DIR": str(self.store_dir), **env},
+            channel=channel,
+        )
+        self.gateways[app.name] = gateway
+        return gateway
+
+    def traces(self, *words: str) -> list[Path]:
+        """Files of the store that contain one of the words, in their name or in their content."""
+        found: list[Path] = []
+        for path in self.store_dir.rglob("*"):
+            content = path.read_bytes() if path.is_file() else b""
+            if any(word in path.name or word.encode() in content for word in words):
+                found.append(path)
+        return found
+
+
+@asynccontextmanager
+async def running_scene(folder: Path, *, repush: Sequence[float] = (0.1, 0.3, 1.0, 2.0)) -> AsyncIterator[Scene]:
+    """The simulator, the model and both gateways for the length of a block."""
+    scenes: list[Scene] = []
+    async with (
+        FeishuSimulator(repush_delays=repush) as feishu,
+        ScriptedModel(lambda request: scenes[0].answer(request)) as model,  # noqa: PLW0108 - filled below
+    ):
+        scene = Scene(feishu, model, folder)
+        scenes.append(scene)
+        try:
+            beta = {"streaming": False, "topicIsolation": False, "allowFrom": [scene.ada.open_id(scene.beta)]}
+            await asyncio.gather(scene.start(scene.alpha), scene.start(scene.beta, channel=beta))
+            yield scene
+        finally:
+            await asyncio.gather(*(gateway.stop() for gateway in scene.gateways.values()))
+            scene.store.close()
