@@ -22,6 +22,7 @@ Line = tuple[int, bytes]
 
 LARGE_BLOCK: Final = 1 << 22
 _BLOCK: Final = 1 << 18
+_FIRST_BLOCK: Final = 1 << 16
 _PROBE: Final = 4096
 
 
@@ -84,24 +85,23 @@ def blocks_forward(descriptor: int, start: int, end: int, size: int = _BLOCK) ->
         at += len(whole)
 
 
-def blocks_backward(descriptor: int, end: int, size: int = _BLOCK, start: int = 0) -> Iterator[Line]:
+def blocks_backward(descriptor: int, end: int, start: int = 0) -> Iterator[Line]:
     """(offset, bytes) of blocks of whole lines before ``end``, which is the end of a line; the last block comes first.
 
-    A block that holds no line is read again at twice the size, so a giant line costs twice its length.
+    Blocks begin small, because most readers want the newest lines only, and grow; the limit is ``start``. A line that
+    does not fit makes its block as long as it is.
     """
-    wanted = size
+    size = _FIRST_BLOCK
     while end > start:
-        begin = max(start, end - wanted)
-        block = os.pread(descriptor, end - begin, begin)
+        begin = max(start, end - size)
         if begin > start:
-            newline = block.find(b"\n", 0, len(block) - 1)
-            if newline < 0:
-                wanted *= 2
+            begin = start_of_line(descriptor, begin, end - 1)
+            if begin >= end - 1:
+                size *= 2
                 continue
-            block = block[newline + 1 :]
-            begin += newline + 1
-        yield begin, block
-        end, wanted = begin, size
+        yield begin, os.pread(descriptor, end - begin, begin)
+        end = begin
+        size = min(size * 2, LARGE_BLOCK)
 
 
 def split(offset: int, block: bytes) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from nanobot_transcript.store.jsonl.codec import decode, encode_text, id_keys, i
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, hash_key
-from nanobot_transcript.store.jsonl.lines import LARGE_BLOCK, blocks_backward, grep, line_at
+from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
@@ -126,7 +126,7 @@ def _offsets(segments: Segments, segment: OpenSegment, message_id: str) -> list[
     end = segment.end()
     found, indexed = segments.offsets(segment, message_id)
     needle = encode_text(message_id)
-    for offset, block in blocks_backward(segment.descriptor, end, LARGE_BLOCK, min(indexed, end)):
+    for offset, block in blocks_backward(segment.descriptor, end, min(indexed, end)):
         found += [at for at, _ in grep(offset, block, needle)]
     return sorted(set(found))
 
@@ -138,7 +138,7 @@ def search(segments: Segments, ops: OpLog, session_key: str, query: str, limit: 
     segment = segments.newest()
     while segment is not None and len(hits) < limit:
         with segment:
-            for offset, block in blocks_backward(segment.descriptor, segment.end(), LARGE_BLOCK):
+            for offset, block in blocks_backward(segment.descriptor, segment.end()):
                 for at, line in reversed(list(grep(offset, block, needle))):
                     place = Place(segment.number, at)
                     entry = _hit(segments, ops, place, line, query)

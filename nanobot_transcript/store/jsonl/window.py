@@ -5,7 +5,6 @@ import threading
 from bisect import insort
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
@@ -18,7 +17,6 @@ from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
 __all__ = ["Window"]
 
-_FIRST_BLOCK: Final = 1 << 16
 _Ordered = tuple[tuple[float, int, int], Folded]
 
 
@@ -140,12 +138,12 @@ class Window:
 
     def _backwards(self, newest: OpenSegment) -> Iterator[list[Entry]]:
         number = newest.number
-        for offset, block in blocks_backward(newest.descriptor, self._end, _FIRST_BLOCK):
+        for offset, block in blocks_backward(newest.descriptor, self._end):
             yield _entries(offset, block)
         while (segment := self._segments.before(number)) is not None:
             with segment:
                 number = segment.number
-                for offset, block in blocks_backward(segment.descriptor, segment.end(), _FIRST_BLOCK):
+                for offset, block in blocks_backward(segment.descriptor, segment.end()):
                     yield _entries(offset, block)
 
     def _fold(self, blocks: list[list[Entry]]) -> None:
