@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Final, Literal, ParamSpec, Self, TypeVar, Unpack
 
 from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_formed
 from nanobot_transcript.errors import InvalidEntryError
@@ -25,6 +25,8 @@ __all__ = ["AsyncGroupTranscriptStore", "GroupTranscriptStore", "default_base_di
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_LOOP_WAIT: Final = 0.2
+_SCAN_PAGE: Final = 500
 
 
 def default_base_dir() -> Path:
@@ -217,7 +219,8 @@ class AsyncGroupTranscriptStore:
     """``GroupTranscriptStore`` for code on an event loop: the same names, awaited.
 
     Appends and small reads of a backend that does not wait for a disk or a network run in place (microseconds);
-    everything else runs in a thread.
+    everything else runs in a thread. A lock that another process holds is waited for 0.2 s unless ``max_wait`` says
+    otherwise, because the whole loop waits.
     """
 
     def __init__(self, base_dir: str | Path | None = None, **options: Any) -> None:
@@ -250,7 +253,7 @@ class AsyncGroupTranscriptStore:
         message_id: str | None = None,
         timestamp_ms: float | str | None = None,
         *,
-        max_wait: float | None = None,
+        max_wait: float | None = _LOOP_WAIT,
         **fields: Unpack[EntryFields],
     ) -> bool:
         """See ``GroupTranscriptStore.append``."""
@@ -276,7 +279,7 @@ class AsyncGroupTranscriptStore:
         sender: str = "",
         timestamp_ms: float | str | None = None,
         *,
-        max_wait: float | None = None,
+        max_wait: float | None = _LOOP_WAIT,
         **fields: Unpack[EntryFields],
     ) -> bool:
         """See ``GroupTranscriptStore.edit``."""
@@ -300,7 +303,7 @@ class AsyncGroupTranscriptStore:
         sender: str = "",
         timestamp_ms: float | str | None = None,
         *,
-        max_wait: float | None = None,
+        max_wait: float | None = _LOOP_WAIT,
     ) -> bool:
         """See ``GroupTranscriptStore.recall``."""
         return await self._run(partial(self.sync.recall, session_key, target, sender, timestamp_ms, max_wait=max_wait))
@@ -312,7 +315,7 @@ class AsyncGroupTranscriptStore:
         sender: str = "",
         timestamp_ms: float | str | None = None,
         *,
-        max_wait: float | None = None,
+        max_wait: float | None = _LOOP_WAIT,
     ) -> bool:
         """See ``GroupTranscriptStore.redact``."""
         return await _in_thread(self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait)
@@ -344,6 +347,14 @@ class AsyncGroupTranscriptStore:
     async def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
         """See ``GroupTranscriptStore.search``."""
         return await _in_thread(self.sync.search, query, session_key, limit)
+
+    async def scan(self, session_key: str) -> AsyncIterator[Entry]:
+        """See ``GroupTranscriptStore.scan``."""
+        cursor = None
+        while (page := await self.read(session_key, cursor, _SCAN_PAGE)).entries:
+            for entry in page.entries:
+                yield entry
+            cursor = page.cursor
 
     async def chats(self) -> list[Chat]:
         """See ``GroupTranscriptStore.chats``."""
