@@ -80,7 +80,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for key, value in getattr(report, "user_properties", [])
         if key == "soak_row" and report.when == "call"
         for name, text in [value]
-        if outcome == "failed" or "full" in name
+        if outcome == "failed" or "soak" in report.keywords
     ]
     if not rows:
         return

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -212,7 +213,7 @@ def _replace_by_nothing(path: Path) -> None:
 
 
 def _move_the_store_away(path: Path) -> None:
-    path.parent.rename(path.parent.with_name("moved"))
+    path.parent.rename(path.parent.with_name(f"moved-{time.monotonic_ns()}"))
 
 
 def _remove_the_hidden_folder(path: Path) -> None:

@@ -333,6 +333,25 @@ def test_everything_is_known_again_without_the_hidden_folder(
     assert len(store.get_recent(KEY, 100)) == 30
 
 
+def test_an_index_that_must_grow_when_its_folder_is_gone_costs_no_message(
+    make_store: MakeStore, base_dir: Path
+) -> None:
+    store = make_store()
+    store.append(KEY, "user", body("om_first", 5), "on_ada", "om_first")
+    shutil.rmtree(base_dir / ".state")
+    lines = [
+        {"role": "user", "content": body(f"om_{n}", 5), "sender": "on_ada", "message_id": f"om_{n}", "ts": n}
+        for n in range(3000)
+    ]
+    add_bytes(base_dir, b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    assert store.append(KEY, "user", body("om_2999", 5), "on_ada", "om_2999") is False
+    assert store.append(KEY, "user", body("om_new", 5), "on_ada", "om_new") is True
+    shutil.rmtree(base_dir / ".state")
+    for number in range(3000, 8000):
+        assert store.append(KEY, "user", body(f"om_{number}", 5), "on_ada", f"om_{number}") is True
+    assert assert_intact(make_store(), KEY, [f"om_{number}" for number in range(8000)]) == 8002
+
+
 def test_cursors_survive_the_loss_of_the_hidden_folder_and_further_rotation(
     make_store: MakeStore, base_dir: Path, filled: GroupTranscriptStore
 ) -> None:
