@@ -132,8 +132,9 @@ async def running_scene(folder: Path, *, repush: Sequence[float] = (0.1, 0.3, 1.
         scene = Scene(feishu, model, folder)
         scenes.append(scene)
         try:
+            alpha = {"sendToolHints": True}
             beta = {"streaming": False, "topicIsolation": False, "allowFrom": [scene.ada.open_id(scene.beta)]}
-            await asyncio.gather(scene.start(scene.alpha), scene.start(scene.beta, channel=beta))
+            await asyncio.gather(scene.start(scene.alpha, channel=alpha), scene.start(scene.beta, channel=beta))
             yield scene
         finally:
             await asyncio.gather(*(gateway.stop() for gateway in scene.gateways.values()))

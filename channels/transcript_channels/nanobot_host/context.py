@@ -1,6 +1,6 @@
 """What a turn is given: the entries of its group that its session has not been given yet."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import tzinfo
 from typing import Any, Final
 
@@ -31,16 +31,16 @@ class GroupContext:
         self._host: Host = host
         self._where: tzinfo = where
 
-    async def lines(self, request: Any, *, fresh: bool) -> list[str]:
+    async def lines(self, request: Any, *, is_fresh: Callable[[str], bool]) -> list[str]:
         """The lines for nanobot's ``RequestContext``; none for a private chat, or when there is nothing new.
 
-        ``fresh`` says that nanobot's session is empty, whatever it was told before.
+        ``is_fresh`` says of a session key that nanobot's session is empty, whatever it was told before.
         """
         chat_id, bot = str(request.chat_id or ""), self._host.bot_on(str(request.channel or ""))
         if bot is None or chat_id in self._host.private or not self._host.policy.shares(chat_id):
             return []
         session = request.session_key or f"{request.channel}:{chat_id}"
-        mark = None if fresh else self._host.watermarks.load(bot.app_id, session)
+        mark = None if is_fresh(session) else self._host.watermarks.load(bot.app_id, session)
         key = session_key(FEISHU, chat_id)
         page = await self._unread(key, mark)
         entries = [*await self._waited_for(key, mark), *page.entries]

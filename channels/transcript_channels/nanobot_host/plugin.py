@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from nanobot.agent.tools.base import Tool, ToolResult
 
-from nanobot_transcript.errors import HostError
+from nanobot_transcript.errors import HostError, StoreError
 from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
@@ -127,16 +127,17 @@ class GroupTranscriptTool(Tool):
         from nanobot.runtime_context import RuntimeContextBlock, wrap_runtime_context_lines
 
         try:
-            fresh = self._is_fresh(request.session_key)
-            lines = await self._context.lines(request, fresh=fresh)
+            lines = await self._context.lines(request, is_fresh=self._is_fresh)
             return RuntimeContextBlock(_SOURCE, wrap_runtime_context_lines(lines)) if lines else None
+        except StoreError as error:
+            logger.warning("A turn goes on without what was said in its group: %s %s", error, error.hint)
         except Exception:
             logger.exception("A turn goes on without what was said in its group")
-            return None
+        return None
 
-    def _is_fresh(self, session_key: str | None) -> bool:
+    def _is_fresh(self, session_key: str) -> bool:
         """True when nanobot's session holds nothing, because it is new or was emptied."""
-        if self._sessions is None or not session_key:
+        if self._sessions is None:
             return False
         session = self._sessions.get_or_create(session_key)
         return not getattr(session, "messages", True)

@@ -39,7 +39,7 @@ class Group:
         request |= {"message_id": message_id, "session_key": session}
         if message_id:
             self.channel._transcript_bot.turns.confirm(message_id, session)
-        return await self.context.lines(SimpleNamespace(**request), fresh=fresh)
+        return await self.context.lines(SimpleNamespace(**request), is_fresh=lambda key: fresh)
 
     async def texts(self, message_id: str | None, session: str = SESSION, **options: Any) -> list[str]:
         return [line["text"] for line in await self.turn(message_id, session, **options)]
@@ -243,7 +243,7 @@ async def test_a_turn_without_message_or_session_is_served(group: Group) -> None
     """A scheduled job."""
     group.say("first")
     request = {"channel": "feishu", "chat_id": "oc_1", "message_id": None, "session_key": None}
-    lines = await group.context.lines(SimpleNamespace(**request, original_user_text=None), fresh=False)
+    lines = await group.context.lines(SimpleNamespace(**request, original_user_text=None), is_fresh=lambda key: False)
     assert json.loads(lines[1])["text"] == "first"
 
 
