@@ -1,0 +1,28 @@
+"""``demo``: watch two real bots share one record, then talk to them."""
+
+from typing import Annotated
+
+import typer
+
+from nanobot_transcript.cli.options import JsonOption
+
+__all__ = ["demo"]
+
+
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder: record, settings, logs.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Watch two real nanobot bots share one record, then talk to them.
+
+    Everything runs on this machine in a temporary folder: a simulated Feishu group, two nanobot gateways, and a script
+    for a model, or your own endpoint if OPENAI_API_KEY or OPENAI_BASE_URL is set (OPENAI_MODEL names the model).
+    After the scene you can go on typing, if there is a terminal. Exit code 1: something of the scene did not happen.
+
+    \b
+    Example:
+      nanobot-transcript demo
+    """
+    from nanobot_transcript.cli.demo_scene.run import run
+
+    raise typer.Exit(run(keep=keep, json=json))

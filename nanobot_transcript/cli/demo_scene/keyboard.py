@@ -1,0 +1,69 @@
+"""Lines that a person types, with line editing, while the event loop goes on."""
+
+import asyncio
+import contextlib
+import sys
+import termios
+import threading
+from types import TracebackType
+from typing import Any, Final, Self
+
+__all__ = ["Keyboard"]
+
+_END_OF_PASTE_MODE: Final = "\x1b[?2004l"
+
+
+class Keyboard:
+    """``async with Keyboard("You │ ") as keyboard: line = await keyboard.line()``. Needs a terminal.
+
+    The thread that waits for a line cannot be ended; on the way out the terminal gets back the state it had.
+    """
+
+    def __init__(self, prompt: str) -> None:
+        self._prompt: str = prompt
+        self._waiting: bool = False
+        self._state: list[Any] = []
+
+    async def __aenter__(self) -> Self:
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: F401 - arrow keys, and a backspace that knows how wide Chinese is
+        self._state = termios.tcgetattr(sys.stdin.fileno())
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        if self._waiting:
+            with contextlib.suppress(OSError, termios.error):  # the terminal is gone
+                termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._state)
+                sys.stdout.write(f"{_END_OF_PASTE_MODE}\n")
+                sys.stdout.flush()
+
+    async def line(self) -> str | None:
+        """The next line without its end; None when the person closed the input (Ctrl-D)."""
+        loop = asyncio.get_running_loop()
+        typed: asyncio.Future[str | None] = loop.create_future()
+
+        def deliver(text: str | None) -> None:
+            if not typed.done():
+                typed.set_result(text)
+
+        def read() -> None:
+            text = _read(self._prompt)
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(deliver, text)
+
+        self._waiting = True
+        threading.Thread(target=read, name="keyboard", daemon=True).start()
+        text = await typed
+        self._waiting = False
+        return text
+
+
+def _read(prompt: str) -> str | None:
+    try:
+        return input(prompt)
+    except (EOFError, OSError):
+        return None
+    except UnicodeDecodeError:
+        return ""

@@ -1,0 +1,141 @@
+"""Runs a demo from beginning to end: folder, signals, exit code, and the document for ``--json``."""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Coroutine
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from nanobot_transcript.cli.demo_scene.chronicle import Chronicle
+from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
+from nanobot_transcript.cli.demo_scene.failure import DemoError
+from nanobot_transcript.cli.demo_scene.gateway import require_nanobot
+from nanobot_transcript.cli.demo_scene.mind import ScriptedMind
+from nanobot_transcript.cli.demo_scene.scene import Scene
+from nanobot_transcript.cli.demo_scene.screen import Screen
+from nanobot_transcript.cli.demo_scene.talking import Talking
+from nanobot_transcript.cli.demo_scene.tally import Tally, count
+from nanobot_transcript.cli.demo_scene.world import World
+from nanobot_transcript.cli.output import emit_json, notice
+from nanobot_transcript.cli.problems import DONE, INTERRUPTED
+
+__all__ = ["run"]
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run(*, keep: bool, json: bool) -> int:
+    """Play the demo and return the command's exit code. Raises HostError when nanobot is not installed."""
+    nanobot = require_nanobot()
+    folder = Path(tempfile.mkdtemp(prefix="transcript-demo-"))
+    demo = _Demo(folder, nanobot, keep=keep, json=json)
+    try:
+        return asyncio.run(_until_signalled(demo.run()))
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _until_signalled(work: Coroutine[Any, Any, int]) -> int:
+    """Do the work; a signal cancels it, so that it cleans up, and a second one cuts the cleaning up short."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    received: list[int] = []
+
+    def end(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, end, number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            notice("Interrupted; both gateways have ended.")
+        return INTERRUPTED
+
+
+class _Demo:
+    """One run of it."""
+
+    def __init__(self, folder: Path, nanobot: str, *, keep: bool, json: bool) -> None:
+        self._nanobot: str = nanobot
+        self._keep: bool = keep
+        self._json: bool = json
+        self._began: float = time.monotonic()
+        self._screen: Screen = Screen(aside=json)
+        self._world: World = World(folder, Endpoint.from_environment() or ScriptedMind())
+        self._chronicle: Chronicle = Chronicle(self._world, self._screen.show)
+
+    async def run(self) -> int:
+        try:
+            async with self._world:
+                tally = await self._play()
+        except DemoError as failure:
+            return self._failed(failure)
+        if self._json:
+            emit_json({"ok": True, **self._document(tally)})
+        return DONE
+
+    async def _play(self) -> Tally:
+        screen, world = self._screen, self._world
+        screen.title()
+        with screen.starting() as ready:
+            await world.open(lambda gateway: ready(gateway.app.name))
+        for gateway in world.gateways:
+            screen.gateway(gateway, self._nanobot)
+        screen.facts(world.mind.label, world.store.base_dir)
+        await Scene(world, self._chronicle, screen).play()
+        tally = await self._count()
+        going_on = not self._json and sys.stdin.isatty() and sys.stdout.isatty()
+        screen.place(world.transcript, world.store.base_dir, follow=going_on)
+        if going_on:
+            await Talking(world, screen).run()
+            tally = await self._count()
+        screen.farewell(world.folder, kept=self._keep)
+        return tally
+
+    async def _count(self) -> Tally:
+        await self._world.recorded()
+        tally = count(self._world)
+        self._screen.tally(tally)
+        if not tally.exact:
+            raise DemoError("Messages and entries do not match.")
+        return tally
+
+    def _failed(self, failure: DemoError) -> int:
+        logs = {gateway.log_path: gateway.log_tail() for gateway in self._world.gateways}
+        self._screen.failure(str(failure), failure.hint, logs)
+        if self._json:
+            error = {"code": "demo", "message": str(failure), "hint": failure.hint}
+            emit_json({"ok": False, "error": error, **self._document(None)})
+        return failure.code
+
+    def _document(self, tally: Tally | None) -> dict[str, Any]:
+        world = self._world
+        turns = self._chronicle.turns
+        return {
+            "events": self._chronicle.events,
+            "given": [{"bot": name, "entries": [asdict(line) for line in turn.given]} for name, turn in turns],
+            "transcript": {
+                "session_key": world.key,
+                "store": str(world.store.base_dir),
+                "path": str(world.transcript) if world.transcript else None,
+                "kept": self._keep,
+            },
+            "counts": asdict(tally) if tally else None,
+            "model": {"name": world.mind.label, "scripted": world.mind.scripted, "requests": len(world.model.requests)},
+            "gateways": [
+                {"name": one.app.name, "pid": one.pid, "nanobot": self._nanobot, "seconds": round(one.started_in, 2)}
+                for one in world.gateways
+            ],
+            "seconds": round(time.monotonic() - self._began, 2),
+        }

@@ -1,0 +1,218 @@
+"""What a person sees: the group as a chat, what each bot was given below it, and what that proves."""
+
+import shlex
+import shutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from nanobot_transcript.cli.output import console, notice, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from nanobot_transcript.cli.demo_scene.chronicle import Event
+    from nanobot_transcript.cli.demo_scene.gateway import Gateway
+    from nanobot_transcript.cli.demo_scene.tally import Tally
+
+__all__ = ["NAME_WIDTH", "Screen", "command"]
+
+NAME_WIDTH: Final = 8
+_WIDEST: Final = 100
+_PLAIN_WIDTH: Final = 80
+_MOST_GIVEN: Final = 4
+_COLOURS: Final = {"Alpha": "bold cyan", "Beta": "bold magenta"}
+_MARGIN: Final = " " * (NAME_WIDTH + 1)
+
+
+class Screen:
+    """Writes to standard output, with ``aside`` to standard error (where a program reads the output)."""
+
+    def __init__(self, *, aside: bool = False) -> None:
+        self._console: Console = console()
+        if aside:
+            self._console.file = sys.stderr
+        self.live: bool = self._console.is_terminal
+        self._console.width = min(self._console.width, _WIDEST) if self.live else _PLAIN_WIDTH
+        self.typed_by: str = ""
+        """Whose messages stand on the screen already, because they typed them there."""
+
+    @property
+    def reading_seconds(self) -> float:
+        """How long a person needs for a line."""
+        return 0.8 if self.live else 0.0
+
+    # -- before and after ------------------------------------------------------------------------------------
+
+    def title(self) -> None:
+        """What this is."""
+        self._line("nanobot-transcript demo", style="bold")
+        self._line("Two real nanobot gateways, a simulated Feishu group, one shared record.", style="dim")
+        self._line()
+
+    @contextmanager
+    def starting(self) -> "Iterator[Callable[[str], None]]":
+        """Progress on standard error while the gateways start; call it with the name of one that is ready."""
+        waiting = ["Alpha", "Beta"]
+        text = "Starting the gateways of {} (the Feishu SDK loads slowly) …"
+        if not (self.live and sys.stderr.isatty()):
+            notice(text.format(" and ".join(waiting)))
+            yield waiting.remove
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(text.format(" and ".join(waiting))) as status:
+
+            def ready(name: str) -> None:
+                waiting.remove(name)
+                status.update(text.format(" and ".join(waiting)))
+
+            yield ready
+
+    def gateway(self, gateway: "Gateway", nanobot: str) -> None:
+        """One gateway is there."""
+        text = f"nanobot {nanobot}, process {gateway.pid}, connected after {gateway.started_in:.1f} s"
+        self._labelled(gateway.app.name, text)
+
+    def facts(self, model: str, record: Path) -> None:
+        """What else takes part."""
+        self._labelled("model", model)
+        self._labelled("record", str(record))
+
+    def tally(self, tally: "Tally") -> None:
+        """The numbers."""
+        self._line()
+        self._line(tally.sentence(), style="bold green" if tally.exact else "bold red")
+
+    def place(self, transcript: Path | None, store: Path, *, follow: bool) -> None:
+        """Where the transcript lies and how to look at it; ``follow``: while the demo goes on."""
+        self._line()
+        self._line("The transcript is a plain file of JSON lines:")
+        self._uncut(f"  {transcript}")
+        self._line("To look at it from another terminal:" if follow else "To look at it:")
+        self._uncut(f"  {command()} tail {'-f ' if follow else ''}--store {shlex.quote(str(store))}")
+
+    def farewell(self, folder: Path, *, kept: bool) -> None:
+        """What becomes of the files."""
+        self._line()
+        text = f"Everything lies in {folder}." if kept else "The temporary folder goes now; with --keep it stays."
+        self._line(text, style="dim")
+
+    def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
+        """The demo did not work, and what the gateways said last."""
+        notice(f"\nThe demo failed: {message}")
+        if hint:
+            notice(f"Hint: {hint}")
+        for path, tail in logs.items():
+            notice(f"\nThe end of {path}:\n{tail or '(nothing)'}")
+
+    # -- the chat --------------------------------------------------------------------------------------------
+
+    def act(self, number: str, title: str) -> None:
+        """A heading."""
+        self._line()
+        self._line(f"{number}  {title}", style="bold")
+
+    def show(self, event: "Event") -> None:
+        """Something happened."""
+        if event["kind"] == "said" and event["from"] != self.typed_by:
+            self._chat(event["from"], event["text"], bot=event["bot"])
+        elif event["kind"] == "given":
+            self._given(event["to"], event["entries"])
+        elif event["kind"] == "recalled":
+            self._remark(f"⌫ {event['from']} took a message back")
+
+    def verdict(self, text: str) -> None:
+        """What was just proven."""
+        self._remark(f"✓ {text}", "green")
+
+    def remark(self, text: str) -> None:
+        """A word of the demo itself."""
+        self._remark(text)
+
+    def table(self, rows: "list[tuple[str, ...]]") -> None:
+        """Rows of short texts below the chat."""
+        from rich.table import Table
+
+        made = Table.grid(padding=(0, 2, 0, 0))
+        for row in rows:
+            made.add_row(_MARGIN[:-1], *(self._styled(printable(cell)) for cell in row))
+        self._console.print(made)
+
+    # -- inside ----------------------------------------------------------------------------------------------
+
+    def _chat(self, name: str, text: str, *, bot: bool) -> None:
+        style = _COLOURS.get(name, "bold" if bot else "yellow")
+        self._barred(self._styled(name, style), printable(text))
+
+    def _given(self, bot: str, entries: "list[dict[str, Any]]") -> None:
+        if not entries:
+            return
+        count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+        self._quote(f"┌ the record puts {count} into {bot}'s prompt:")
+        if len(entries) > _MOST_GIVEN:
+            self._quote(f"│ … {len(entries) - _MOST_GIVEN} earlier")
+        for entry in entries[-_MOST_GIVEN:]:
+            text = " ".join(printable(entry["text"]).split())
+            self._quote(f"│ {printable(entry['name'])}: {text}")
+
+    def _barred(self, name: "Text", text: str) -> None:
+        """``name │ text``, the bar going on through every line of the text."""
+        from rich.text import Text
+
+        name.truncate(NAME_WIDTH, overflow="ellipsis")
+        name.align("right", NAME_WIDTH)
+        bar = self._styled(" │ ", "dim")
+        for line in self._wrapped(text, NAME_WIDTH + 3):
+            self._console.print(Text.assemble(name, bar, line))
+            name = Text(" " * NAME_WIDTH)
+
+    def _remark(self, text: str, style: str = "dim") -> None:
+        for number, line in enumerate(self._wrapped(text, len(_MARGIN) + 2)):
+            self._console.print(_MARGIN + ("  " if number else "") + line, style=style)
+
+    def _quote(self, text: str) -> None:
+        """One line, cut where the screen ends."""
+        line = self._styled(f"{_MARGIN}  {text}", "dim")
+        line.truncate(self._console.width - 1, overflow="ellipsis")
+        self._console.print(line)
+
+    def _wrapped(self, text: str, indent: int) -> list[str]:
+        from nanobot_transcript.cli.demo_scene.wrapping import wrap
+
+        return wrap(text, self._console.width - indent - 1)
+
+    def _labelled(self, label: str, text: str) -> None:
+        from rich.text import Text
+
+        name = self._styled(f"{label:<{NAME_WIDTH}}", _COLOURS.get(label, ""))
+        self._console.print(Text.assemble("  ", name, self._styled(text, "dim")), soft_wrap=True)
+
+    def _line(self, text: str = "", style: str = "") -> None:
+        for line in self._wrapped(text, 0):
+            self._console.print(line, style=style)
+
+    def _uncut(self, text: str) -> None:
+        """A line that can be copied: the terminal breaks it, we do not."""
+        self._console.print(self._styled(text), soft_wrap=True)
+
+    def _styled(self, text: str, style: str = "") -> "Text":
+        from rich.text import Text
+
+        return Text(text, style=style)
+
+
+def command() -> str:
+    """How to call this program again: by name where that works, else by its path."""
+    called = Path(sys.argv[0])
+    found = shutil.which("nanobot-transcript")
+    if found and called.exists() and Path(found).samefile(called):
+        return "nanobot-transcript"
+    try:
+        return str(called.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return shlex.quote(str(called.resolve()))

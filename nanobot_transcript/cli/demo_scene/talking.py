@@ -1,0 +1,97 @@
+"""After the scene: the person at the terminal takes part as a member of the group."""
+
+import re
+from typing import Final
+
+from nanobot_transcript.cli.demo_scene.failure import DemoError
+from nanobot_transcript.cli.demo_scene.keyboard import Keyboard
+from nanobot_transcript.cli.demo_scene.screen import NAME_WIDTH, Screen
+from nanobot_transcript.cli.demo_scene.world import World
+from transcript_channels.simulator import App, Message
+
+__all__ = ["Talking"]
+
+_AT: Final = re.compile(r"[@＠](\w+)")
+_HELP: Final[list[tuple[str, ...]]] = [
+    ("@Alpha …", "ask a bot; @Beta … the other one, @all both"),
+    ("any text", "say it to the group; no bot answers, but the record has it"),
+    ("/recall", "take your last message back; the record hides it at once"),
+    ("/who", "who is in the group, as the record knows them"),
+    ("/quit", "end the demo (Ctrl-D, too)"),
+]
+
+
+class Talking:
+    """Reads lines until ``/quit`` and does what they say."""
+
+    def __init__(self, world: World, screen: Screen) -> None:
+        self._world: World = world
+        self._screen: Screen = screen
+
+    async def run(self) -> None:
+        """Returns when the person has had enough."""
+        you = self._world.you.name
+        self._screen.act("4", f"Your turn: you are {you}. Ask @Alpha or @Beta; /help says what else.")
+        self._screen.typed_by = you
+        async with Keyboard(f"{you:>{NAME_WIDTH}} │ ") as keyboard:
+            while (line := await keyboard.line()) is not None:
+                text = line.strip()
+                if text.casefold() in ("/quit", "/exit", "/q"):
+                    return
+                if text:
+                    await self._obey(text)
+
+    async def _obey(self, text: str) -> None:
+        try:
+            if text.startswith("/"):
+                await self._command(text.casefold())
+            else:
+                await self._say(text)
+        except DemoError as failure:
+            if any(gateway.ended for gateway in self._world.gateways):
+                raise
+            self._screen.remark(f"✗ {failure} {failure.hint}".rstrip())
+
+    async def _command(self, text: str) -> None:
+        if text == "/recall":
+            await self._recall()
+        elif text == "/who":
+            self._who()
+        elif text == "/help":
+            self._screen.table(_HELP)
+        else:
+            self._screen.remark(f"There is no {text.split()[0]}; /help lists what there is.")
+
+    async def _say(self, text: str) -> None:
+        message = await self._world.say(self._world.you, _AT.sub(self._called, text))
+        asked = self._asked(message)
+        for app in asked:
+            await self._world.answer(app, message)
+        if not asked:
+            await self._world.recorded(message)
+            self._screen.remark("recorded; no bot was asked")
+
+    def _asked(self, message: Message) -> list[App]:
+        if "@_all" in str(message.content):
+            return self._world.group.apps
+        return [mention.member for mention in message.mentions if isinstance(mention.member, App)]
+
+    def _called(self, at: re.Match[str]) -> str:
+        """``@alpha`` as the platform writes it."""
+        names = [member.name for member in self._world.group.members] + ["all"]
+        return next((f"@{name}" for name in names if name.casefold() == at[1].casefold()), at[0])
+
+    async def _recall(self) -> None:
+        own = self._world.feishu.messages(self._world.group, self._world.you)
+        newest = next((message for message in reversed(own) if not message.recalled), None)
+        if newest is None:
+            self._screen.remark("You have no message to take back.")
+            return
+        await self._world.take_back(newest)
+        self._screen.verdict("The record hides it. No bot will be shown it any more.")
+
+    def _who(self) -> None:
+        you, members = self._world.you.name, self._world.store.members
+        people = [member for member in members.of_chat(self._world.key) if member.kind == "human"]
+        rows = [(one.name, "you" if one.name == you else "person", one.sender) for one in people]
+        self._screen.table([*rows, *((bot.name, "bot", bot.app_id) for bot in members.bots())])

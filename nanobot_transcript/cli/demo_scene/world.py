@@ -1,0 +1,170 @@
+"""Everything of a demo that runs: the simulated platform, the model's address, two gateways, and the record.
+
+All of it listens on 127.0.0.1 and writes below one folder.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, Self, TypeVar
+
+from nanobot_transcript.cli.demo_scene.failure import DemoError
+from nanobot_transcript.cli.demo_scene.gateway import Gateway, free_ports
+from nanobot_transcript.cli.demo_scene.mind import Mind
+from nanobot_transcript.cli.problems import REMOTE
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.session_key import FEISHU, session_key
+from nanobot_transcript.store.front import GroupTranscriptStore
+from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel
+
+__all__ = ["World"]
+
+_PLUGIN_SECONDS: Final = 20.0
+_RECORD_SECONDS: Final = 20.0
+
+_T = TypeVar("_T")
+
+
+class World:
+    """``async with World(folder, mind) as world: await world.open(ready)``; the end stops every process."""
+
+    def __init__(self, folder: Path, mind: Mind) -> None:
+        self.folder: Path = folder
+        self.mind: Mind = mind
+        self.feishu: FeishuSimulator = FeishuSimulator()
+        self.model: ScriptedModel = ScriptedModel(mind.reply)
+        self.alpha: App = self.feishu.add_app("Alpha")
+        self.beta: App = self.feishu.add_app("Beta")
+        self.ada: Person = self.feishu.add_person("Ada")
+        self.bo: Person = self.feishu.add_person("Bo")
+        self.you: Person = self.feishu.add_person("Chen")
+        everybody = (self.ada, self.bo, self.you, self.alpha, self.beta)
+        self.group = self.feishu.add_group("Release 2.0", everybody)
+        self.store: GroupTranscriptStore = GroupTranscriptStore(folder / "record")
+        bots = (self.alpha, self.beta)
+        self.gateways: list[Gateway] = [
+            Gateway(app, folder / app.name.lower(), port) for app, port in zip(bots, free_ports(len(bots)), strict=True)
+        ]
+        self._running: AsyncExitStack = AsyncExitStack()
+
+    @property
+    def key(self) -> str:
+        """The session key of the group."""
+        return session_key(FEISHU, self.group.chat_id)
+
+    @property
+    def transcript(self) -> Path | None:
+        """The file with the group's entries, None before the first."""
+        return next(iter(sorted(self.store.base_dir.glob("*.jsonl"))), None)
+
+    @property
+    def bot_messages(self) -> list[Message]:
+        """What the bots wrote into the group."""
+        return [message for message in self.group.messages if isinstance(message.sender, App)]
+
+    async def open(self, ready: Callable[[Gateway], None]) -> None:
+        """Start everything; ``ready`` is called for each gateway as it connects. Raises DemoError."""
+        self._running.callback(self.store.close)
+        await self._running.enter_async_context(self.feishu)
+        await self._running.enter_async_context(self.model)
+        self._running.push_async_callback(self._stop_gateways)
+
+        async def start(gateway: Gateway) -> None:
+            await gateway.start(platform=self.feishu.base_url, model=self.model.base_url, record=self.store.base_dir)
+            await self._plugin_active(gateway)
+            ready(gateway)
+
+        await _together(start(gateway) for gateway in self.gateways)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> Literal[False]:
+        await self._running.aclose()
+        return False
+
+    # -- what people do ------------------------------------------------------------------------------------
+
+    async def say(self, person: Person, text: str) -> Message:
+        """Somebody writes into the group, and both gateways acknowledge. Raises DemoError."""
+        count = len(self.group.messages)
+        with suppress(TimeoutError):
+            await self.feishu.say(self.group, person, text, timeout=_RECORD_SECONDS)
+        message = self.group.messages[count]
+        silent = [name for name, code in message.acks.items() if code != 200]
+        if silent:
+            raise DemoError(f"{' and '.join(silent)} did not acknowledge “{text}”.")
+        return message
+
+    async def take_back(self, message: Message) -> None:
+        """The sender recalls a message, and the record hides it. Raises DemoError."""
+        await self.feishu.recall(message)
+        await self._until(lambda: self.entry(message) is None, _RECORD_SECONDS, "The recall did not reach the record.")
+
+    async def answer(self, app: App, question: Message) -> Message:
+        """What the bot answers, once it is finished and recorded. Raises DemoError."""
+
+        def answered() -> Message | None:
+            said = [one for one in self.group.messages[question.position :] if one.sender is app and one.text]
+            over = said and all(one.finished for one in said) and not self.mind.busy(app.name)
+            return said[-1] if over else None
+
+        failure = f"{app.name} did not answer within {self.mind.patience:g} seconds."
+        message = await self._until(answered, self.mind.patience, failure)
+        await self.recorded(message)
+        return message
+
+    async def recorded(self, *messages: Message) -> None:
+        """Until these messages (none: all of the group) stand in the record. Raises DemoError."""
+        for message in messages or [one for one in self.group.messages if one.text]:
+            failure = f"{message.sender.name}'s message did not reach the record."
+            await self._until(lambda one=message: self.entry(one), _RECORD_SECONDS, failure)
+
+    def entry(self, message: Message) -> Entry | None:
+        """A message as it stands in the record, None when it does not (any more)."""
+        return self.store.get(self.key, message.message_id)
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    async def _plugin_active(self, gateway: Gateway) -> None:
+        """Each plugin enters its bot among the members of the record; only then is the bot ready."""
+        app = gateway.app
+        failure = f"{app.name}'s gateway runs, but the plugin in it does not."
+        await self._until(lambda: self.store.members.bot_of(app.app_id), _PLUGIN_SECONDS, failure)
+
+    async def _until(self, predicate: Callable[[], _T | None], seconds: float, failure: str) -> _T:
+        """The first true value of ``predicate()``. Raises DemoError, early when it cannot come any more."""
+
+        def reached() -> _T | None:
+            if value := predicate():
+                return value
+            for gateway in self.gateways:
+                if gateway.ended:
+                    raise DemoError(f"{gateway.app.name}'s gateway ended in the middle of the demo.")
+            if complaint := self.mind.complaint():
+                raise DemoError(complaint, hint="Look at OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL.", code=REMOTE)
+            return None
+
+        try:
+            value = await self.feishu.wait_for(reached, seconds)
+        except TimeoutError as error:
+            raise DemoError(failure) from error
+        assert value is not None
+        return value
+
+    async def _stop_gateways(self) -> None:
+        await _together(gateway.stop() for gateway in self.gateways)
+
+
+async def _together(works: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do all at once; when one fails or this is cancelled, wait until each of the others has cleaned up."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for work in works:
+                tasks.create_task(work)
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None

@@ -1,0 +1,42 @@
+"""Breaking text into lines of a terminal: at spaces, and between any two Chinese characters."""
+
+import re
+from typing import Final
+
+from rich.cells import cell_len, chop_cells
+
+__all__ = ["wrap"]
+
+_WIDE: Final = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+_PIECE: Final = re.compile(rf"\s+|[{_WIDE}]|[^\s{_WIDE}]+")
+_NEVER_FIRST: Final = frozenset("，。、；：？！）」』】》”’,.;:?!)")
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most ``width`` cells; at least one, none with a space at its end.
+
+    >>> wrap("请 check 一下", 9)
+    ['请 check', '一下']
+    """
+    return [line for paragraph in text.splitlines() or [""] for line in _lines(paragraph, width)]
+
+
+def _lines(paragraph: str, width: int) -> list[str]:
+    lines = [""]
+    for piece in _pieces(paragraph):
+        if cell_len(lines[-1] + piece.rstrip()) <= width:
+            lines[-1] += piece
+        else:
+            lines += chop_cells(piece.lstrip(), width) or [""]
+    return [line.rstrip() for line in lines]
+
+
+def _pieces(paragraph: str) -> list[str]:
+    """What must not be torn apart: words, single characters, both with the punctuation that follows them."""
+    pieces: list[str] = []
+    for piece in _PIECE.findall(paragraph):
+        if pieces and piece[0] in _NEVER_FIRST and not pieces[-1].isspace():
+            pieces[-1] += piece
+        else:
+            pieces.append(piece)
+    return pieces
