@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
+from nanobot_transcript.store.jsonl.contains import contains
+
 __all__ = [
     "LARGE_BLOCK",
     "Line",
@@ -119,6 +121,8 @@ def lines_between(descriptor: int, start: int, end: int) -> Iterator[Line]:
 
 def grep(offset: int, block: bytes, needle: bytes) -> Iterator[Line]:
     """The lines of a block that contain ``needle``."""
+    if not contains(block, needle):
+        return
     hit = block.find(needle)
     while hit >= 0:
         start = block.rfind(b"\n", 0, hit) + 1
