@@ -99,8 +99,10 @@ class Screen:
     def farewell(self, folder: Path, *, kept: bool) -> None:
         """What becomes of the files."""
         self._line()
-        text = f"Everything lies in {folder}." if kept else "The temporary folder goes now; with --keep it stays."
-        self._line(text, style="dim")
+        if kept:
+            self._uncut(f"Kept: {folder}")
+        else:
+            self._line("The temporary folder goes now; with --keep it stays.", style="dim")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
         """The demo did not work, and what the gateways said last."""

@@ -30,7 +30,7 @@ class Tally:
 
     def sentence(self) -> str:
         """The numbers for a person."""
-        recalled = f" and {self.taken_back} taken back" if self.taken_back else ""
+        recalled = f", {self.taken_back} taken back" if self.taken_back else ""
         numbers = f"{self.messages - self.taken_back} in the group{recalled}, {self.entries} entries in the file"
         if self.exact:
             return f"Each message exactly once: {numbers}."

@@ -1,0 +1,97 @@
+"""``nanobot-transcript demo``, run as a person runs it: with real gateways and an empty home folder."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.demo import Demo
+from support.procs import until
+
+pytestmark = [pytest.mark.host, pytest.mark.timeout(180)]
+
+sees_processes = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+
+Start = Callable[..., Demo]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """``start("--json", terminal=True)``: a demo that leaves nothing running after the test."""
+    pytest.importorskip("nanobot")
+    started: list[Demo] = []
+
+    def starting(*options: str, **named: object) -> Demo:
+        started.append(Demo(tmp_path, *options, **named))  # pyright: ignore[reportArgumentType]
+        return started[-1]
+
+    yield starting
+    for demo in started:
+        demo.close()
+
+
+def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Start) -> None:
+    demo = start("--json")
+    assert demo.end() == 0, demo.seen
+    document = demo.document
+    said = [event for event in document["events"] if event["kind"] == "said"]
+    speakers = [event["from"] for event in said]
+    assert speakers == ["Ada", "Bo", "Ada", "Alpha", "Bo", "Beta"]
+    alpha, beta = said[3]["text"], said[5]["text"]
+    assert alpha in beta
+    given = {turn["bot"]: [entry["text"] for entry in turn["entries"]] for turn in document["given"]}
+    assert given == {"Alpha": [event["text"] for event in said[:2]], "Beta": [event["text"] for event in said[:4]]}
+    counts = document["counts"]
+    assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (6, 6, 0, [])
+    assert "✓ Beta knows" in demo.seen
+    assert document["transcript"]["path"] in demo.seen
+    assert list(demo.home.iterdir()) == []
+    assert list(demo.temporary.iterdir()) == []
+    assert demo.gateways == set()
+
+
+def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
+    demo = start("--keep", terminal=True, NO_COLOR="1")
+    prompt = "Chen │ "
+    at = demo.until(prompt, after=demo.until("Your turn"))
+    demo.type("@alpha hi")
+    at = demo.until(prompt, after=demo.until("Alpha │ I am a script", after=at))
+    demo.type("between us: T-minus")
+    at = demo.until(prompt, after=demo.until("recorded; no bot was asked", after=at))
+    demo.type("/recall")
+    at = demo.until(prompt, after=demo.until("The record hides it", after=at))
+    demo.type("/who")
+    at = demo.until(prompt, after=demo.until("cli_", after=demo.until("Beta", after=at)))
+    demo.type("/quit")
+    assert demo.end() == 0, demo.seen
+    assert "8 in the group, 1 taken back, 8 entries in the file" in demo.seen
+    assert demo.gateways == set()
+    (folder,) = demo.temporary.iterdir()
+    assert "between us" not in "".join(path.read_text(encoding="utf-8") for path in folder.glob("*/config.json"))
+    assert (folder / "alpha" / "gateway.log").exists()
+
+
+@sees_processes
+def test_a_gateway_that_dies_fails_the_demo_with_its_log(start: Start) -> None:
+    demo = start("--json")
+    demo.until("Starting the gateways")
+    until(lambda: len(demo.gateways) == 2, "two gateways")
+    os.kill(min(demo.gateways), signal.SIGKILL)
+    assert demo.end() == 1, demo.seen
+    assert "The demo failed: Alpha's gateway ended while it started." in demo.seen
+    assert "gateway.log:" in demo.seen
+    assert demo.document["ok"] is False
+    assert demo.gateways == set()
+
+
+@sees_processes
+def test_an_interrupt_in_the_middle_ends_every_process(start: Start) -> None:
+    demo = start()
+    demo.until("Alpha is asked")
+    assert len(demo.gateways) == 2
+    demo.signal(signal.SIGINT)
+    assert demo.end() == 130, demo.seen
+    assert demo.gateways == set()
+    assert list(demo.temporary.iterdir()) == []
+    assert list(demo.home.iterdir()) == []
