@@ -307,9 +307,9 @@ async def test_a_thousand_events_at_full_speed_become_a_thousand_entries_in_orde
 async def test_after_a_lost_connection_everything_is_there_once(scene: Scene) -> None:
     group = scene.group()
     said: list[Message] = []
-    for number in range(300):
+    for number in range(1000):
         said.append(await scene.feishu.say(group, scene.ada, f"message {number}", wait=False))
-        if number in (100, 200):
+        if number in (300, 700):
             await scene.feishu.drop_connections()
             await asyncio.sleep(0)
     await scene.feishu.wait_connected(scene.alpha, scene.beta, timeout=20)
@@ -317,3 +317,5 @@ async def test_after_a_lost_connection_everything_is_there_once(scene: Scene) ->
     await scene.feishu.wait_for(lambda: all(push.acked for push in pushes), 30, "all acknowledged")
     ids = [str(entry["message_id"]) for entry in scene.record(group)]
     assert sorted(ids) == sorted(message.message_id for message in said)
+    ordered = [entry["message_id"] for entry in scene.store.recent(scene.key(group), 1000).entries]
+    assert ordered == [message.message_id for message in said]

@@ -4,6 +4,7 @@ acknowledgement goes out.
 
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ class Arrival:
 
 
 class Inbound:
-    """Records events. Runs in the thread of the long connection; nothing here raises or waits for a network."""
+    """Records events, in the thread of the long connection. Nothing here waits for a network."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class Inbound:
             self._store.recall(key, recall.message_id, "", recall.ts_ms, max_wait=_LONGEST_WAIT)
             self._background.submit(self._forgetting.recalled, recall.message_id)
 
-    def _attempt(self, write: Any) -> Exception | None:
+    def _attempt(self, write: Callable[[], None]) -> Exception | None:
         """Do it; what another push could mend is returned, everything else only logged."""
         try:
             write()
