@@ -77,45 +77,36 @@ class ChatLog:
     def _write(
         self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], wait: float | None
     ) -> Entry | None:
+        # In one piece although it is long: each call more costs every message some percent.
+        file = self._file
         with self._mutex:
             size = self._lock(wait)
             if size == _NOT_LOCKED:
                 self._write_unlocked(entry)
             else:
-                known = self._write_locked(entry, line, unless, hashes, size)
-                if known is not None:
-                    return known
+                table = self._table
+                assert table is not None
+                try:
+                    for key_hash in hashes:
+                        if self._closed or table.find(key_hash) is not None:
+                            known = self._known(table, unless, hashes)
+                            if known is not None:
+                                return known
+                            break
+                    end = file.append(line)
+                    # Else somebody wrote without the lock while this process stood still: the next one indexes it.
+                    if end == size + len(line):
+                        crowded = False
+                        for key_hash in hashes if "op" not in entry else map(hash_key, id_keys(entry)):
+                            crowded = table.insert(key_hash, size)
+                        table.words[INDEXED] = end
+                        if crowded:
+                            self._grow(table)
+                finally:
+                    flock(file.descriptor, LOCK_UN)
             if self._sync:
-                self._syncer.written(self._file.descriptor, self._file.inode)
+                self._syncer.written(file.descriptor, file.inode)
         return None
-
-    def _write_locked(self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], size: int) -> Entry | None:
-        file, table = self._file, self._table
-        assert table is not None
-        try:
-            for key_hash in hashes:
-                if self._closed or table.find(key_hash) is not None:
-                    known = self._known(table, unless, hashes)
-                    if known is not None:
-                        return known
-                    break
-            end = file.append(line)
-            if end == size + len(line):
-                self._index(table, entry, hashes, size, end)
-            # Else somebody wrote without the lock while this process stood still: the next one indexes it all.
-        finally:
-            flock(file.descriptor, LOCK_UN)
-        return None
-
-    def _index(self, table: IdTable, entry: Entry, hashes: list[int], offset: int, end: int) -> None:
-        if "op" in entry:
-            hashes = [hash_key(key) for key in id_keys(entry)]
-        crowded = False
-        for key_hash in hashes:
-            crowded = table.insert(key_hash, offset)
-        table.words[INDEXED] = end
-        if crowded:
-            self._grow(table)
 
     def close(self) -> None:
         """Close files; the next write opens them again."""
@@ -173,14 +164,18 @@ class ChatLog:
                     self._give_up()
                     return _NOT_LOCKED
             self._stuck = False
-            if not file.is_current():
-                self._release_files()
-                continue
-            size = os.lseek(file.descriptor, 0, os.SEEK_END)
-            table = self._table
-            if table is not None and table.words[INDEXED] == size < self._segment_bytes:
-                return size
-            settled = self._settle(size, wait)
+            try:
+                if not file.is_current():
+                    self._release_files()
+                    continue
+                size = os.lseek(file.descriptor, 0, os.SEEK_END)
+                table = self._table
+                if table is not None and table.words[INDEXED] == size < self._segment_bytes:
+                    return size
+                settled = self._settle(size, wait)
+            except BaseException:
+                self._release_files()  # an error must not leave the lock behind
+                raise
             if settled is not None:
                 return settled
 
