@@ -10,7 +10,7 @@ PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/unit/feishu tests/integr
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check bench lock setup test-pythons test-nanobot-0.3.0 format
+.PHONY: help demo test soak check bench lock setup docs test-pythons test-nanobot-0.3.0 format
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 30
@@ -39,6 +39,10 @@ format: ## let ruff format and mend the code
 	@$(SETUP) check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: ## rewrite what is generated: config.example.yaml and the tables of settings and commands
+	@$(SETUP) test
+	@$(BIN)/python -m nanobot_transcript.cli.generate
 
 bench: ## measure against the named baselines and print a table
 	@$(SETUP) test

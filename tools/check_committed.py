@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SELF = Path(__file__).name
 
 ANYWHERE = {
-    "a home folder of one machine": re.compile(r"(?:/home/|/Users/|/root/)\w[\w.-]*/"),
+    "a home folder of one machine": re.compile(r"(?:/home/(?!you/|user/)|/Users/(?!you/)|/root/)\w[\w.-]*/"),
     "a folder of one machine": re.compile(r"(?<![\w./~-])/(?:work|root|workspace|builds)/\w"),
     "a private key": re.compile(r"-----BEGIN (?:\w+ )?PRIVATE KEY-----"),
     "an access token": re.compile(r"\b(?:sk-[A-Za-z0-9]{32,}|gh[pousr]_[A-Za-z0-9]{36}|xox[bp]-[\w-]{20,})"),
