@@ -18,6 +18,7 @@ def demo(
     Everything runs on this machine in a temporary folder: a simulated Feishu group, two nanobot gateways, and a script
     for a model, or your own endpoint if OPENAI_API_KEY or OPENAI_BASE_URL is set (OPENAI_MODEL names the model).
     After the scene you can go on typing, if there is a terminal. Exit code 1: something of the scene did not happen.
+    4: your endpoint refused.
 
     \b
     Example:

@@ -23,7 +23,7 @@ from nanobot_transcript.cli.demo_scene.talking import Talking
 from nanobot_transcript.cli.demo_scene.tally import Tally, count
 from nanobot_transcript.cli.demo_scene.world import World
 from nanobot_transcript.cli.output import emit_json, notice
-from nanobot_transcript.cli.problems import DONE, INTERRUPTED
+from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE
 
 __all__ = ["run"]
 
@@ -34,11 +34,14 @@ def run(*, keep: bool, json: bool) -> int:
     """Play the demo and return the command's exit code. Raises HostError when nanobot is not installed."""
     nanobot = require_nanobot()
     folder = Path(tempfile.mkdtemp(prefix="transcript-demo-"))
-    demo = _Demo(folder, nanobot, keep=keep, json=json)
     try:
+        demo = _Demo(folder, nanobot, keep=keep, json=json)
         return asyncio.run(_until_signalled(demo.run()))
     finally:
-        if not keep:
+        if keep:
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                notice(f"Kept: {folder}")
+        else:
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -76,11 +79,11 @@ class _Demo:
         self._chronicle: Chronicle = Chronicle(self._world, self._screen.show)
 
     async def run(self) -> int:
-        try:
-            async with self._world:
+        async with self._world:
+            try:
                 tally = await self._play()
-        except DemoError as failure:
-            return self._failed(failure)
+            except DemoError as failure:
+                return self._failed(failure)
         if self._json:
             emit_json({"ok": True, **self._document(tally)})
         return DONE
@@ -96,11 +99,12 @@ class _Demo:
         await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
         going_on = not self._json and sys.stdin.isatty() and sys.stdout.isatty()
-        screen.place(world.transcript, world.store.base_dir, follow=going_on)
+        screen.place(world.transcript, world.store.base_dir, follow=going_on, kept=self._keep)
         if going_on:
             await Talking(world, screen).run()
             tally = await self._count()
-        screen.farewell(world.folder, kept=self._keep)
+        if not self._keep:
+            screen.farewell()
         return tally
 
     async def _count(self) -> Tally:
@@ -112,7 +116,7 @@ class _Demo:
         return tally
 
     def _failed(self, failure: DemoError) -> int:
-        logs = {gateway.log_path: gateway.log_tail() for gateway in self._world.gateways}
+        logs = {} if failure.code == REMOTE else {one.log_path: one.log_tail() for one in self._world.gateways}
         self._screen.failure(str(failure), failure.hint, logs)
         if self._json:
             error = {"code": "demo", "message": str(failure), "hint": failure.hint}

@@ -38,7 +38,7 @@ class Scene:
     async def _alpha_is_asked(self) -> Message:
         world = self._world
         self._screen.act("2", "Alpha is asked.")
-        before = [message.text for message in world.group.messages]
+        before = list(world.group.messages)
         answer = await self._ask(world.ada, world.alpha, "@Alpha 请把还差的事记成任务")
         self._expect_given(world.alpha, before)
         self._screen.verdict("Alpha knows what people said to each other.")
@@ -50,7 +50,7 @@ class Scene:
         answer = await self._ask(world.bo, world.beta, "@Beta what did Alpha just say?")
         pushed = {push.app for push in said.pushes}
         _expect(world.beta not in pushed, "The platform told Beta of Alpha's answer; the demo proves nothing then.")
-        self._expect_given(world.beta, [said.text])
+        self._expect_given(world.beta, [said])
         if world.mind.scripted:
             _expect(said.text in answer.text, "Beta was given Alpha's answer but does not say it.")
         bots = [message.sender for message in world.bot_messages]
@@ -72,12 +72,15 @@ class Scene:
         """Time to read, when somebody watches."""
         await asyncio.sleep(self._screen.reading_seconds)
 
-    def _expect_given(self, app: App, texts: list[str]) -> None:
-        """The model request that the bot really sent holds these texts, and none of them twice."""
+    def _expect_given(self, app: App, messages: list[Message]) -> None:
+        """The model request that the bot really sent holds these messages, and none of them twice."""
         turn = self._chronicle.turn_of(app)
-        given = [line.text for line in turn.known] if turn else []
-        for text in texts:
-            _expect(given.count(text) == 1, f"{app.name}'s prompt holds “{text}” {given.count(text)} times, not once.")
+        known = turn.known if turn else ()
+        for message in messages:
+            found = [line for line in known if line.message_id == message.message_id]
+            _expect(len(found) == 1, f"{app.name}'s prompt holds “{message.text}” {len(found)} times, not once.")
+            word_for_word = not self._world.mind.scripted or found[0].text == message.text
+            _expect(word_for_word, f"{app.name}'s prompt holds “{message.text}” in other words.")
 
 
 def _expect(fact: bool, otherwise: str) -> None:

@@ -69,7 +69,8 @@ class Screen:
 
             def ready(name: str) -> None:
                 waiting.remove(name)
-                status.update(text.format(" and ".join(waiting)))
+                if waiting:
+                    status.update(text.format(" and ".join(waiting)))
 
             yield ready
 
@@ -88,21 +89,19 @@ class Screen:
         self._line()
         self._line(tally.sentence(), style="bold green" if tally.exact else "bold red")
 
-    def place(self, transcript: Path | None, store: Path, *, follow: bool) -> None:
+    def place(self, transcript: Path | None, store: Path, *, follow: bool, kept: bool) -> None:
         """Where the transcript lies and how to look at it; ``follow``: while the demo goes on."""
         self._line()
         self._line("The transcript is a plain file of JSON lines:")
         self._uncut(f"  {transcript}")
-        self._line("To look at it from another terminal:" if follow else "To look at it:")
+        when = " from another terminal" if follow else "" if kept else ", after a demo with --keep"
+        self._line(f"To look at it{when}:")
         self._uncut(f"  {command()} tail {'-f ' if follow else ''}--store {shlex.quote(str(store))}")
 
-    def farewell(self, folder: Path, *, kept: bool) -> None:
+    def farewell(self) -> None:
         """What becomes of the files."""
         self._line()
-        if kept:
-            self._uncut(f"Kept: {folder}")
-        else:
-            self._line("The temporary folder goes now; with --keep it stays.", style="dim")
+        self._line("The temporary folder goes now; with --keep it stays.", style="dim")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
         """The demo did not work, and what the gateways said last."""
