@@ -1,5 +1,6 @@
 """Appending to one transcript: one ``write(2)`` per entry, under the lock that all processes share."""
 
+import contextlib
 import logging
 import os
 import threading
@@ -215,6 +216,7 @@ class ChatLog:
         if size >= self._segment_bytes:
             self._rotate(size)
             return None
+        self._layout.create()
         table = self._table
         if table is None or table.retired or table.indexed > size:
             if table is not None:
@@ -330,13 +332,9 @@ class ChatLog:
             os.close(descriptor)
 
     def _grow(self, table: IdTable) -> None:
-        try:
-            self._table = table.grown()
-        except StoreError as error:
-            # The entry is written; a full disk must not turn it into a failure.
-            logger.warning("no room for a larger index of %s: %s", self._path, error)
-            self._table = None
-            return
+        with contextlib.suppress(StoreError):  # the entry is written; a table in memory will do
+            self._layout.create()
+        self._table = table.grown()
         table.close()
 
     def _write_unlocked(self, entry: Entry) -> None:

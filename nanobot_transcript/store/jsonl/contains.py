@@ -20,11 +20,11 @@ def contains(block: bytes, needle: bytes) -> bool:
 
 @cache
 def _memmem() -> Callable[[bytes, int, bytes, int], int | None] | None:
-    import ctypes  # only searches need it, and it takes milliseconds
-
     try:
+        import ctypes  # only searches need it, and it takes milliseconds
+
         function = ctypes.CDLL(None).memmem
-    except (AttributeError, OSError):
+    except (ImportError, AttributeError, OSError):
         return None
     function.restype = ctypes.c_void_p
     function.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]

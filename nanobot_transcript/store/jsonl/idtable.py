@@ -7,11 +7,13 @@ matches is checked against the line it points at, so two ids never count as one.
 """
 
 import contextlib
+import logging
 import mmap
 import os
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "hash_key",
     "read_owner",
 ]
+
+logger = logging.getLogger(__name__)
 
 FIRST_CAPACITY: Final = 1024
 _MAGIC: Final = int.from_bytes(b"NTids\0\0\0", "little")
@@ -203,18 +207,30 @@ class IdTable:
         return used * 3 >= mask * 2
 
     def grown(self) -> Self:
-        """A larger table with the same content, already in the place of this one, which is retired."""
-        temporary = None if self.path is None else f"{self.path}.new"
-        larger = type(self).create(temporary, self.owner, self.words[_CAPACITY] * _GROWTH)
+        """A larger table with the same content, already in the place of this one, which is retired.
+
+        Where there is no room for the file, the larger table lives in this process: the entry is written already.
+        """
+        larger = self._larger()
         for slot in range(_HEADER_WORDS, len(self.words), 2):
             value = self.words[slot]
             if value:
                 larger.insert(value, self.words[slot + 1] - 1)
         larger.indexed = self.indexed
         self.retire()
-        if self.path is not None:
+        if larger.path is not None and self.path is not None:
             larger.publish(self.path)
         return larger
+
+    def _larger(self) -> Self:
+        capacity = self.words[_CAPACITY] * _GROWTH
+        if self.path is None:
+            return type(self).create(None, self.owner, capacity)
+        try:
+            return type(self).create(f"{self.path}.new", self.owner, capacity)
+        except StoreError as error:
+            logger.warning("no larger index on disk, duplicates are found from memory: %s", error)
+            return type(self).create(None, self.owner, capacity)
 
     def publish(self, path: str) -> None:
         """Put a table that was built under a temporary name in its place."""

@@ -75,6 +75,7 @@ def open_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
 def build_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
     """Build the table of a closed segment, unless another process just did; in memory beside a newer format."""
     path: str | None = layout.ids(stem, number)
+    layout.create()
     with exclusive(layout.lock(stem, "index"), _BUILD_WAIT, "the index of this transcript"):
         try:
             table = open_closed(layout, stem, number)
@@ -99,6 +100,7 @@ def build_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
 def build_active(layout: Layout, stem: str, number: int) -> None:
     """Index the active segment from a snapshot with the lock free, and put the table in place under the lock."""
     path = layout.ids(stem)
+    layout.create()
     with exclusive(layout.lock(stem, "index"), _BUILD_WAIT, "the index of this transcript"):
         descriptor = open_read(layout.active(stem))
         if descriptor is None:
