@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -210,10 +210,15 @@ class Screen:
 def command() -> str:
     """How to call this program again: by name where that works, else by its path."""
     called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return f"{_shortest(Path(sys.executable))} -m nanobot_transcript.cli"
     found = shutil.which("nanobot-transcript")
     if found and called.exists() and Path(found).samefile(called):
         return "nanobot-transcript"
-    try:
-        return str(called.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return shlex.quote(str(called.resolve()))
+    return _shortest(called.absolute())
+
+
+def _shortest(path: Path) -> str:
+    with suppress(ValueError):
+        path = path.relative_to(Path.cwd())
+    return shlex.quote(str(path))
