@@ -132,7 +132,7 @@ async def test_an_answer_that_was_not_delivered_is_not_recorded(scene: Scene) ->
     fault = scene.feishu.fail(SEND, code=230001, times=None)
     await scene.feishu.say(group, scene.ada, "@Alpha say nothing")
     await scene.feishu.wait_for(
-        lambda: any(call.body["msg_type"] == "text" for call in scene.feishu.calls_to(SEND, scene.alpha)),
+        lambda: any(call.fault is fault and call.body["msg_type"] == "text" for call in scene.feishu.calls_to(SEND)),
         what="the last attempt, a plain text",
     )
     fault.remove()
