@@ -111,6 +111,10 @@ class Names:
         for mention in message.mentions:
             self._learn_mention(mention, observer)
 
+    def spoke(self, session_key: str, name: str) -> None:
+        """A bot of this process takes part in a chat."""
+        self._members.saw(session_key, name)
+
     def link(self, observer: str, open_id: str, app_id: str) -> None:
         """What ``observer`` sees as ``open_id`` is the bot ``app_id``."""
         bot = self._members.bot_of(app_id)

@@ -112,8 +112,9 @@ class Outbound:
     ) -> None:
         first, ids = outgoing.delivered[0], [part.message_id for part in outgoing.delivered]
         name = self._names.agent_name(app_id)
+        key = session_key(FEISHU, chat_id)
         await self._store.append(
-            session_key(FEISHU, chat_id),
+            key,
             "assistant",
             text,
             name,
@@ -130,6 +131,7 @@ class Outbound:
             agent=name,
             source=source,
         )
+        await asyncio.to_thread(self._names.spoke, key, name)
 
 
 class Streams:

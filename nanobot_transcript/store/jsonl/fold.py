@@ -10,7 +10,20 @@ __all__ = ["HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "is_erasure_
 HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
 _FROM_EDIT = frozenset(
-    {"agent", "sender_name", "sender_kind", "ids", "message_ids", "msg_type", "mentions", "hop", "source"}
+    {
+        "agent",
+        "hop",
+        "ids",
+        "mentions",
+        "message_ids",
+        "msg_type",
+        "reply_to",
+        "root_id",
+        "sender_kind",
+        "sender_name",
+        "source",
+        "thread_id",
+    }
 )
 
 
