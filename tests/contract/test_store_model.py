@@ -231,5 +231,5 @@ def test_random_histories_are_shown_as_a_simple_list_would_show_them() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_many_random_histories_are_shown_as_a_simple_list_would_show_them() -> None:
-    with _examples(1500, 60):
+    with _examples(600, 50):
         StoreMachine.TestCase("runTest").runTest()

@@ -85,6 +85,26 @@ def test_writers_followers_readers_and_maintenance_at_once(
     )
 
 
+@pytest.mark.parametrize("count", short_and_full(250, 3000))
+def test_writers_that_rotate_at_every_few_messages_do_not_trip_over_each_other(
+    make_store: MakeStore, base_dir: Path, spawn: SpawnWorker, soak_row: SoakRow, count: int
+) -> None:
+    """Half of the messages are the same for all; each segment holds about five."""
+    options = {"segment_bytes": 1500}
+    writers = [spawn("append", base_dir=base_dir, count=count, prefix=f"w{n}_", store=options) for n in range(4)]
+    writers += [spawn("append", base_dir=base_dir, count=count, shuffle=n, store=options) for n in range(4)]
+    for writer in writers:
+        writer.go()
+    written = [writer.result(300)["written"] for writer in writers]
+    assert written[:4] == [count] * 4
+    assert sum(written[4:]) == count
+    expected = {f"{prefix}{i}" for prefix in ("w0_", "w1_", "w2_", "w3_", "om_") for i in range(count)}
+    assert assert_intact(make_store(), KEY, expected) == len(expected) == sum(disk_lines(base_dir).ids.values())
+    report = make_store().verify(KEY)
+    assert (report.duplicates, report.torn_lines, report.foreign_lines) == (0, 0, 0)
+    soak_row(processes=8, entries=len(expected), segments=report.segments, lost=0, doubled=0)
+
+
 def _followed(follower: Worker) -> list[str]:
     seen = []
     while "seen" not in (line := follower.line()):
@@ -119,6 +139,7 @@ def test_a_reader_never_misses_what_was_acknowledged_before_it_asked(
     while (page := store.read(KEY, cursor, 50)).entries:
         seen.update(entry["message_id"] for entry in page.entries)
         cursor = page.cursor
+    assert [writer.result()["written"] for writer in writers] == [count] * 8
     assert set(seen) == {f"w{n}_{number}" for n in range(8) for number in range(count)}
     assert max(seen.values()) == 1
     soak_row(entries=len(seen), skipped=0, doubled=0)
