@@ -119,10 +119,10 @@ def _first_look(base_dir: Path) -> dict[str, float]:
 def look(base_dir: str) -> None:
     """In a process of its own: the first read, timed, beside the reading of the file's end."""
     end = max(Path(base_dir).glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    before = _memory("VmRSS")
     began = time.perf_counter_ns()
     tail(end)
     raw = time.perf_counter_ns() - began
-    before = _memory("VmRSS")
     began = time.perf_counter_ns()
     found = GroupTranscriptStore(base_dir).get_recent(KEY, 20)
     took = time.perf_counter_ns() - began
