@@ -25,7 +25,6 @@ cat >&2 <<'MESSAGE'
 No usable Python was found: this project needs Python 3.11 or newer, with ssl, sqlite3 and ctypes.
   Debian, Ubuntu   sudo apt-get install python3 python3-venv
   Fedora           sudo dnf install python3
-  macOS            brew install python@3.13
 A Python that is not on the PATH can be named:  make test PYTHON=/path/to/python3
 MESSAGE
 exit 2
