@@ -99,7 +99,7 @@ class GroupTranscriptStore:
         max_wait: float | None = None,
         **fields: Unpack[EntryFields],
     ) -> bool:
-        """Give the message ``target`` a new text; readers show it in the old place. Always True."""
+        """Give the message ``target`` a new text; readers show it in the old place. False when it is hidden."""
         op = shape.op("edit", target, content, sender, timestamp_ms, fields)
         return self.backend.apply(shape.key(session_key), op, max_wait)
 

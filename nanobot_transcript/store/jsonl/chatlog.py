@@ -56,7 +56,8 @@ class ChatLog:
         self._file = ActiveFile(layout, self._path)
         self._table: IdTable | None = None
         self._closed: list[IdTable] = []
-        self._builder: threading.Thread | None = None
+        self._closed_loaded = False
+        self._builders: dict[str, threading.Thread] = {}
         self._stuck = False
 
     def write(self, entry: Entry, unless: list[str], wait: float | None) -> Entry | None:
@@ -147,7 +148,7 @@ class ChatLog:
     def forget(self) -> None:
         """After a fork: drop what the parent had open, without touching its lock."""
         self._mutex = threading.Lock()
-        self._builder = None
+        self._builders = {}
         self._release_files()
 
     # -- the lock, and the state of the file behind it
@@ -157,7 +158,7 @@ class ChatLog:
         file = self._file
         while True:
             if file.descriptor < 0:
-                self._open(background=wait is not None)
+                self._open()
             try:
                 flock(file.descriptor, _NOW_OR_NEVER)
             except BlockingIOError:
@@ -192,10 +193,9 @@ class ChatLog:
             )
         self._stuck = True
 
-    def _open(self, *, background: bool) -> None:
+    def _open(self) -> None:
         if self._file.open() == 0:
             self._remember_key()
-        self._open_closed(background=background)
 
     def _remember_key(self) -> None:
         path = self._layout.key_file(self._stem)
@@ -214,7 +214,7 @@ class ChatLog:
     def _settle(self, size: int, wait: float | None) -> int | None:
         """Bring the id table up to the file, heal a torn tail, rotate. None = look again (the lock is free)."""
         if size >= self._segment_bytes:
-            self._rotate(size)
+            self._rotate()
             return None
         self._layout.create()
         table = self._table
@@ -223,6 +223,13 @@ class ChatLog:
                 table.close()
             table = tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
             self._table = table
+        if not self._closed_loaded and (missing := self._load_closed()):
+            build = partial(self._build_closed, missing, self._closed)
+            if wait is None:
+                flock(self._file.descriptor, LOCK_UN)
+                self._or_say(build)
+                return None
+            self._in_background("closed", build)
         end = complete_end(self._file.descriptor, size)
         if end - table.indexed > _INDEX_UNDER_LOCK:
             flock(self._file.descriptor, LOCK_UN)
@@ -246,7 +253,7 @@ class ChatLog:
             self._table = add_lines(table, self._file.descriptor, table.indexed, end)
             return True
         if background:
-            self._in_background(partial(tables.build_active, self._layout, self._stem, table.number))
+            self._in_background("active", partial(tables.build_active, self._layout, self._stem, table.number))
             return False
         try:
             tables.build_active(self._layout, self._stem, table.number)
@@ -254,7 +261,8 @@ class ChatLog:
             return False
         return True
 
-    def _open_closed(self, *, background: bool) -> None:
+    def _load_closed(self) -> list[int]:
+        """Open the id tables of the closed segments that count; the numbers of those that must be built first."""
         missing: list[int] = []
         for number in reversed(tables.horizon(self._layout, self._stem)):
             try:
@@ -265,40 +273,47 @@ class ChatLog:
                 self._closed.append(table)
             else:
                 missing.append(number)
-        if missing and background:
-            self._in_background(partial(self._build_closed, missing))
-        elif missing:
-            self._build_closed(missing)
+        self._closed_loaded = True
+        return missing
 
-    def _build_closed(self, numbers: list[int]) -> None:
+    def _build_closed(self, numbers: list[int], into: list[IdTable]) -> None:
         for number in numbers:
-            try:
-                table = tables.build_closed(self._layout, self._stem, number)
-            except StoreError as error:
-                logger.warning("no index of segment %d of %s: %s", number, self._path, error)
-                continue
+            table = tables.build_closed(self._layout, self._stem, number)
             if table is not None:
-                self._closed.append(table)
+                into.append(table)
 
-    def _in_background(self, work: Callable[[], object]) -> None:
-        if self._builder is None or not self._builder.is_alive():
-            self._builder = threading.Thread(target=work, name="transcript-index", daemon=True)
-            self._builder.start()
+    def _in_background(self, purpose: str, work: Callable[[], object]) -> None:
+        builder = self._builders.get(purpose)
+        if builder is None or not builder.is_alive():
+            builder = threading.Thread(target=self._or_say, args=(work,), name=f"transcript-{purpose}", daemon=True)
+            self._builders[purpose] = builder
+            builder.start()
 
-    def _rotate(self, size: int) -> None:
-        """Close the active segment; the next writer starts a new one."""
-        table = self._table or tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
-        self._table = table
-        closed = self._layout.closed(self._stem, table.number)
+    def _or_say(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except StoreError as error:
+            logger.warning("an index of %s is missing, some duplicates may not be noticed: %s", self._path, error)
+
+    def _rotate(self) -> None:
+        """Close the active segment by its name alone.
+
+        The next writer starts a new one and, holding the lock of that, moves the id table to the closed segment's name
+        (``tables.open_active``). So nothing is half done when this process dies here.
+        """
         if self._sync:
             os.fdatasync(self._file.descriptor)
+        number = tables.active_number(self._layout, self._stem, self._file.inode)
+        closed = self._layout.closed(self._stem, max([number, *self._after_closed()]))
         try:
             os.rename(self._path, closed)
-            if table.path is not None:
-                os.rename(table.path, self._layout.ids(self._stem, table.number))
         except OSError as error:
             store_error(error, closed)
         self._release_files()
+
+    def _after_closed(self) -> list[int]:
+        # Files of a backup may have been put back: what is there is never written over.
+        return [number + 1 for number in self._layout.closed_numbers(self._stem)[-1:]]
 
     def _release_files(self) -> None:
         self._file.close()
@@ -306,6 +321,7 @@ class ChatLog:
             table.close()
         self._table = None
         self._closed = []
+        self._closed_loaded = False
 
     # -- the write itself
 
@@ -346,7 +362,7 @@ class ChatLog:
         line = b"\n" + encode(entry)
         while True:
             if self._file.descriptor < 0:
-                self._open(background=True)
+                self._open()
             self._file.append(line)
             if self._file.is_current():
                 return

@@ -87,7 +87,7 @@ def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line],
 def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
     layout, stem = segments.layout, segments.stem
     _write_journal(layout, stem, _Journal(1, segment.number, segment.inode, edits))
-    _carry_out(segment.descriptor, edits)
+    _carry_out(segments, segment, edits)
     os.unlink(layout.journal(stem))
 
 
@@ -109,19 +109,34 @@ def _write_journal(layout: Layout, stem: str, journal: _Journal) -> None:
         os.close(descriptor)
 
 
-def _carry_out(descriptor: int, edits: list[_Edit]) -> None:
-    # The reading descriptor names the right file even when it was rotated meanwhile; O_APPEND would ignore offsets.
-    path = f"/proc/self/fd/{descriptor}"
+def _carry_out(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
+    writer = _open_for_writing(segments, segment)
+    if writer is None:
+        return  # the segment is gone, and the text with it
     try:
-        writer = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            for edit in edits:
-                os.pwrite(writer, edit.text.encode().ljust(edit.length), edit.offset)
-            os.fdatasync(writer)
-        finally:
-            os.close(writer)
+        for edit in edits:
+            os.pwrite(writer, edit.text.encode().ljust(edit.length), edit.offset)
+        os.fdatasync(writer)
     except OSError as error:
-        store_error(error, path)
+        store_error(error, "the transcript")
+    finally:
+        os.close(writer)
+
+
+def _open_for_writing(segments: Segments, segment: OpenSegment) -> int | None:
+    # By name, because what readers have open is for reading; the segment may be rotated between the two looks.
+    layout, stem = segments.layout, segments.stem
+    for path in (layout.active(stem), layout.closed(stem, segment.number)):
+        try:
+            writer = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            store_error(error, path)
+        if os.fstat(writer).st_ino == segment.inode:
+            return writer
+        os.close(writer)
+    return None
 
 
 def replay(segments: Segments) -> int:
@@ -142,6 +157,6 @@ def replay(segments: Segments) -> int:
     if segment is not None:
         with segment:
             if segment.inode == journal.inode:
-                _carry_out(segment.descriptor, journal.edits)
+                _carry_out(segments, segment, journal.edits)
     os.unlink(path)
     return len(journal.edits)
