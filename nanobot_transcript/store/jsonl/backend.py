@@ -5,7 +5,8 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 from weakref import WeakSet
@@ -17,7 +18,7 @@ from nanobot_transcript.store.jsonl.chatlog import ChatLog
 from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, is_sent
 from nanobot_transcript.store.jsonl.cursor import START, format_cursor
 from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
-from nanobot_transcript.store.jsonl.layout import Layout, stem_of
+from nanobot_transcript.store.jsonl.layout import Layout, open_append, stem_of
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import sort_key
 from nanobot_transcript.store.jsonl.segments import Segments
@@ -179,8 +180,7 @@ class JsonlBackend:
                 if sender is None and before_ms is None:
                     report = self._remove(chat)
                 else:
-                    report = upkeep.purge_lines(chat.segments, sender, before_ms)
-                    self._tell_readers(chat, report)
+                    report = self._and_tell(chat, partial(upkeep.purge_lines, chat.segments, sender, before_ms))
             report.session_key = key
             reports.append(report)
         return reports
@@ -193,8 +193,7 @@ class JsonlBackend:
             if chat.segments.end() == START:
                 continue
             with upkeep.maintenance(chat.segments):
-                report = upkeep.apply_retention(chat.segments, retention)
-                self._tell_readers(chat, report)
+                report = self._and_tell(chat, partial(upkeep.apply_retention, chat.segments, retention))
                 report.erased_entries = upkeep.erase_hidden(chat.segments)
             report.session_key = key
             reports.append(report)
@@ -246,13 +245,22 @@ class JsonlBackend:
         chat.ops = OpLog(chat.segments)
         return MaintenanceReport("", dropped_segments=removed, dropped_bytes=size)
 
-    def _tell_readers(self, chat: _Chat, report: MaintenanceReport) -> None:
-        if not (report.erased_entries or report.dropped_segments):
-            return
-        now = time.time_ns() // 1_000_000
-        marker: Entry = {"role": "system", "content": "", "sender": "", "message_id": None, "ts": now}
-        marker["op"], marker["rts"] = "redact", now
-        chat.log.write(marker, [], None)
+    def _and_tell(self, chat: _Chat, erase: Callable[[], MaintenanceReport]) -> MaintenanceReport:
+        """Erase, then write the line that tells every reader to forget what it remembers.
+
+        A note stands until that line is written, so that a process killed in between leaves it to the next one.
+        """
+        note = self._layout.unsaid(chat.segments.stem)
+        unsaid = os.path.lexists(note)
+        os.close(open_append(note))
+        report = erase()
+        if unsaid or report.erased_entries or report.dropped_segments:
+            now = time.time_ns() // 1_000_000
+            mark: Entry = {"role": "system", "content": "", "sender": "", "message_id": None, "ts": now}
+            mark["op"], mark["rts"] = "redact", now
+            chat.log.write(mark, [], None)
+        os.unlink(note)
+        return report
 
 
 def _measure(layout: Layout, stem: str, key: str) -> Chat:

@@ -140,6 +140,10 @@ class Layout:
         """What an erasure is about to overwrite."""
         return str(self.index / f"{stem}.erase")
 
+    def unsaid(self, stem: str) -> str:
+        """Stands while text is gone or going that readers have not been told to forget."""
+        return str(self.index / f"{stem}.unsaid")
+
     def erased(self, stem: str) -> str:
         """How far recalls have been carried out on the disk."""
         return str(self.index / f"{stem}.erased")
