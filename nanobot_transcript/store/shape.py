@@ -10,7 +10,7 @@ from nanobot_transcript.errors import InvalidEntryError
 
 __all__ = ["entry", "key", "looks_like_seconds", "op", "timestamp"]
 
-_SURELY_MS = 100_000_000_000
+_SURELY_MS, _SURELY_MS_TO = 10**11, 10**18
 _FIELDS = frozenset(EntryFields.__annotations__)
 
 
@@ -43,7 +43,7 @@ def entry(
         if type(message_id) is str and message_id and message_id.isascii()
         else _id(message_id),
         "ts": timestamp_ms
-        if type(timestamp_ms) is int and timestamp_ms >= _SURELY_MS
+        if type(timestamp_ms) is int and _SURELY_MS <= timestamp_ms < _SURELY_MS_TO
         else timestamp(timestamp_ms, now),
     }
     if fields:
@@ -77,9 +77,9 @@ def timestamp(value: float | str | None, now: int) -> float:
     """
     try:
         number = float(now if value is None else value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return now
-    if not isfinite(number) or number < 0 or looks_like_seconds(number):
+    if not isfinite(number) or not 0 <= number < 1e18 or looks_like_seconds(number):
         return now
     return int(number) if number.is_integer() else number
 

@@ -30,8 +30,8 @@ class ActiveFile:
     def open(self) -> int:
         """Open the file, creating it; its size in bytes."""
         self._layout.create()
-        self._folder = open_folder(str(self._layout.base))
         self.descriptor = open_append(self.path)
+        self._folder = open_folder(str(self._layout.base))
         status = os.fstat(self.descriptor)
         self.inode, self.device = status.st_ino, status.st_dev
         self._seen_change = -1
@@ -79,5 +79,7 @@ class ActiveFile:
         """Release the file, and with it the lock."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
+            self.descriptor = -1
+        if self._folder >= 0:
             os.close(self._folder)
-            self.descriptor = self._folder = -1
+            self._folder = -1

@@ -12,6 +12,7 @@ from typing import Final, cast
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
+from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
@@ -41,7 +42,10 @@ class _Chat:
         self.segments: Final = segments
         self.window: Final = Window(segments)
         self.ops: OpLog = OpLog(segments)
-        self.reading: threading.RLock = threading.RLock()
+        self.search_ops: OpLog = OpLog(segments)
+        self.reading: threading.Lock = threading.Lock()
+        self.searching: threading.Lock = threading.Lock()
+        """A long search must not hold up the reads of others."""
 
     def close(self) -> None:
         self.log.close()
@@ -60,6 +64,8 @@ class JsonlBackend:
         segment_bytes: int,
         lock_timeout: float,
     ) -> None:
+        if segment_bytes < 1:
+            raise ConfigError(f"A segment of {segment_bytes} bytes holds nothing.", hint="The usual size is 64 MiB.")
         self._layout = Layout(base)
         self._segment_bytes = segment_bytes
         self._lock_timeout = lock_timeout
@@ -150,8 +156,8 @@ class JsonlBackend:
         hits: list[Hit] = []
         for key in wanted:
             chat = self._chat(key)
-            with chat.reading:
-                hits += reader.search(chat.segments, chat.ops, key, query, limit)
+            with chat.searching:
+                hits += reader.search(chat.segments, chat.search_ops, key, query, limit)
         hits.sort(key=lambda hit: sort_key(hit.entry, 0), reverse=True)
         return hits[:limit]
 
@@ -222,6 +228,7 @@ class JsonlBackend:
         self._guard = threading.Lock()
         for chat in self._chats.values():
             chat.log.forget()
+            chat.window.forget()
         self._chats.clear()
         self._syncer.forget()
 
@@ -242,7 +249,6 @@ class JsonlBackend:
     def _remove(self, chat: _Chat) -> MaintenanceReport:
         removed, size = chat.log.remove()
         chat.window.close()
-        chat.ops = OpLog(chat.segments)
         return MaintenanceReport("", dropped_segments=removed, dropped_bytes=size)
 
     def _and_tell(self, chat: _Chat, erase: Callable[[], MaintenanceReport]) -> MaintenanceReport:

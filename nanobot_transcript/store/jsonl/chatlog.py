@@ -4,7 +4,6 @@ import contextlib
 import logging
 import os
 import threading
-import uuid
 from collections.abc import Callable
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from functools import partial
@@ -12,18 +11,20 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError
-from nanobot_transcript.store.jsonl import tables
+from nanobot_transcript.store.jsonl import keys, tables
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
 from nanobot_transcript.store.jsonl.codec import decode, encode, id_keys
 from nanobot_transcript.store.jsonl.idtable import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.indexing import add_lines
-from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, store_error
+from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import complete_end, line_at
 from nanobot_transcript.store.jsonl.lock import acquire
 from nanobot_transcript.store.jsonl.sync import Syncer
+from nanobot_transcript.store.jsonl.unlocked import write_unlocked
 
 __all__ = ["ChatLog"]
 
+_BACKGROUND_WAIT: Final = 60.0
 _STUCK_WAIT: Final = 0.004
 _INDEX_UNDER_LOCK: Final = 4 << 20
 _NOT_LOCKED: Final = -1
@@ -69,45 +70,50 @@ class ChatLog:
         line = encode(entry)
         hashes = [hash_key(key) for key in unless]
         while True:
+            # Another thread may be waiting for the lock with more patience than this one has.
+            if not (self._mutex.acquire(False) or self._mutex.acquire(timeout=self._patience(wait))):
+                return self._write_unlocked(entry, unless)
             try:
                 return self._write(entry, line, unless, hashes, wait)
             except DamagedTableError as damage:
                 logger.warning("the id table %s is damaged; it is built again", damage.path)
-                self.close()
                 damage.discard()
+            finally:
+                self._mutex.release()
 
     def _write(
         self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], wait: float | None
     ) -> Entry | None:
         # In one piece although it is long: each call more costs every message some percent.
         file = self._file
-        with self._mutex:
+        try:
             size = self._lock(wait)
             if size == _NOT_LOCKED:
-                self._write_unlocked(entry)
-            else:
-                table = self._table
-                assert table is not None
-                try:
-                    for key_hash in hashes:
-                        if self._closed or table.find(key_hash) is not None:
-                            known = self._known(table, unless, hashes)
-                            if known is not None:
-                                return known
-                            break
-                    end = file.append(line)
-                    # Else somebody wrote without the lock while this process stood still: the next one indexes it.
-                    if end == size + len(line):
-                        crowded = False
-                        for key_hash in hashes if "op" not in entry else map(hash_key, id_keys(entry)):
-                            crowded = table.insert(key_hash, size)
-                        table.words[INDEXED] = end
-                        if crowded:
-                            self._grow(table)
-                finally:
-                    flock(file.descriptor, LOCK_UN)
-            if self._sync:
-                self._syncer.written(file.descriptor, file.inode)
+                return self._write_unlocked(entry, unless)
+            table = self._table
+            assert table is not None
+            for key_hash in hashes:
+                if self._closed or table.find(key_hash) is not None:
+                    known = self._known(table, unless, hashes)
+                    if known is not None:
+                        flock(file.descriptor, LOCK_UN)
+                        return known
+                    break
+            end = file.append(line)
+            # Else somebody wrote without the lock while this process stood still: the next one indexes it.
+            if end == size + len(line):
+                crowded = False
+                for key_hash in hashes if "op" not in entry else map(hash_key, id_keys(entry)):
+                    crowded = table.insert(key_hash, size)
+                table.words[INDEXED] = end
+                if crowded:
+                    self._grow(table)
+            flock(file.descriptor, LOCK_UN)
+        except BaseException:
+            self._release_files()  # closing the file gives the lock back, whatever happened
+            raise
+        if self._sync:
+            self._syncer.written(file.descriptor, file.inode)
         return None
 
     def close(self) -> None:
@@ -119,31 +125,35 @@ class ChatLog:
         """Close a half line and bring the index up to date; says what was done."""
         with self._mutex:
             torn = _torn(self._path)
-            if self._lock(None) == _NOT_LOCKED:
-                raise StoreBusyError(f"{self._path} is locked by a process that does not move.")
-            flock(self._file.descriptor, LOCK_UN)
+            try:
+                self._take_lock()
+            finally:
+                self._release_files()
         return ["the last line was cut off; it was closed so that the next one stands alone"] if torn else []
 
     def remove(self) -> tuple[int, int]:
         """Remove every file of the chat; (segments, bytes). The numbering goes on, so that old cursors stay valid."""
         with self._mutex:
-            if self._lock(None) == _NOT_LOCKED:
-                raise StoreBusyError(f"{self._path} is locked by a process that does not move.")
-            assert self._table is not None
-            number = self._table.number
-            self._table.retire()
-            paths = [self._layout.closed(self._stem, n) for n in self._layout.closed_numbers(self._stem)]
             try:
+                table = self._take_lock()
+                paths = [self._layout.closed(self._stem, n) for n in self._layout.closed_numbers(self._stem)]
                 size = sum(os.stat(path).st_size for path in [*paths, self._path])
+                table.retire()
                 os.ftruncate(self._file.descriptor, 0)  # room at once, although processes still have it open
-                for path in [*paths, self._path]:
+                for path in paths:
                     os.unlink(path)
-                tables.start_over(self._layout, self._stem, number)
+                tables.start_over(self._layout, self._stem, table.number)
+                os.unlink(self._path)  # last: from now on another process may begin anew
             except OSError as error:
                 store_error(error, self._path)
             finally:
                 self._release_files()
         return len(paths) + 1, size
+
+    def _take_lock(self) -> IdTable:
+        if self._lock(None) == _NOT_LOCKED or self._table is None:
+            raise StoreBusyError(f"{self._path} is locked by a process that does not move.")
+        return self._table
 
     def forget(self) -> None:
         """After a fork: drop what the parent had open, without touching its lock."""
@@ -166,18 +176,14 @@ class ChatLog:
                     self._give_up()
                     return _NOT_LOCKED
             self._stuck = False
-            try:
-                if not file.is_current():
-                    self._release_files()
-                    continue
-                size = os.lseek(file.descriptor, 0, os.SEEK_END)
-                table = self._table
-                if table is not None and table.words[INDEXED] == size < self._segment_bytes:
-                    return size
-                settled = self._settle(size, wait)
-            except BaseException:
-                self._release_files()  # an error must not leave the lock behind
-                raise
+            if not file.is_current():
+                self._release_files()
+                continue
+            size = os.lseek(file.descriptor, 0, os.SEEK_END)
+            table = self._table
+            if table is not None and table.words[INDEXED] == size < self._segment_bytes:
+                return size
+            settled = self._settle(size, wait)
             if settled is not None:
                 return settled
 
@@ -194,22 +200,8 @@ class ChatLog:
         self._stuck = True
 
     def _open(self) -> None:
-        if self._file.open() == 0:
-            self._remember_key()
-
-    def _remember_key(self) -> None:
-        path = self._layout.key_file(self._stem)
-        if os.path.lexists(path):
-            return
-        temporary = f"{path}.{os.getpid()}"
-        descriptor = open_append(temporary)
-        try:
-            os.write(descriptor, self._session_key.encode("utf-8", "surrogatepass"))
-            os.rename(temporary, path)
-        except OSError as error:
-            store_error(error, path)
-        finally:
-            os.close(descriptor)
+        self._file.open()
+        keys.remember(self._layout, self._stem, self._session_key)
 
     def _settle(self, size: int, wait: float | None) -> int | None:
         """Bring the id table up to the file, heal a torn tail, rotate. None = look again (the lock is free)."""
@@ -224,12 +216,13 @@ class ChatLog:
             table = tables.open_active(self._layout, self._stem, self._file.inode, self._file.device, size)
             self._table = table
         if not self._closed_loaded and (missing := self._load_closed()):
-            build = partial(self._build_closed, missing, self._closed)
             if wait is None:
                 flock(self._file.descriptor, LOCK_UN)
-                self._or_say(build)
+                missing = self._build_closed(missing)
+            if missing:
+                self._in_background("closed", partial(self._build_closed_later, missing))
+            if wait is None:
                 return None
-            self._in_background("closed", build)
         end = complete_end(self._file.descriptor, size)
         if end - table.indexed > _INDEX_UNDER_LOCK:
             flock(self._file.descriptor, LOCK_UN)
@@ -276,11 +269,26 @@ class ChatLog:
         self._closed_loaded = True
         return missing
 
-    def _build_closed(self, numbers: list[int], into: list[IdTable]) -> None:
+    def _build_closed(self, numbers: list[int]) -> list[int]:
+        """Build and open these tables; the numbers of those that another process is busy with."""
+        busy: list[int] = []
         for number in numbers:
-            table = tables.build_closed(self._layout, self._stem, number)
-            if table is not None:
-                into.append(table)
+            try:
+                self._closed += filter(None, [tables.build_closed(self._layout, self._stem, number)])
+            except StoreBusyError:
+                busy.append(number)
+        return busy
+
+    def _build_closed_later(self, numbers: list[int]) -> None:
+        for number in numbers:
+            table = tables.build_closed(self._layout, self._stem, number, wait=_BACKGROUND_WAIT)
+            if table is None:
+                continue
+            with self._mutex:
+                if self._closed_loaded and all(known.number != number for known in self._closed):
+                    self._closed.append(table)
+                else:
+                    table.close()
 
     def _in_background(self, purpose: str, work: Callable[[], object]) -> None:
         builder = self._builders.get(purpose)
@@ -353,20 +361,10 @@ class ChatLog:
         self._table = table.grown()
         table.close()
 
-    def _write_unlocked(self, entry: Entry) -> None:
-        """Write although another process sits on the lock: on a line of its own, with an id so that readers can fold
-        a second copy, and again when the file was replaced meanwhile."""
-        if entry["message_id"] is None and entry.get("op") is None:
-            entry = entry.copy()
-            entry["message_id"] = f"local:{uuid.uuid4().hex}"
-        line = b"\n" + encode(entry)
-        while True:
-            if self._file.descriptor < 0:
-                self._open()
-            self._file.append(line)
-            if self._file.is_current():
-                return
-            self._release_files()
+    def _write_unlocked(self, entry: Entry, unless: list[str]) -> Entry | None:
+        return write_unlocked(
+            self._layout, self._stem, self._session_key, entry, unless, sync=self._syncer.policy == "always"
+        )
 
 
 def _line_with(descriptor: int, offsets: list[int], key: str) -> Entry | None:

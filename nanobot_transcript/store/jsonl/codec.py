@@ -22,6 +22,7 @@ __all__ = [
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
 _SENT = frozenset({"send", "stream"})
+_LONGEST_TIME = 1e18  # milliseconds; beyond that arithmetic with foreign numbers fails
 _HIDDEN = "\0hidden\0"
 EDIT_SENT = "\0sent\0"
 
@@ -82,8 +83,9 @@ def _normal(value: dict[str, Any]) -> Entry | None:
         value["message_id"] = None
     if "op" in value:
         _normalise_op(value)
-    if type(get("ts")) not in (int, float):
-        value["ts"] = _number(get("ts"), get("rts"))
+    moment = get("ts")
+    if not isinstance(moment, int | float) or not -_LONGEST_TIME < moment < _LONGEST_TIME:
+        value["ts"] = _number(moment, get("rts"))
     return cast("Entry", cast("object", value))
 
 
@@ -105,10 +107,13 @@ def _as_text(value: Any) -> str:
 def _number(value: Any, fallback: Any) -> float:
     if isinstance(value, str):
         try:
-            return float(value)
+            number = float(value)
         except ValueError:
-            pass
-    return fallback if type(fallback) in (int, float) else 0
+            number = _LONGEST_TIME
+        if -_LONGEST_TIME < number < _LONGEST_TIME:
+            return number
+    usable = type(fallback) in (int, float) and 0 <= fallback < _LONGEST_TIME
+    return fallback if usable else 0
 
 
 def _clean(value: Any) -> Any:

@@ -5,6 +5,7 @@ writer has to wait, and the old bytes are really gone. What is about to be overw
 that a process killed in the middle of it leaves work for the next one and never half a text.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterable
 from typing import Final, cast
@@ -20,6 +21,9 @@ from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 __all__ = ["Eraser", "blank", "erase_lines", "replay", "without_text"]
 
 _BATCH: Final = 500
+_VERSION: Final = 1
+
+logger = logging.getLogger(__name__)
 _KEPT: Final = (
     "role",
     "content",
@@ -86,7 +90,7 @@ def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line],
 
 def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
     layout, stem = segments.layout, segments.stem
-    _write_journal(layout, stem, _Journal(1, segment.number, segment.inode, edits))
+    _write_journal(layout, stem, _Journal(_VERSION, segment.number, segment.inode, edits))
     _carry_out(segments, segment, edits)
     os.unlink(layout.journal(stem))
 
@@ -114,8 +118,10 @@ def _carry_out(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> 
     if writer is None:
         return  # the segment is gone, and the text with it
     try:
+        size = os.fstat(writer).st_size
         for edit in edits:
-            os.pwrite(writer, edit.text.encode().ljust(edit.length), edit.offset)
+            if 0 <= edit.offset <= size - edit.length and len(edit.text.encode()) <= edit.length:
+                os.pwrite(writer, edit.text.encode().ljust(edit.length), edit.offset)
         os.fdatasync(writer)
     except OSError as error:
         store_error(error, "the transcript")
@@ -151,7 +157,12 @@ def replay(segments: Segments) -> int:
         os.close(descriptor)
     try:
         journal = msgspec.json.decode(data, type=_Journal)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        logger.warning("%s cannot be read; what it was to erase is found again by its recalls", path)
+        os.unlink(path)
+        return 0
+    if journal.v != _VERSION:
+        logger.warning("%s was written by another version and is left alone", path)
         return 0
     segment = segments.at_or_after(journal.number)
     if segment is not None:

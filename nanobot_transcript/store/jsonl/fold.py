@@ -5,7 +5,7 @@ from typing import Any, cast
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import ids_of, is_sent
 
-__all__ = ["HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "is_erasure_mark", "is_op", "upgrade"]
+__all__ = ["HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "as_edit", "is_erasure_mark", "is_op", "upgrade"]
 
 HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
@@ -37,6 +37,11 @@ def upgrade(known: Entry, entry: Entry) -> Entry | None:
     target = known["message_id"]
     if target is None or known.get("source") not in OVERHEARD or not is_sent(entry):
         return None
+    return as_edit(entry, target)
+
+
+def as_edit(entry: Entry, target: str) -> Entry:
+    """The edit line that carries what a sender reported of its own message."""
     edit = cast("dict[str, Any]", entry.copy())
     edit.update(op="edit", target=target, message_id=None, message_ids=ids_of(entry))
     return cast("Entry", cast("object", edit))

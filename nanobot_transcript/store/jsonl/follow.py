@@ -1,5 +1,6 @@
 """Handing out lines as they are written, by whichever process."""
 
+import asyncio
 import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
@@ -15,6 +16,7 @@ from nanobot_transcript.store.jsonl.watch import changes
 __all__ = ["follow"]
 
 _REMEMBERED: Final = 4096
+_TURN: Final = 200
 
 
 def follow(segments: Segments, after: str | None) -> AsyncIterator[Entry]:
@@ -29,14 +31,22 @@ async def _follow(segments: Segments, follower: "_Follower") -> AsyncIterator[En
         while True:
             with changes(folder, name) as change:
                 while change.noticed or not os.path.isdir(folder):
-                    for entry in follower.new():
+                    async for entry in _in_turns(follower.new()):
                         yield entry
                     await change.wait()
-                for entry in follower.new():
+                async for entry in _in_turns(follower.new()):
                     yield entry
                 await change.wait()
     finally:
         follower.close()
+
+
+async def _in_turns(entries: Iterator[Entry]) -> AsyncIterator[Entry]:
+    """Hand them out without keeping the event loop from its other work."""
+    for count, entry in enumerate(entries, 1):
+        yield entry
+        if count % _TURN == 0:
+            await asyncio.sleep(0)
 
 
 class _Follower:

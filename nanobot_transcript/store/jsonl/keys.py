@@ -1,13 +1,31 @@
 """From a file name back to the exact session key."""
 
 import os
+import uuid
 from typing import Final
 
-from nanobot_transcript.store.jsonl.layout import Layout, open_read, stem_of
+from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, stem_of, store_error
 
-__all__ = ["key_of"]
+__all__ = ["key_of", "remember"]
 
 _LONGEST: Final = 1 << 20
+
+
+def remember(layout: Layout, stem: str, session_key: str) -> None:
+    """Keep the exact session key beside the index, once."""
+    path = layout.key_file(stem)
+    if os.path.lexists(path):
+        return
+    temporary = f"{path}.{uuid.uuid4().hex}"
+    try:
+        descriptor = open_append(temporary)
+        try:
+            os.write(descriptor, session_key.encode("utf-8", "surrogatepass"))
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, path)
+    except OSError as error:
+        store_error(error, path)
 
 
 def key_of(layout: Layout, stem: str) -> str | None:

@@ -67,16 +67,14 @@ class OpLog:
 
     def folded(self, entry: Entry) -> Entry | None:
         """A message as it reads now; None when it is hidden or only part of another one."""
-        message_id = entry["message_id"]
-        if message_id is None:
-            return entry
-        if self.hidden and not self.hidden.isdisjoint(ids_of(entry)):
+        ids = ids_of(entry)
+        if entry["message_id"] in self._parts:
             return None
-        if message_id in self._parts:
-            return None
-        for _, edit in self._edits.get(message_id, ()):
+        edits = [edit for known in ids for edit in self._edits.get(known, ())]
+        for _, edit in edits:
             entry = apply_edit(entry, edit)
-        return entry
+        hidden = self.hidden and not self.hidden.isdisjoint(ids_of(entry) if edits else ids)
+        return None if hidden else entry
 
     def _scan(self, start: Place, stop: Place | None) -> Place:
         number, offset = start

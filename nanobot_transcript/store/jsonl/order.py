@@ -21,7 +21,7 @@ def sort_key(entry: Entry, order: int) -> tuple[float, int, int]:
     A time in the future counts as five minutes after arrival at most, a useless one as the time of arrival.
     """
     received = entry.get("rts")
-    arrival = received if isinstance(received, int | float) and isfinite(received) else time.time() * 1000
+    arrival = received if isinstance(received, int | float) and 0 <= received < 1e18 else time.time() * 1000
     moment = entry["ts"]
     if not isfinite(moment) or moment < 0 or looks_like_seconds(moment):
         moment = arrival

@@ -139,9 +139,12 @@ def search(segments: Segments, ops: OpLog, session_key: str, query: str, limit: 
     while segment is not None and len(hits) < limit:
         with segment:
             for offset, block in blocks_backward(segment.descriptor, segment.end()):
-                for at, line in reversed(list(grep(offset, block, needle))):
+                matches = list(grep(offset, block, needle))
+                if matches:
+                    ops.cover(Place(segment.number, offset))
+                for at, line in reversed(matches):
                     place = Place(segment.number, at)
-                    entry = _hit(segments, ops, place, line, query)
+                    entry = _hit(segments, ops, line, query)
                     if entry is not None:
                         hits.setdefault(entry["message_id"] or place, entry)
                         if len(hits) >= limit:
@@ -153,11 +156,10 @@ def search(segments: Segments, ops: OpLog, session_key: str, query: str, limit: 
     return [Hit(session_key, entry) for entry in hits.values()]
 
 
-def _hit(segments: Segments, ops: OpLog, place: Place, line: bytes, query: str) -> Entry | None:
+def _hit(segments: Segments, ops: OpLog, line: bytes, query: str) -> Entry | None:
     entry = decode(line)
     if entry is None or query not in entry["content"]:
         return None
-    ops.cover(place)
     target = entry.get("target")
     if is_op(entry):
         folded = find_message(segments, ops, target) if entry.get("op") == "edit" and target else None

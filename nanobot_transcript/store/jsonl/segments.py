@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
+from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.store.jsonl import tables
 from nanobot_transcript.store.jsonl.cursor import Place
 from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, NewerFormatError, hash_key
@@ -87,7 +88,11 @@ class Segments:
             if descriptor is None:
                 return None
             inode = os.fstat(descriptor).st_ino
-            number = tables.active_number(self.layout, self.stem, inode)
+            try:
+                number = tables.active_number(self.layout, self.stem, inode)
+            except BaseException:
+                os.close(descriptor)
+                raise
             status = self.status()
             if status is not None and status.st_ino == inode:
                 return OpenSegment(number, descriptor, active=True)
@@ -145,6 +150,11 @@ class Segments:
     def forward(self, place: Place) -> Iterator[tuple[OpenSegment, int, bytes]]:
         """(segment, offset, line) of everything from a place to the end, as far as it is there now."""
         number, offset = place
+        active = self.active()
+        if active is not None:
+            with active:
+                if active.number < number:
+                    number, offset = active.number, 0  # the numbering was lost with the index: miss nothing
         while (segment := self.at_or_after(number)) is not None:
             with segment:
                 for at, line in segment.lines_from(offset if segment.number == number else 0):
@@ -178,7 +188,7 @@ class Segments:
         number = None if segment.active else segment.number
         try:
             table = IdTable.open(self.layout.ids(self.stem, number), writable=False)
-        except NewerFormatError:
+        except (NewerFormatError, UnsafePathError):
             return None
         if table is not None and (table.owner.inode != segment.inode or table.retired):
             table.close()

@@ -5,7 +5,7 @@ import os
 import time
 from typing import Final
 
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import StoreError, UnsafePathError
 from nanobot_transcript.store.jsonl.idtable import IdTable, NewerFormatError, Owner, read_owner
 from nanobot_transcript.store.jsonl.indexing import add_lines, capacity_for
 from nanobot_transcript.store.jsonl.layout import Layout, open_read
@@ -26,7 +26,7 @@ __all__ = [
 
 HORIZON_SEGMENTS: Final = 8
 HORIZON_DAYS: Final = 7
-_BUILD_WAIT: Final = 2.0
+_BUILD_WAIT: Final = 10.0
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,10 @@ def active_number(layout: Layout, stem: str, inode: int) -> int:
 
     The id table remembers it; without one it follows from the closed segments.
     """
-    owner = read_owner(layout.ids(stem))
+    try:
+        owner = read_owner(layout.ids(stem))
+    except UnsafePathError:  # readers need no table
+        owner = None
     if owner is not None and owner.inode == inode:
         return owner.number
     return max([owner.number if owner else 0, *layout.closed_numbers(stem)]) + 1
@@ -72,11 +75,11 @@ def open_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
     return None
 
 
-def build_closed(layout: Layout, stem: str, number: int) -> IdTable | None:
+def build_closed(layout: Layout, stem: str, number: int, wait: float = _BUILD_WAIT) -> IdTable | None:
     """Build the table of a closed segment, unless another process just did; in memory beside a newer format."""
     path: str | None = layout.ids(stem, number)
     layout.create()
-    with exclusive(layout.lock(stem, "index"), _BUILD_WAIT, "the index of this transcript"):
+    with exclusive(layout.lock(stem, "index"), wait, "the index of this transcript"):
         try:
             table = open_closed(layout, stem, number)
         except NewerFormatError:
@@ -107,11 +110,20 @@ def build_active(layout: Layout, stem: str, number: int) -> None:
             return
         try:
             table = _build(f"{path}.build", descriptor, number)
-            if acquire(descriptor, _BUILD_WAIT):
+            # Rotated or replaced meanwhile: then the path belongs to another file's table.
+            if acquire(descriptor, _BUILD_WAIT) and _is_file(layout.active(stem), table.owner):
                 _replace(path, table)
             table.close()
         finally:
             os.close(descriptor)
+
+
+def _is_file(path: str, owner: Owner) -> bool:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return (status.st_ino, status.st_dev) == (owner.inode, owner.device)
 
 
 def _replace(path: str, table: IdTable) -> None:
@@ -147,7 +159,7 @@ def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -
         if (owner.inode, owner.device) == (inode, device) and table.indexed <= size:
             return table
         _put_aside(layout, stem, table)
-    number = _next_number(layout, stem, table)
+    number = _number_for(layout, stem, table, (inode, device))
     if table is not None:
         table.close()
     try:
@@ -172,6 +184,13 @@ def start_over(layout: Layout, stem: str, number: int) -> None:
 def _in_memory(layout: Layout, stem: str, inode: int, device: int, error: StoreError) -> IdTable:
     logger.warning("no id table on disk (%s); duplicates are found from memory", error)
     return IdTable.create(None, Owner(inode, device, _next_number(layout, stem, None)))
+
+
+def _number_for(layout: Layout, stem: str, table: IdTable | None, file: tuple[int, int]) -> int:
+    # A writer that died while its table grew retired it: the file is the same, and so are the places in it.
+    if table is not None and table.retired and (table.owner.inode, table.owner.device) == file:
+        return table.number
+    return _next_number(layout, stem, table)
 
 
 def _next_number(layout: Layout, stem: str, table: IdTable | None) -> int:

@@ -121,7 +121,8 @@ class _Purge:
 
     def __call__(self, entry: Entry) -> bytes | None:
         if is_op(entry):
-            goes = entry.get("target") in self._gone and entry.get("op") == "edit"
+            own = self._before_ms is None and self._sender is not None and _is_by(entry, self._sender)
+            goes = entry.get("op") == "edit" and (own or entry.get("target") in self._gone)
         else:
             goes = self._matches(entry)
             if goes:

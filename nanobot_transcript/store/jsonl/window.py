@@ -57,6 +57,11 @@ class Window:
             place = Place(segment.number, self._end) if segment is not None else Place(0, 0)
             return Page(entries, format_cursor(stem, place))
 
+    def forget(self) -> None:
+        """After a fork: another thread of the parent may have held the mutex."""
+        self._mutex = threading.Lock()
+        self._reset()
+
     def close(self) -> None:
         """Forget everything."""
         with self._mutex:
@@ -86,8 +91,9 @@ class Window:
             and status.st_size > self._end
         )
         if grown and segment is not None and status is not None:
-            self._seen = (status.st_ino, status.st_size, status.st_mtime_ns)
+            self._seen = None
             if self._extend(segment, status.st_size):
+                self._seen = (status.st_ino, status.st_size, status.st_mtime_ns)
                 return
         self._rebuild(count)
 
@@ -122,8 +128,11 @@ class Window:
             return
         status = os.fstat(segment.descriptor)
         self._segment, self._end = segment, complete_end(segment.descriptor, status.st_size)
+        self._read_back(segment, depth)
         if segment.active:
             self._seen = (status.st_ino, status.st_size, status.st_mtime_ns)
+
+    def _read_back(self, segment: OpenSegment, depth: int) -> None:
         blocks: list[list[Entry]] = []
         wanted = depth
         for block in self._backwards(segment):
