@@ -113,12 +113,14 @@ class JsonlBackend:
         if overheard or session_key in self._conflicts:
             return
         self._conflicts.add(session_key)
+        same = known["sender"] == entry["sender"]
+        first, again = (f"{e['sender']} ({e['role']})" if same else e["sender"] for e in (known, entry))
         logger.warning(
             "%s: message %s was recorded from %s and came again from %s; the first one stays",
             session_key,
             entry["message_id"],
-            known["sender"],
-            entry["sender"],
+            first,
+            again,
         )
 
     # -- reading

@@ -246,10 +246,10 @@ class ChatLog:
             self._table = add_lines(table, self._file.descriptor, table.indexed, end)
             return True
         if background:
-            self._in_background("active", partial(tables.build_active, self._layout, self._stem, table.number))
+            self._in_background("active", partial(tables.build_active, self._layout, self._stem, table.owner))
             return False
         try:
-            tables.build_active(self._layout, self._stem, table.number)
+            tables.build_active(self._layout, self._stem, table.owner)
         except StoreBusyError:
             return False
         return True
@@ -312,16 +312,12 @@ class ChatLog:
         if self._sync:
             os.fdatasync(self._file.descriptor)
         number = tables.active_number(self._layout, self._stem, self._file.inode)
-        closed = self._layout.closed(self._stem, max([number, *self._after_closed()]))
+        closed = self._layout.closed(self._stem, number)
         try:
             os.rename(self._path, closed)
         except OSError as error:
             store_error(error, closed)
         self._release_files()
-
-    def _after_closed(self) -> list[int]:
-        # Files of a backup may have been put back: what is there is never written over.
-        return [number + 1 for number in self._layout.closed_numbers(self._stem)[-1:]]
 
     def _release_files(self) -> None:
         self._file.close()

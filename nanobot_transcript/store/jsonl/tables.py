@@ -40,9 +40,11 @@ def active_number(layout: Layout, stem: str, inode: int) -> int:
         owner = read_owner(layout.ids(stem))
     except UnsafePathError:  # readers need no table
         owner = None
-    if owner is not None and owner.inode == inode:
-        return owner.number
-    return max([owner.number if owner else 0, *layout.closed_numbers(stem)]) + 1
+    last = max(layout.closed_numbers(stem), default=0)
+    if owner is None:
+        return last + 1
+    # Never a number that a closed segment has, whatever a table claims.
+    return max(owner.number if owner.inode == inode else owner.number + 1, last + 1)
 
 
 def horizon(layout: Layout, stem: str) -> list[int]:
@@ -100,7 +102,7 @@ def build_closed(layout: Layout, stem: str, number: int, wait: float = _BUILD_WA
     return table
 
 
-def build_active(layout: Layout, stem: str, number: int) -> None:
+def build_active(layout: Layout, stem: str, owner: Owner) -> None:
     """Index the active segment from a snapshot with the lock free, and put the table in place under the lock."""
     path = layout.ids(stem)
     layout.create()
@@ -109,9 +111,10 @@ def build_active(layout: Layout, stem: str, number: int) -> None:
         if descriptor is None:
             return
         try:
-            table = _build(f"{path}.build", descriptor, number)
-            # Rotated or replaced meanwhile: then the path belongs to another file's table.
-            if acquire(descriptor, _BUILD_WAIT) and _is_file(layout.active(stem), table.owner):
+            if os.fstat(descriptor).st_ino != owner.inode:
+                return  # rotated or replaced since: its next writer makes a table of its own
+            table = _build(f"{path}.build", descriptor, owner.number)
+            if acquire(descriptor, _BUILD_WAIT) and _is_file(layout.active(stem), owner):
                 _replace(path, table)
             table.close()
         finally:

@@ -58,12 +58,12 @@ def _lines(entry: Entry) -> list[Entry]:
 
 def _known(segments: Segments, wanted: list[str]) -> Entry | None:
     segment = segments.newest() if wanted else None
-    for _ in range(HORIZON_SEGMENTS):
+    for tail in (_TAIL, *(0 for _ in range(HORIZON_SEGMENTS - 1))):
         if segment is None:
             return None
         with segment:
             for key in wanted:
-                for offset in _candidates(segments, segment, key):
+                for offset in _candidates(segments, segment, key, tail):
                     entry = decode(line_at(segment.descriptor, offset))
                     if entry is not None and key in id_keys(entry):
                         return entry
@@ -72,11 +72,11 @@ def _known(segments: Segments, wanted: list[str]) -> Entry | None:
     return None
 
 
-def _candidates(segments: Segments, segment: OpenSegment, key: str) -> Iterator[int]:
+def _candidates(segments: Segments, segment: OpenSegment, key: str, tail: int) -> Iterator[int]:
     found, indexed = segments.offsets(segment, key)
     yield from found
     end = segment.end()
-    start = start_of_line(segment.descriptor, max(min(indexed, end), end - _TAIL), end)
+    start = start_of_line(segment.descriptor, max(min(indexed, end), end - tail), end)
     needle = encode_text(key.rpartition("\0")[2])
     for offset, block in blocks_forward(segment.descriptor, start, end):
         yield from (at for at, _ in grep(offset, block, needle))

@@ -5,6 +5,7 @@ import threading
 from bisect import insort
 from collections.abc import Iterator
 from operator import itemgetter
+from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
@@ -16,6 +17,9 @@ from nanobot_transcript.store.jsonl.order import SLACK, sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
 __all__ = ["Window"]
+
+_INTERRUPTED: Final = 1 << 62
+"""No file is so long: what was taken in half is read again from the beginning."""
 
 _Ordered = tuple[tuple[float, int, int], Folded]
 
@@ -100,7 +104,8 @@ class Window:
     def _extend(self, segment: OpenSegment, size: int) -> bool:
         """Take in what was appended since; False when text before it was erased."""
         end = complete_end(segment.descriptor, size)
-        for _, line in lines_between(segment.descriptor, self._end, end):
+        start, self._end = self._end, _INTERRUPTED
+        for _, line in lines_between(segment.descriptor, start, end):
             entry = decode(line)
             if entry is None:
                 continue
