@@ -12,14 +12,17 @@ A change that another process's lock holds up stays in memory and is written wit
 """
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Required, TypeAlias, TypedDict
+from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.store.state_file import Signature, Snapshot, StateFile
 
 __all__ = ["BotProfile", "Member", "MemberDirectory"]
@@ -75,10 +78,13 @@ class Member:
     last_seen_ms: int
 
 
+_directories: "WeakSet[MemberDirectory]" = WeakSet()
+
+
 class MemberDirectory:
     """The members file of a store. Reading never creates anything; an unchanged ``remember_*`` costs no I/O.
 
-    Every method may raise StoreError kinds; what was to be remembered then stays in memory.
+    What is to be remembered and cannot be written raises StoreError kinds and stays in memory; looking up never raises.
     """
 
     def __init__(self, base_dir: str | Path) -> None:
@@ -88,6 +94,12 @@ class MemberDirectory:
         self._signature: Signature | None = None
         self._state: str = "absent"
         self._pending: list[_Change] = []
+        self._unreadable = ""
+        _directories.add(self)
+
+    def after_fork(self) -> None:
+        """In a forked child: another thread of the parent may have held the mutex."""
+        self._mutex = threading.RLock()
 
     @property
     def path(self) -> Path:
@@ -218,10 +230,17 @@ class MemberDirectory:
             self._pending.clear()
 
     def _refresh(self) -> None:
-        signature = self._file.signature()
-        if signature != self._signature:
-            with self._mutex:
-                self._take(self._file.read())
+        try:
+            signature = self._file.signature()
+            if signature != self._signature:
+                with self._mutex:
+                    self._take(self._file.read())
+            self._unreadable = ""
+        except StoreError as error:
+            # Names are not worth a message: who asks gets what this process knows.
+            if str(error) != self._unreadable:
+                logger.warning("members are known from memory only: %s %s", error, error.hint)
+            self._unreadable = str(error)
 
     def _take(self, snapshot: Snapshot) -> bool:
         """Make what was read the present state, with the waiting changes on top; True when they change it."""
@@ -341,3 +360,11 @@ def _drop_person(document: _Document, sender: str) -> bool:
     for seen in document["chats"].values():
         dropped += [seen.pop(name, None) for name in names]
     return any(item is not None for item in dropped)
+
+
+def _after_fork() -> None:
+    for directory in list(_directories):
+        directory.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
