@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from support.scene import Scene
@@ -13,6 +14,7 @@ from transcript_channels.simulator import Message, Reply, ToolCall, scopes
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
+MEMBERS = "GET /open-apis/im/v1/chats/{chat_id}/members"
 SEND = "POST /open-apis/im/v1/messages"
 TABLE = "| host | state |\n| --- | --- |\n| {0} | up |\n"
 
@@ -293,6 +295,40 @@ async def test_people_are_called_by_name_though_nobody_mentioned_them(scene: Sce
     members = scene.store.members
     await until(lambda: members.name_of(scene.ada.union_id) == "Ada" and members.name_of(scene.bo.union_id) == "Bo")
     assert {bot.name for bot in members.bots()} == {"Alpha", "Beta"}
+
+
+async def test_a_turn_waits_for_the_names_of_people_the_platform_is_still_asked_about(scene: Scene) -> None:
+    newcomer = scene.feishu.add_person("Dee")
+    group = scene.group(scene.alpha, newcomer)
+    scene.when("who said that", "Dee did.")
+    scene.feishu.fail(MEMBERS, delay=1.0)
+    await scene.feishu.say(group, newcomer, "The coffee is out.", wait=False)
+    await scene.ask(group, newcomer, "@Alpha who said that?", scene.alpha)
+    asked = scene.request("who said that").last_user_text
+    (told,) = (json.loads(line) for line in asked.splitlines() if line.startswith('{"id"'))
+    assert (told["from"], told["text"]) == ("Dee", "The coffee is out.")
+    assert scene.record(group)[0].get("sender_name") is None
+    later = await scene.feishu.say(group, newcomer, "I said it.")
+    entry = scene.store.get(scene.key(group), later.message_id)
+    assert entry is not None
+    assert entry.get("sender_name") == "Dee"
+
+
+@pytest.mark.parametrize("fault", [{"code": 99991672}, {"status": 502}, {"drop": True}, {"delay": 6.0}])
+async def test_a_turn_goes_on_when_names_cannot_be_had(scene: Scene, fault: dict[str, Any]) -> None:
+    stranger = scene.feishu.add_person("Eve")
+    group = scene.group(scene.alpha, stranger)
+    scene.when("carry on", "Of course.")
+    call = scene.feishu.fail(MEMBERS, times=None, **fault)
+    try:
+        await scene.feishu.say(group, stranger, "Nobody knows my name.")
+        await scene.ask(group, stranger, "@Alpha carry on", scene.alpha)
+        lookup = scene.feishu.calls_to(MEMBERS, scene.alpha)[-1]
+        assert not (call.delay and lookup.status), "the turn waited for all of it"
+    finally:
+        call.remove()
+    assert call.hits >= 1
+    assert f'"from": "{stranger.union_id}", "text": "Nobody knows my name."' in scene.request("carry on").last_user_text
 
 
 async def test_a_thousand_events_at_full_speed_become_a_thousand_entries_in_order(scene: Scene) -> None:

@@ -1,6 +1,7 @@
 """What a turn is given: the entries of its group that its session has not been given yet."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Any, Final
 
@@ -42,19 +43,26 @@ class GroupContext:
         session = request.session_key or f"{request.channel}:{chat_id}"
         mark = None if is_fresh(session) else self._host.watermarks.load(bot.app_id, session)
         key = session_key(FEISHU, chat_id)
-        page = await self._unread(key, mark)
-        entries = [*await self._waited_for(key, mark), *page.entries]
+        turns = (mark or Watermark("")).with_turn(request.message_id, request.original_user_text).turns
+
+        def is_news(entry: Entry) -> bool:
+            return not _is_unreadable(entry) and not _in_session(entry, session, turns, bot)
+
+        entries, cursor = await self._unread(key, mark)
+        if await self._waited_for_names(filter(is_news, entries), chat_id, bot.app_id):
+            entries, cursor = await self._unread(key, mark)  # something may have been taken back meanwhile
         waiting = [str(entry.get("message_id")) for entry in entries if _is_unreadable(entry)]
-        mark = (mark or Watermark("")).moved(page.cursor, waiting)
-        mark = mark.with_turn(request.message_id, request.original_user_text)
-        news = [
-            entry for entry in entries if not _is_unreadable(entry) and not _in_session(entry, session, mark.turns, bot)
-        ]
-        told, omitted = self._choice(news, bot.app_id)
+        mark = replace(mark or Watermark(""), turns=turns).moved(cursor, waiting)
+        told, omitted = self._choice(list(filter(is_news, entries)), bot.app_id)
         self._host.watermarks.save(bot.app_id, session, mark.with_told(line.get("id") for line in told))
         return _wording(told, omitted)
 
-    async def _unread(self, key: str, mark: Watermark | None) -> Page:
+    async def _unread(self, key: str, mark: Watermark | None) -> tuple[list[Entry], str]:
+        """What may be news, and the position after it."""
+        page = await self._behind(key, mark)
+        return [*await self._waited_for(key, mark), *page.entries], page.cursor
+
+    async def _behind(self, key: str, mark: Watermark | None) -> Page:
         """The newest entries behind the mark: enough that ``max_entries`` remain when own ones are left out."""
         store, enough = self._host.async_store, 2 * self._host.settings.context.max_entries + 8
         if mark is None:
@@ -70,6 +78,17 @@ class GroupContext:
         waiting = mark.waiting if mark else ()
         found = [await self._host.async_store.get(key, message_id) for message_id in waiting]
         return [entry for entry in found if entry is not None]
+
+    async def _waited_for_names(self, news: Iterable[Entry], chat_id: str, app_id: str) -> bool:
+        """Wait a little for the names of people who have none yet; False when there was nothing to wait for."""
+        people = (entry for entry in news if entry["role"] == "user")
+        nameless = next((entry for entry in people if not self._host.names.knows(entry)), None)
+        if nameless is None:
+            return False
+        sender, ids = nameless["sender"], nameless.get("ids", {})
+        if sender in (ids.get("union_id"), ids.get("user_id")):  # another app's open id says nothing to this one
+            self._host.roster.ask(chat_id, app_id, sender, ids)
+        return await self._host.roster.told(chat_id)
 
     def _choice(self, news: list[Entry], app_id: str) -> tuple[list[dict[str, Any]], int]:
         """What of the news is shown, and how many older ones are not."""

@@ -49,9 +49,9 @@ class Host:
         self.background: Background = Background(self._maintain)
         self.bots: dict[str, Bot] = {}
         self.forgetting: Forgetting = Forgetting(self.watermarks, lambda: self.bots, self._loop)
-        roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
+        self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
         self.inbound: Inbound = Inbound(
-            store, self.policy, self.names, self.private, self.background, roster, self.forgetting
+            store, self.policy, self.names, self.private, self.background, self.roster, self.forgetting
         )
         self.outbound: Outbound = Outbound(self.async_store, self.policy, self.names, self.private, self.inbound)
 

@@ -117,7 +117,7 @@ class Inbound:
         )
         self._background.submit(self._names.learn, message, key, observer)
         if sender.name is None and not message.from_bot:
-            self._background.submit(self._roster.learn, message.chat_id, observer, sender.sender, message.sender_ids)
+            self._roster.ask(message.chat_id, observer, sender.sender, message.sender_ids)
         if message.from_bot and not fresh:
             self._background.submit(self._recognise, message, key, observer)
 

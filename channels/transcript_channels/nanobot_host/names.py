@@ -99,6 +99,10 @@ class Names:
         sender = str(entry.get("sender") or "")
         return self._members.name_of(sender) or str(entry.get("sender_name") or "") or sender or "somebody"
 
+    def knows(self, entry: Mapping[str, Any]) -> bool:
+        """True when the sender of an entry has a name, and is not shown by id."""
+        return bool(entry.get("sender_name") or self._members.name_of(str(entry.get("sender") or "")))
+
     # --- learning, off the path of a message
 
     def learn(self, message: Message, session_key: str, observer: str) -> None:

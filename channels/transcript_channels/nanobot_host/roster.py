@@ -1,8 +1,11 @@
 """Names of people who never were mentioned: the platform's list of a group's members, asked seldom."""
 
+import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any, Final
 
 from nanobot_transcript.entry import Ids
@@ -13,41 +16,86 @@ __all__ = ["Roster"]
 logger = logging.getLogger(__name__)
 
 _AGAIN: Final = 6 * 3600.0
+_SOONER: Final = 300.0
+_PATIENCE: Final = 2.0
 _PAGE: Final = 100
 _PAGES: Final = 20
 
 
 class Roster:
-    """Asks with the client nanobot already has, in the background, at most every six hours for a group."""
+    """Asks with the client nanobot already has, in a thread of its own, at most every six hours for a group; after a
+    failure of the network five minutes later.
+    """
 
     def __init__(self, members: MemberDirectory, client_of: Callable[[str], Any]) -> None:
         self._members: MemberDirectory = members
         self._client_of: Callable[[str], Any] = client_of
-        self._asked: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+        self._under_way: dict[str, Future[None]] = {}
+        self._mutex: threading.Lock = threading.Lock()
         self._complained: bool = False
+        self.patience: float = _PATIENCE
+        """Seconds for which a turn waits for names."""
 
-    def learn(self, chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
-        """Find out what ``sender`` and the other people of a group are called, unless it is known by now."""
-        client = self._client_of(app_id)
-        if client is None or self._members.name_of(sender) or not self._is_due(chat_id):
-            return
-        kind = _kind(sender, ids)
-        for member_id, name in self._listed(client, chat_id, kind):
+    def ask(self, chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
+        """Begin to find out what ``sender`` and the other people of a group are called. Waits for nothing."""
+        with self._mutex:
+            now = time.monotonic()
+            if self._client_of(app_id) is None or now < self._due.get(chat_id, now):
+                return
+            self._due[chat_id] = now + _AGAIN
+            lookup = self._under_way[chat_id] = Future()
+        # nanobot's client has no time limit, so nothing else may have to wait in this thread
+        details = (lookup, chat_id, app_id, sender, ids)
+        threading.Thread(target=self._look_up, args=details, name="group-transcript-names", daemon=True).start()
+
+    async def told(self, chat_id: str) -> bool:
+        """Wait until a question about this group that is under way is answered, for ``patience`` seconds at most.
+
+        When that was not enough, later turns do not wait for the same answer again. False when nothing was under way.
+        """
+        lookup = self._under_way.get(chat_id)
+        if lookup is None:
+            return False
+        _, unanswered = await asyncio.wait([asyncio.wrap_future(lookup)], timeout=self.patience)
+        if unanswered:
+            self._forget(lookup, chat_id)
+        return True
+
+    def _look_up(self, lookup: "Future[None]", chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
+        due: float | None = time.monotonic() + _SOONER
+        try:
+            known = bool(self._members.name_of(sender))  # by a mention, or another process has asked
+            if not known:
+                self._learn(chat_id, app_id, _kind(sender, ids))
+            due = time.monotonic() if known else None
+        except Exception:
+            logger.warning("The members of a group cannot be read; people are shown by id for now", exc_info=True)
+        finally:
+            self._end(lookup, chat_id, due)
+
+    def _learn(self, chat_id: str, app_id: str, kind: str) -> None:
+        for member_id, name in self._listed(self._client_of(app_id), chat_id, kind):
             known: Ids = {"open_id": member_id}
             if kind != "open_id":
                 known = {"union_id": member_id} if kind == "union_id" else {"user_id": member_id}
             self._members.remember_person(member_id, name, known, app_id)
 
-    def _is_due(self, chat_id: str) -> bool:
-        now = time.monotonic()
-        if now - self._asked.get(chat_id, -_AGAIN) < _AGAIN:
-            return False
-        self._asked[chat_id] = now
-        return True
+    def _end(self, lookup: "Future[None]", chat_id: str, due: float | None) -> None:
+        """The question is answered. ``due``: when it may be put again, if that is not in six hours."""
+        if due is not None:
+            self._due[chat_id] = due
+        self._forget(lookup, chat_id)
+        lookup.set_result(None)
+
+    def _forget(self, lookup: "Future[None]", chat_id: str) -> None:
+        with self._mutex:
+            if self._under_way.get(chat_id) is lookup:
+                del self._under_way[chat_id]
 
     def _listed(self, client: Any, chat_id: str, kind: str) -> Iterator[tuple[str, str]]:
         """Id and name of the people in a group, bots are not listed."""
-        lists = getattr(client.im.v1, "chat_members", None)
+        lists = getattr(getattr(getattr(client, "im", None), "v1", None), "chat_members", None)
         if lists is None:
             return
         # nanobot has imported the SDK long before it has a client

@@ -220,6 +220,25 @@ async def test_people_are_shown_by_name(group: Group) -> None:
     assert told[0]["time"] == "2025-11-20 12:00"
 
 
+async def test_what_is_taken_back_while_a_turn_waits_for_names_is_not_shown(group: Group) -> None:
+    pytest.importorskip("lark_oapi")
+    secret: list[str] = []
+
+    def members(request: Any) -> Any:
+        group.host.inbound.recall(sdk_object(recall_event(secret[0])))
+        people = [SimpleNamespace(member_id="on_ada", name="Ada")]
+        return SimpleNamespace(success=lambda: True, data=SimpleNamespace(items=people, has_more=False, page_token=""))
+
+    client, group.channel._client = group.channel._client, None  # nobody can be asked before the turn
+    group.say("keep")
+    secret.append(group.say("secret"))
+    asked = group.say("Alpha?")
+    client.im.v1.chat_members = SimpleNamespace(get=members)
+    group.channel._client = client
+    told = await group.turn(asked)
+    assert [(line["from"], line["text"]) for line in told] == [("Ada", "keep")]
+
+
 @pytest.mark.parametrize("mode", ["observe", "off"])
 async def test_only_a_chat_that_is_listened_to_is_shared(make_host: Any, make_channel: Any, mode: str) -> None:
     host = make_host(groups={"chats": {"oc_1": {"mode": mode}}})

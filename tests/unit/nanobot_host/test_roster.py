@@ -1,9 +1,11 @@
 """Names of people who were never mentioned."""
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.waiting import until
 
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.store.members import MemberDirectory
@@ -21,11 +23,14 @@ class Lists:
     def __init__(self, *pages: list[tuple[str, str]], code: int = 0) -> None:
         self.pages, self.code = pages, code
         self.asked: list[Any] = []
+        self.answers: threading.Event = threading.Event()
+        self.answers.set()
         self.client = SimpleNamespace(im=SimpleNamespace(v1=SimpleNamespace(chat_members=self)))
 
     def get(self, request: Any) -> Any:
         number = int(request.page_token or 0)
         self.asked.append((request.chat_id, request.member_id_type))
+        assert self.answers.wait(10)
         if self.code:
             return SimpleNamespace(success=lambda: False, code=self.code, msg="no scope")
         items = [SimpleNamespace(member_id=member_id, name=name) for member_id, name in self.pages[number]]
@@ -39,20 +44,28 @@ def members(tmp_path: Any) -> MemberDirectory:
     return MemberDirectory(tmp_path)
 
 
-def test_all_pages_are_read_and_asked_for_once(members: MemberDirectory) -> None:
+async def learn(roster: Roster, chat_id: str, sender: str, ids: Ids) -> None:
+    roster.ask(chat_id, "cli_a", sender, ids)
+    await roster.told(chat_id)
+
+
+async def test_all_pages_are_read_and_asked_for_once(members: MemberDirectory) -> None:
     lists = Lists([("on_ada", "Ada")], [("on_bo", "Bo"), ("on_x", "")])
     roster = Roster(members, lambda app_id: lists.client)
-    roster.learn("oc_1", "cli_a", "on_ada", ADA)
+    await learn(roster, "oc_1", "on_ada", ADA)
     assert (members.name_of("on_ada"), members.name_of("on_bo"), members.name_of("on_x")) == ("Ada", "Bo", None)
-    roster.learn("oc_1", "cli_a", "on_new", {"union_id": "on_new"})
+    await learn(roster, "oc_1", "on_new", {"union_id": "on_new"})
     assert lists.asked == [("oc_1", "union_id"), ("oc_1", "union_id")]
 
 
-def test_somebody_known_is_not_asked_for(members: MemberDirectory) -> None:
+async def test_somebody_known_is_not_asked_for(members: MemberDirectory) -> None:
     members.remember_person("on_ada", "Ada")
-    lists = Lists([])
-    Roster(members, lambda app_id: lists.client).learn("oc_1", "cli_a", "on_ada", ADA)
+    lists = Lists([("on_bo", "Bo")])
+    roster = Roster(members, lambda app_id: lists.client)
+    await learn(roster, "oc_1", "on_ada", ADA)
     assert lists.asked == []
+    await learn(roster, "oc_1", "on_bo", {"union_id": "on_bo"})
+    assert members.name_of("on_bo") == "Bo"
 
 
 @pytest.mark.parametrize(
@@ -63,25 +76,56 @@ def test_somebody_known_is_not_asked_for(members: MemberDirectory) -> None:
         ("ou_ada", {"open_id": "ou_ada"}, "open_id"),
     ],
 )
-def test_the_list_is_asked_for_by_the_id_that_is_the_sender(
+async def test_the_list_is_asked_for_by_the_id_that_is_the_sender(
     members: MemberDirectory, sender: str, ids: Ids, kind: str
 ) -> None:
     lists = Lists([(sender, "Ada")])
-    Roster(members, lambda app_id: lists.client).learn("oc_1", "cli_a", sender, ids)
+    await learn(Roster(members, lambda app_id: lists.client), "oc_1", sender, ids)
     assert lists.asked == [("oc_1", kind)]
     assert members.name_of(sender) == "Ada"
 
 
-def test_a_refusal_is_said_once_with_the_scope_to_grant(
+async def test_a_refusal_is_said_once_with_the_scope_to_grant(
     members: MemberDirectory, caplog: pytest.LogCaptureFixture
 ) -> None:
     lists = Lists(code=99991672)
     roster = Roster(members, lambda app_id: lists.client)
-    roster.learn("oc_1", "cli_a", "on_ada", ADA)
-    roster.learn("oc_2", "cli_a", "on_ada", ADA)
+    await learn(roster, "oc_1", "on_ada", ADA)
+    await learn(roster, "oc_2", "on_ada", ADA)
     assert caplog.text.count("im:chat.members:read") == 1
 
 
-def test_before_there_is_a_client_nothing_is_asked(members: MemberDirectory) -> None:
-    Roster(members, lambda app_id: None).learn("oc_1", "cli_a", "on_ada", ADA)
+async def test_before_there_is_a_client_nothing_is_asked(members: MemberDirectory) -> None:
+    await learn(Roster(members, lambda app_id: None), "oc_1", "on_ada", ADA)
     assert members.name_of("on_ada") is None
+
+
+@pytest.mark.parametrize("client", [object(), SimpleNamespace(im=None), SimpleNamespace(im=SimpleNamespace())])
+async def test_a_client_that_cannot_list_members_harms_nobody(
+    members: MemberDirectory, client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    await learn(Roster(members, lambda app_id: client), "oc_1", "on_ada", ADA)
+    assert (members.name_of("on_ada"), caplog.text) == (None, "")
+
+
+async def test_a_broken_answer_is_logged_and_ends_the_wait(
+    members: MemberDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    lists = Lists()  # no page at all
+    await learn(Roster(members, lambda app_id: lists.client), "oc_1", "on_ada", ADA)
+    assert len(lists.asked) == 1
+    assert "people are shown by id for now" in caplog.text
+
+
+async def test_an_answer_that_does_not_come_is_waited_for_once(members: MemberDirectory) -> None:
+    lists = Lists([("on_ada", "Ada")])
+    lists.answers.clear()
+    roster = Roster(members, lambda app_id: lists.client)
+    roster.patience = 0.01
+    await learn(roster, "oc_1", "on_ada", ADA)
+    assert members.name_of("on_ada") is None
+    roster.patience = 3600.0
+    await learn(roster, "oc_1", "on_ada", ADA)
+    lists.answers.set()
+    await until(lambda: members.name_of("on_ada") == "Ada")
+    assert lists.asked == [("oc_1", "union_id")]
