@@ -114,7 +114,7 @@ class JsonlBackend:
             return
         self._conflicts.add(session_key)
         same = known["sender"] == entry["sender"]
-        first, again = (f"{e['sender']} ({e['role']})" if same else e["sender"] for e in (known, entry))
+        first, again = (f"{one['sender']} ({one['role']})" if same else one["sender"] for one in (known, entry))
         logger.warning(
             "%s: message %s was recorded from %s and came again from %s; the first one stays",
             session_key,
