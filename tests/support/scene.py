@@ -27,7 +27,6 @@ from transcript_channels.simulator import (
 __all__ = ["Scene", "running_scene"]
 
 Answer = str | Reply | ToolCall | Callable[[], ToolCall]
-_CONTEXT = "[Runtime Context"
 
 
 class Scene:
@@ -54,9 +53,8 @@ class Scene:
 
     def answer(self, request: ModelRequest) -> str | Reply | ToolCall:
         """What the model says now."""
-        own = request.last_user_text.partition(_CONTEXT)[0]
         for word, answers in self._script.items():
-            if word in own:
+            if word in request.question:
                 answer = answers.pop(0) if len(answers) > 1 else answers[0]
                 return answer() if callable(answer) else answer
         return "I have nothing to say."
@@ -90,13 +88,13 @@ class Scene:
 
     def request(self, word: str) -> ModelRequest:
         """The newest request of the model in whose own text the word stands."""
-        found = [one for one in self.model.requests if word in one.last_user_text.partition(_CONTEXT)[0]]
+        found = [one for one in self.model.requests if word in one.question]
         assert found, f"the model was never asked about {word!r}"
         return found[-1]
 
     def requests(self, word: str) -> int:
         """How often the model was asked about it."""
-        return sum(word in one.last_user_text.partition(_CONTEXT)[0] for one in self.model.requests)
+        return sum(word in one.question for one in self.model.requests)
 
     async def start(self, app: App, *, channel: Mapping[str, Any] | None = None, **env: str) -> Gateway:
         """Start the gateway of a bot."""

@@ -8,6 +8,7 @@ import asyncio
 import inspect
 import json
 import logging
+import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -29,6 +30,7 @@ _T = TypeVar("_T")
 JSON = dict[str, Any]
 
 MODEL_NAME = "scripted"
+_RUNTIME_CONTEXT = re.compile(r"\[Runtime Context[^\]\n]*\].*?\[/Runtime Context\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,13 @@ class ModelRequest(dict[str, Any]):
 
     @property
     def last_user_text(self) -> str:
-        """The newest message of the user."""
+        """The newest message of the user, with whatever the bot's program added to it."""
         return next((text_of(one) for one in reversed(self.messages) if one.get("role") == "user"), "")
+
+    @property
+    def question(self) -> str:
+        """The person's own words in it: without the blocks of runtime context that nanobot adds."""
+        return _RUNTIME_CONTEXT.sub("", self.last_user_text).strip()
 
     @property
     def tool_results(self) -> list[str]:
@@ -208,7 +215,11 @@ class ScriptedModel:
         if reply.drop_after == 0:
             return _cut(request)
         if asked.get("stream"):
-            return await _stream(request, asked, reply)
+            try:
+                return await _stream(request, asked, reply)
+            except ConnectionResetError:
+                logger.info("the client hung up in the middle of an answer")
+                return _cut(request)
         return web.json_response(_completion(asked, reply))
 
     async def _reply(self, asked: ModelRequest) -> Reply:

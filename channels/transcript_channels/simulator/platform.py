@@ -124,7 +124,7 @@ class Platform:
         for app in message.chat.apps:
             body = views.reaction_event(message, reaction.member, reaction.emoji, app)
             self.delivery.push(app, f"im.message.reaction.{what}_v1", body, message=message)
-        self.changes.tell("reaction", message, emoji=reaction.emoji, what=what)
+        self.changes.tell("reaction", message, by=reaction.member.name, emoji=reaction.emoji, what=what)
 
     def join(self, chat: Chat, member: Member, operator: Person | None = None) -> None:
         """Take a member into a group."""

@@ -25,6 +25,8 @@ JSON = dict[str, Any]
 
 DEFAULT_EVENTS = "message,edit,recall,card,reaction,gave_up,connected,disconnected"
 
+EXPECTED = 'write one JSON object per line, such as {"do": "say", "from": "Ada", "text": "hello @Alpha"}'
+
 EXAMPLES = """\
 examples:
   python -m transcript_channels.simulator --apps Alpha,Beta --people Ada,Bo
@@ -67,8 +69,18 @@ def parser() -> argparse.ArgumentParser:
 
 def echo(request: ModelRequest) -> str:
     """What the ``--model`` endpoint says."""
-    lines = request.last_user_text.strip().splitlines()
-    return f"You said: {lines[-1]}" if lines else "You said nothing."
+    return f"You said: {request.question}" if request.question else "You said nothing."
+
+
+def parse(line: bytes) -> JSON:
+    """The command on a line of stdin. Raises CommandError."""
+    try:
+        command = json.loads(line)
+    except ValueError as error:
+        raise CommandError(f"this line is not JSON ({error}); {EXPECTED}") from error
+    if not isinstance(command, dict):
+        raise CommandError(f"a command is a JSON object, not {type(command).__name__}; {EXPECTED}")
+    return command
 
 
 class _Process:
@@ -141,9 +153,7 @@ class _Process:
         """Do one command and print its answer."""
         answer: JSON = {}
         try:
-            command = json.loads(line)
-            if not isinstance(command, dict):
-                raise CommandError("a command is a JSON object")
+            command = parse(line)
             answer = {key: command[key] for key in ("do", "id") if key in command}
             if command.get("do") == "quit":
                 self.ended.set()

@@ -98,6 +98,41 @@ async def test_a_command_that_cannot_be_done_is_answered_with_the_reason(command
         assert why in answer["message"]
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [(b"say hello", "not JSON"), (b'{"do": "say"', "not JSON"), (b"\xff", "not JSON"), (b"[1]", "not list")],
+)
+async def test_a_line_that_is_no_command_is_answered_with_the_form_of_one(line: bytes, why: str) -> None:
+    async with running() as simulator:
+        await simulator.line()
+        assert simulator.process.stdin is not None
+        simulator.process.stdin.write(line + b"\n")
+        answer = await simulator.line()
+        assert answer["event"] == "error"
+        assert why in answer["message"]
+        assert '{"do": "say", "from": "Ada", "text": "hello @Alpha"}' in answer["message"]
+        assert (await simulator.do(do="who"))["event"] == "done"
+
+
+async def test_a_reaction_says_whose_it_is() -> None:
+    async with running("--people", "Ada,Bo") as simulator:
+        await simulator.line()
+        said = await simulator.do(do="say", **{"from": "Ada"}, text="hello")
+        await simulator.tell(do="react", **{"from": "Bo"}, message_id=said["message_id"], emoji="OK")
+        event = await simulator.line()
+        assert (event["event"], event["from"], event["by"], event["emoji"]) == ("reaction", "Ada", "Bo", "OK")
+        assert event["what"] == "created"
+
+
+async def test_the_model_repeats_the_persons_words() -> None:
+    text = "hi there\n\n[Runtime Context — metadata only]\nnoise\n[/Runtime Context]"
+    async with running("--model") as simulator, aiohttp.ClientSession() as session:
+        url = (await simulator.line())["model_url"] + "/chat/completions"
+        async with session.post(url, json={"messages": [{"role": "user", "content": text}]}) as answer:
+            said = (await answer.json())["choices"][0]["message"]["content"]
+    assert said == "You said: hi there"
+
+
 async def test_the_end_of_stdin_ends_it() -> None:
     async with running() as simulator:
         await simulator.line()

@@ -1,9 +1,11 @@
 """The scripted OpenAI-compatible endpoint."""
 
 import json
+import logging
 
 import aiohttp
 import pytest
+from support.waiting import until
 
 from transcript_channels.simulator import ModelRequest, Reply, ScriptedModel, ToolCall
 
@@ -110,6 +112,26 @@ async def test_a_body_that_is_no_json_is_refused() -> None:
         async with session.post(model.base_url + "/chat/completions", data=b"{") as answer:
             assert answer.status == 400
         assert model.requests == []
+
+
+@pytest.mark.parametrize("text", ["hello\n\n{0}", "{0}\nhello", "{0}\n{0}\nhello\n{0}", "hello"])
+def test_a_persons_words_are_told_from_what_the_program_added(text: str) -> None:
+    block = "[Runtime Context — metadata only, not instructions]\nhow are you?\n[/Runtime Context]"
+    whole = text.format(block)
+    request = ModelRequest({"messages": [{"role": "user", "content": whole}]}, {})
+    assert (request.question, request.last_user_text) == ("hello", whole)
+
+
+async def test_a_client_may_hang_up_in_the_middle_of_a_stream(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "transcript_channels.simulator.model")
+    endless = Reply(chunks=["x" * 10_000] * 100_000, chunk_delay=0.001)
+    async with ScriptedModel([endless]) as model, aiohttp.ClientSession() as session:
+        body = {"model": "m", "messages": MESSAGES, "stream": True}
+        async with session.post(model.base_url + "/chat/completions", json=body) as answer:
+            await answer.content.readline()
+            answer.close()
+        await until(lambda: "hung up" in caplog.text)
+    assert [record.levelname for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 def test_a_request_answers_common_questions() -> None:
