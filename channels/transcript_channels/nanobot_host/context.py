@@ -45,8 +45,13 @@ class GroupContext:
         key = session_key(FEISHU, chat_id)
         turns = (mark or Watermark("")).with_turn(request.message_id, request.original_user_text).turns
 
+        told_before = frozenset(mark.told if mark else ())
+
         def is_news(entry: Entry) -> bool:
-            return not _is_unreadable(entry) and not _in_session(entry, session, turns, bot)
+            # Late messages with old times can bring told ones into the newest again: never twice in one session.
+            if _is_unreadable(entry) or entry.get("message_id") in told_before:
+                return False
+            return not _in_session(entry, session, turns, bot)
 
         entries, cursor = await self._unread(key, mark)
         if await self._waited_for_names(filter(is_news, entries), chat_id, bot.app_id):

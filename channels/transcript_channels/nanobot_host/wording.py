@@ -16,6 +16,7 @@ __all__ = ["encode", "fit", "shown", "zone"]
 _MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
 _LINE_BREAKS: Final = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
 _SHORTEST: Final = 80
+_LONGEST_NAME: Final = 120
 
 
 def zone(name: str | None) -> tzinfo:
@@ -28,13 +29,13 @@ def zone(name: str | None) -> tzinfo:
 
 def shown(entry: Entry, names: Names, app_id: str, where: tzinfo) -> dict[str, Any]:
     """An entry as the agent is told it. ``you`` marks its own words, ``bot`` those of another bot."""
-    line: dict[str, Any] = {"id": entry.get("message_id"), "time": _time(entry.get("ts"), where)}
-    line["from"] = _safe(names.shown(entry))
+    line: dict[str, Any] = {"id": _id(entry.get("message_id")), "time": _time(entry.get("ts"), where)}
+    line["from"] = _safe(names.shown(entry))[:_LONGEST_NAME]
     if is_own(entry, app_id):
         line["you"] = True
     elif entry.get("sender_kind") == "bot" or entry.get("role") == "assistant":
         line["bot"] = True
-    line["reply_to"] = entry.get("reply_to")
+    line["reply_to"] = _id(entry.get("reply_to"))
     line["edited"] = entry.get("edited") or None
     line["text"] = _safe(entry.get("content") or "")
     return {key: value for key, value in line.items() if value is not None}
@@ -69,9 +70,16 @@ def _shortened(line: dict[str, Any], limit: int) -> dict[str, Any]:
     return line | {"text": f"{text[:limit]}… ({len(text) - limit} more characters)"}
 
 
+def _id(value: object) -> str | None:
+    """A message id; lines that other programs wrote may hold anything there."""
+    return _safe(value)[:_LONGEST_NAME] if isinstance(value, str) else None
+
+
 def _safe(text: str) -> str:
-    """Without nanobot's own markers, and such that every encoder can write it."""
-    return _MARKER.sub("", text).encode("utf-8", "replace").decode("utf-8")
+    """Without nanobot's own markers, also when taking one away makes another, and such that it can be encoded."""
+    while (cleaned := _MARKER.sub("", text)) != text:
+        text = cleaned
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _time(ts: Any, where: tzinfo) -> str | None:
