@@ -27,7 +27,7 @@ _NOWHERE: Final = "http://127.0.0.1:9"
 
 def require_nanobot() -> str:
     """The version of the installed nanobot. Raises HostError when the demo cannot run here."""
-    fix = "pip install 'nanobot-transcript[nanobot]' (in a checkout: make demo)."
+    fix = 'pip install "nanobot-transcript[nanobot]" or, from a clone, pip install ".[nanobot]" (or make demo).'
     try:
         found = version("nanobot-ai")
         version("lark-oapi")

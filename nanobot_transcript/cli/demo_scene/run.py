@@ -99,7 +99,8 @@ class _Demo:
         await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
         going_on = not self._json and sys.stdin.isatty() and sys.stdout.isatty()
-        screen.place(world.transcript, world.store.base_dir, follow=going_on, kept=self._keep)
+        if going_on or self._keep:
+            screen.place(world.transcript, world.store.base_dir, follow=going_on, kept=self._keep)
         if going_on:
             await Talking(world, screen).run()
             tally = await self._count()

@@ -1,9 +1,8 @@
 """What a person sees: the group as a chat, what each bot was given below it, and what that proves."""
 
 import shlex
-import shutil
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -94,14 +93,15 @@ class Screen:
         self._line()
         self._line("The transcript is a plain file of JSON lines:")
         self._uncut(f"  {transcript}")
-        when = " from another terminal" if follow else "" if kept else ", after a demo with --keep"
-        self._line(f"To look at it{when}:")
+        when = " from another terminal" if follow else ""
+        self._line(f"To look at it{when}{'' if kept else ', as long as the demo runs'}:")
         self._uncut(f"  {command()} tail {'-f ' if follow else ''}--store {shlex.quote(str(store))}")
 
     def farewell(self) -> None:
         """What becomes of the files."""
         self._line()
-        self._line("The temporary folder goes now; with --keep it stays.", style="dim")
+        self._line("The temporary folder with the transcript goes now. To keep it and look at it:", style="dim")
+        self._uncut("  make demo ARGS=--keep        (or: nanobot-transcript demo --keep)")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
         """The demo did not work, and what the gateways said last."""
@@ -208,17 +208,8 @@ class Screen:
 
 
 def command() -> str:
-    """How to call this program again: by name where that works, else by its path."""
-    called = Path(sys.argv[0])
+    """How to call this program again, from any folder and with any PATH."""
+    called = Path(sys.argv[0]).absolute()
     if called.name == "__main__.py":
-        return f"{_shortest(Path(sys.executable))} -m nanobot_transcript.cli"
-    found = shutil.which("nanobot-transcript")
-    if found and called.exists() and Path(found).samefile(called):
-        return "nanobot-transcript"
-    return _shortest(called.absolute())
-
-
-def _shortest(path: Path) -> str:
-    with suppress(ValueError):
-        path = path.relative_to(Path.cwd())
-    return shlex.quote(str(path))
+        return f"{shlex.quote(sys.executable)} -m nanobot_transcript.cli"
+    return shlex.quote(str(called))

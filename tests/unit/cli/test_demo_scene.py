@@ -169,4 +169,6 @@ def test_a_missing_nanobot_is_named_with_the_way_to_get_it(
     assert main(["demo", "--json"]) == 2
     printed = capsys.readouterr()
     assert "nanobot-ai is not installed" in printed.err
-    assert "pip install 'nanobot-transcript[nanobot]'" in json.loads(printed.out)["error"]["hint"]
+    hint = json.loads(printed.out)["error"]["hint"]
+    assert 'pip install "nanobot-transcript[nanobot]"' in hint
+    assert 'pip install ".[nanobot]"' in hint
