@@ -23,6 +23,7 @@ from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.identity import agent_names
 from nanobot_transcript.store.state_file import Signature, Snapshot, StateFile
 
 __all__ = ["BotProfile", "Member", "MemberDirectory"]
@@ -153,8 +154,9 @@ class MemberDirectory:
         known = self._document["ids"].get(app_id, {}).get(open_id)
         if known is not None:
             return known
-        bots = list(self._document["bots"].values())
-        return next((bot["name"] for bot in bots if bot.get("open_ids", {}).get(app_id) == open_id), None)
+        bots = list(self._document["bots"].items())
+        bot = next((bot_id for bot_id, bot in bots if bot.get("open_ids", {}).get(app_id) == open_id), None)
+        return self._agent_names().get(bot) if bot is not None else None
 
     def name_of(self, sender: str) -> str | None:
         """What to call a sender: a person by stable sender, a bot by name or app id; None when unknown."""
@@ -162,9 +164,8 @@ class MemberDirectory:
         person = self._document["people"].get(sender)
         if person is not None and "name" in person:
             return person["name"]
-        bot = self._document["bots"].get(sender)
-        if bot is not None:
-            return bot["name"]
+        if sender in self._document["bots"]:
+            return self._agent_names().get(sender)
         return sender if sender in self._bot_names() else None
 
     def senders_named(self, name: str) -> list[str]:
@@ -201,9 +202,16 @@ class MemberDirectory:
         ]
         return sorted(members, key=lambda member: (member.kind, member.name, member.sender))
 
-    def _bot_names(self) -> set[str]:
+    def _agent_names(self) -> dict[str, str]:
+        """By app id, what each bot is called: two that want one name are told apart."""
         with self._mutex:
-            return {bot["name"] for bot in self._document["bots"].values()}
+            return agent_names({app_id: bot["name"] for app_id, bot in self._document["bots"].items()})
+
+    def _bot_names(self) -> set[str]:
+        """The senders that are bots; a bot that spoke before another came with its name went by the bare one."""
+        with self._mutex:
+            wanted = {bot["name"] for bot in self._document["bots"].values()}
+        return wanted | set(self._agent_names().values())
 
     def _change(self, change: _Change) -> None:
         with self._mutex:

@@ -134,6 +134,20 @@ def test_bots_come_first_among_the_members_of_a_chat(base: Path) -> None:
     assert members.of_chat("feishu:oc_2") == []
 
 
+def test_two_bots_with_one_name_are_both_bots(base: Path) -> None:
+    members = MemberDirectory(base)
+    members.remember_bot("cli_1", "Alpha")
+    members.remember_bot("cli_2beef", "Alpha", open_ids={"cli_1": "ou_other"})
+    for sender in ("Alpha", "Alpha-beef", "on_ada"):
+        members.saw("feishu:oc_1", sender)
+    listed = [(member.sender, member.name, member.kind) for member in members.of_chat("feishu:oc_1")]
+    bots = [("Alpha", "Alpha", "bot"), ("Alpha-beef", "Alpha-beef", "bot")]
+    assert listed == [*bots, ("on_ada", "on_ada", "human")]
+    assert members.sender_for("cli_1", "ou_other") == "Alpha-beef"
+    assert (members.name_of("cli_1"), members.name_of("cli_2beef")) == ("Alpha", "Alpha-beef")
+    assert members.senders_named("alpha-BEEF") == ["Alpha-beef"]
+
+
 def test_a_forgotten_person_leaves_no_trace_in_the_file(base: Path) -> None:
     members = MemberDirectory(base)
     members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "user_id": "u_ada", "open_id": "ou_ada"}, "cli_a")
