@@ -1,9 +1,10 @@
 """Puts the commands together."""
 
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from nanobot_transcript.cli import config, doctor, reading, searching, stats, transfer, upkeep
 
@@ -22,6 +23,13 @@ app = typer.Typer(
 )
 
 
+class _Command(TyperCommand):
+    """A command whose usage line names what it must be given without braces."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.translate({ord("{"): None, ord("}"): None}) for piece in super().collect_usage_pieces(ctx)]
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from nanobot_transcript import __version__
@@ -33,7 +41,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_version, is_eager=True)
+        bool, typer.Option("-V", "--version", help="Print the version and stop.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """One shared record for all the bots of a group chat: look into it, search it, move it, check it.
@@ -54,10 +62,10 @@ def _add_demo() -> None:
 _add_demo()
 app.command()(reading.tail)
 app.command()(reading.show)
-app.command()(searching.search)
+app.command(cls=_Command)(searching.search)
 app.command()(stats.stats)
 app.command("export")(transfer.export)
-app.command("import")(transfer.import_)
+app.command("import", cls=_Command)(transfer.import_)
 app.command()(upkeep.verify)
 app.command()(upkeep.purge)
 app.command()(doctor.doctor)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
-from nanobot_transcript.cli.output import console, emit_json, printable, table
+from nanobot_transcript.cli.output import console, emit_json, printable
+from nanobot_transcript.cli.tables import print_table
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
@@ -45,13 +46,10 @@ def show(
     if json:
         emit_json(_document(settings, origin=origin))
         return
-    out = console()
-    out.print(f"file: {settings.file or 'none'}")
-    made = table("setting", "value", *(["origin"] if origin else []))
-    for value in settings.values():
-        row = [value.key, printable(_text(value.text))]
-        made.add_row(*row, *([printable(str(value.origin))] if origin else []))
-    out.print(made)
+    console().print(f"file: {settings.file or 'none'}", soft_wrap=True)
+    columns = ["setting", "value", "origin"] if origin else ["setting", "value"]
+    cells = [(value.key, _text(value.text), str(value.origin)) for value in settings.values()]
+    print_table(columns, [[printable(cell) for cell in row[: len(columns)]] for row in cells])
 
 
 def _document(settings: "LoadedSettings", *, origin: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from nanobot_transcript.session_key import split
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["chat_keys", "is_called", "one_chat", "shown_name"]
+__all__ = ["chat_keys", "is_called", "nobody_called", "one_chat", "require_member", "shown_name"]
 
 _LISTED = 10
 
@@ -56,6 +56,19 @@ def is_called(store: "GroupTranscriptStore", entry: Entry, name: str) -> bool:
     wanted = name.casefold()
     names = (entry["sender"], entry.get("sender_name"), entry.get("agent"), store.members.name_of(entry["sender"]))
     return any(known.casefold() == wanted for known in names if known)
+
+
+def require_member(store: "GroupTranscriptStore", key: str, name: str | None) -> None:
+    """Raise UsageError when neither the store nor the chat knows anybody whom a person would call ``name``."""
+    if name is None or store.members.senders_named(name):
+        return
+    if not any(is_called(store, entry, name) for entry in store.scan(key)):
+        raise nobody_called(name)
+
+
+def nobody_called(name: str) -> UsageError:
+    """The error of a member whom nobody knows."""
+    return UsageError(f"Nobody is called {name}.", hint="`nanobot-transcript stats CHAT` lists the members.")
 
 
 def _listed(keys: Iterable[str]) -> str:

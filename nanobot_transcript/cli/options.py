@@ -1,10 +1,15 @@
 """Options that several commands share, and opening the store they name."""
 
+import os
+import stat
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.errors import ConfigError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +23,7 @@ __all__ = [
     "JsonOption",
     "JsonlOption",
     "StoreOption",
+    "one_form",
     "opened_store",
     "read_settings",
 ]
@@ -40,12 +46,50 @@ def read_settings(config: Path | None, store: Path | None) -> "LoadedSettings":
     """The settings of this command; ``store`` goes before ``store.dir``."""
     from nanobot_transcript.settings import load_settings
 
-    overrides = {"store": {"dir": str(store.expanduser().absolute())}} if store is not None else None
+    overrides = {"store": {"dir": str(_expanded(store).absolute())}} if store is not None else None
     return load_settings(config, overrides=overrides)
 
 
 @contextmanager
-def opened_store(config: Path | None, store: Path | None) -> "Iterator[GroupTranscriptStore]":
-    """The store that the settings name, closed at the end."""
-    with read_settings(config, store).store.open() as opened:
+def opened_store(
+    config: Path | None, store: Path | None, *, may_begin: bool = False
+) -> "Iterator[GroupTranscriptStore]":
+    """The store that the settings name, closed at the end.
+
+    Raises StoreUnavailableError when its directory cannot be read, or was named and is missing, unless the command
+    ``may_begin`` a store.
+    """
+    settings = read_settings(config, store)
+    named = settings.origin_of("store.dir").kind != "default"
+    _check_directory(settings.store.dir, must_exist=named and not may_begin)
+    with settings.store.open() as opened:
         yield opened
+
+
+def one_form(*, json: bool, jsonl: bool) -> None:
+    """Raise UsageError when both forms of output are asked for."""
+    if json and jsonl:
+        raise UsageError("--json prints one document, --jsonl one per line.", hint="Give one of them.")
+
+
+def _expanded(store: Path) -> Path:
+    try:
+        return store.expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
+
+
+def _check_directory(base: Path, *, must_exist: bool) -> None:
+    hint = "Correct --store or store.dir; `nanobot-transcript doctor` says what is wrong with the directory."
+    try:
+        found = base.stat()
+    except FileNotFoundError as error:
+        if must_exist:
+            raise StoreUnavailableError(f"There is no directory {base}.", hint=hint) from error
+        return
+    except OSError as error:
+        raise StoreUnavailableError(f"{base} cannot be read: {error.strerror}.", hint=hint) from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise StoreUnavailableError(f"{base} is not a directory.", hint=hint)
+    if not os.access(base, os.R_OK | os.X_OK):
+        raise StoreUnavailableError(f"{base} cannot be read: Permission denied.", hint=hint)

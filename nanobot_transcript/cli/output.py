@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
-    from rich.table import Table
 
     from nanobot_transcript.store.contract import Progress
 
-__all__ = ["console", "emit_json", "emit_line", "notice", "number", "printable", "progress_bar", "size", "table"]
+__all__ = ["amount", "console", "emit_json", "emit_line", "notice", "number", "printable", "progress_bar", "size"]
 
 # Escape sequences, other control characters, and marks that turn the direction of text around.
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -67,16 +66,6 @@ def console() -> "Console":
     return made
 
 
-def table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
-    """A borderless table; ``right`` are columns of numbers."""
-    from rich.table import Table
-
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    return made
-
-
 @contextmanager
 def progress_bar(label: str) -> "Iterator[Progress | None]":
     """Progress on stderr while a person watches; None otherwise."""
@@ -102,6 +91,14 @@ def number(value: int) -> str:
     '1,234,567'
     """
     return f"{value:,}"
+
+
+def amount(value: int, noun: str) -> str:
+    """
+    >>> amount(1, "message"), amount(2000, "message")
+    ('1 message', '2,000 messages')
+    """
+    return f"{number(value)} {noun}{'' if value == 1 else 's'}"
 
 
 def size(value: int) -> str:

@@ -1,30 +1,34 @@
 """``tail`` and ``show``: the newest messages, live if wanted, and whole chats."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from nanobot_transcript.cli.moments import SinceOption, UntilOption, moment_ms
-from nanobot_transcript.cli.naming import chat_keys, is_called, one_chat
+from nanobot_transcript.cli.naming import chat_keys, is_called, one_chat, require_member
 from nanobot_transcript.cli.options import (
     ChatArgument,
     ConfigOption,
     JsonlOption,
     JsonOption,
     StoreOption,
+    one_form,
     opened_store,
 )
-from nanobot_transcript.cli.output import emit_json, emit_line
+from nanobot_transcript.cli.output import emit_json, emit_line, notice
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.cli.view import View
 from nanobot_transcript.entry import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["chosen", "labelled", "show", "tail"]
+__all__ = ["chosen", "labelled", "nothing_found", "show", "tail"]
 
 _LOOK_FOR_CHATS = 1.0
 
@@ -42,26 +46,31 @@ def tail(
 ) -> None:
     """Show the newest messages, live with -f.
 
-    Without a chat: of all chats, also of those that begin later.
+    Without a chat: of all chats, also of those that begin later. With -f it waits for a store that is not there yet.
 
     \b
     Example:
       nanobot-transcript tail -f oc_team
     """
+    one_form(json=json, jsonl=jsonl)
     if follow and json:
         raise UsageError("--json prints one document, and --follow has no end.", hint="Use --jsonl.")
-    with opened_store(config, store) as opened:
+    with opened_store(config, store, may_begin=follow) as opened:
         waiting = follow and chat is None and not opened.chats()
+        if waiting and sys.stderr.isatty():
+            notice(f"Waiting for the first message in {opened.base_dir}. Ctrl-C ends it.")
         keys = [] if waiting else chat_keys(opened, chat)
         newest, cursors = _newest(opened, keys, lines)
         if json:
             emit_json({"entries": [labelled(key, entry) for key, entry in newest], "cursors": cursors})
             return
-        show_entry = _printer(opened, jsonl=jsonl, several=chat is None and (follow or len(keys) > 1))
-        for key, entry in newest:
-            show_entry(key, entry)
+        several = chat is None and (follow or len(keys) > 1)
+        show_entry = _printer(opened, jsonl=jsonl, several=several, live=follow)
         if follow:
-            asyncio.run(_follow(opened, cursors, show_entry, new_chats=chat is None))
+            asyncio.run(_follow(opened, newest, cursors, show_entry, new_chats=chat is None))
+        else:
+            for key, entry in newest:
+                show_entry(key, entry)
 
 
 def show(
@@ -84,19 +93,25 @@ def show(
     Example:
       nanobot-transcript show oc_team --since 2h --member Alpha
     """
+    one_form(json=json, jsonl=jsonl)
     with opened_store(config, store) as opened:
         key = one_chat(opened, chat)
+        require_member(opened, key, member)
         entries = chosen(opened, key, since=since, until=until, member=member)
         if json:
-            emit_json({"session_key": key, "entries": list(entries)})
-            return
-        show_entry = _printer(opened, jsonl=jsonl, several=False)
-        found = False
-        for entry in entries:
-            found = True
-            show_entry(key, entry)
+            labels = [labelled(key, entry) for entry in entries]
+            emit_json({"session_key": key, "entries": labels})
+            found = bool(labels)
+        else:
+            found = _print_all(_printer(opened, jsonl=jsonl, several=False), key, entries)
     if not found:
-        raise typer.Exit(NEGATIVE)
+        nothing_found()
+
+
+def nothing_found() -> NoReturn:
+    """Say so, and end with exit code 1."""
+    notice("Nothing found.")
+    raise typer.Exit(NEGATIVE)
 
 
 def chosen(
@@ -129,14 +144,33 @@ def _newest(
     return newest, {key: page.cursor for key, page in pages.items()}
 
 
-def _printer(store: "GroupTranscriptStore", *, jsonl: bool, several: bool) -> Any:
+def _print_all(show_entry: "Callable[[str, Entry], None]", key: str, entries: Iterator[Entry]) -> bool:
+    found = False
+    for entry in entries:
+        found = True
+        show_entry(key, entry)
+    return found
+
+
+def _printer(store: "GroupTranscriptStore", *, jsonl: bool, several: bool, live: bool = False) -> Any:
     if jsonl:
         return lambda key, entry: emit_line(labelled(key, entry))
-    return View(store, several=several).entry
+    return View(store, several=several, live=live).entry
 
 
-async def _follow(store: "GroupTranscriptStore", cursors: dict[str, str], show_entry: Any, *, new_chats: bool) -> None:
-    """Print what comes in these chats, and with ``new_chats`` in every chat that begins later. Never ends."""
+async def _follow(
+    store: "GroupTranscriptStore",
+    newest: list[tuple[str, Entry]],
+    cursors: dict[str, str],
+    show_entry: "Callable[[str, Entry], None]",
+    *,
+    new_chats: bool,
+) -> None:
+    """Print the newest messages, then what comes in these chats, and with ``new_chats`` in every chat that begins
+    later. Never ends. From the first line on Ctrl-C finds the event loop ready for it.
+    """
+    for key, entry in newest:
+        show_entry(key, entry)
     news: asyncio.Queue[tuple[str, Entry]] = asyncio.Queue(maxsize=1000)
 
     async def listen(key: str, cursor: str) -> None:

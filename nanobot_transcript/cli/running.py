@@ -11,7 +11,7 @@ import typer
 
 from nanobot_transcript.cli.app import app
 from nanobot_transcript.cli.output import emit_json, notice
-from nanobot_transcript.cli.problems import DONE, INTERRUPTED, USAGE, described, exit_code
+from nanobot_transcript.cli.problems import DONE, INTERRUPTED, USAGE, UsageError, described, exit_code
 from nanobot_transcript.errors import TranscriptError
 
 __all__ = ["run"]
@@ -43,8 +43,7 @@ def _invoke(arguments: list[str]) -> int:
     except typer.Exit as ended:
         return ended.exit_code
     except _BadUsage as error:
-        error.show()
-        return USAGE
+        return _tell_usage(error, arguments)
     except ExceptionGroup as group:  # from tasks that follow several chats
         raise group.exceptions[0] from None
     except SystemExit as ended:
@@ -58,10 +57,22 @@ def _tell(error: TranscriptError, arguments: list[str]) -> int:
     notice(f"Error: {error}")
     if error.hint:
         notice(f"Hint: {error.hint}")
+    _emit(error, arguments)
+    return exit_code(error)
+
+
+def _tell_usage(error: Any, arguments: list[str]) -> int:
+    """What the parser refused, in its own words on stderr."""
+    error.show()
+    path = error.ctx.command_path if error.ctx is not None else "nanobot-transcript"
+    _emit(UsageError(error.format_message(), hint=f"`{path} --help` lists what there is."), arguments)
+    return USAGE
+
+
+def _emit(error: TranscriptError, arguments: list[str]) -> None:
     if "--json" in arguments or "--jsonl" in arguments:
         with contextlib.suppress(BrokenPipeError):
             emit_json(described(error))
-    return exit_code(error)
 
 
 def _prepare_streams() -> None:

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from nanobot_transcript.cli.naming import one_chat
-from nanobot_transcript.cli.options import ConfigOption, JsonlOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.naming import chat_keys
+from nanobot_transcript.cli.options import ConfigOption, JsonlOption, JsonOption, StoreOption, one_form, opened_store
 from nanobot_transcript.cli.output import emit_json, emit_line
-from nanobot_transcript.cli.problems import NEGATIVE, UsageError
-from nanobot_transcript.cli.reading import labelled
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.cli.reading import labelled, nothing_found
 from nanobot_transcript.cli.view import View
 
 __all__ = ["search"]
@@ -16,7 +16,10 @@ __all__ = ["search"]
 
 def search(
     text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="What the message contains, letter by letter.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TEXT", help="What the message contains, upper and lower case as written.", show_default=False
+        ),
     ],
     chat: Annotated[str | None, typer.Option("--chat", metavar="CHAT", help="Only in this chat, not in all.")] = None,
     limit: Annotated[
@@ -29,16 +32,19 @@ def search(
 ) -> None:
     """Find messages that contain a text.
 
-    Letter by letter, in one chat or in all; the newest are found first. Exit code 1: there are none.
+    Every letter must match exactly, upper and lower case too. In one chat or in all; the newest are found first.
+    Exit code 1: there are none.
 
     \b
     Example:
       nanobot-transcript search "release" --chat oc_team
     """
+    one_form(json=json, jsonl=jsonl)
     if not text:
         raise UsageError("There is nothing to search for.", hint="Give some text.")
     with opened_store(config, store) as opened:
-        key = one_chat(opened, chat) if chat is not None else None
+        keys = chat_keys(opened, chat)
+        key = keys[0] if chat is not None else None
         hits = opened.search(text, key, limit)
         if json:
             emit_json({"query": text, "hits": [labelled(hit.session_key, hit.entry) for hit in hits]})
@@ -50,4 +56,4 @@ def search(
             for hit in reversed(hits):  # the newest last, next to the prompt
                 view.entry(hit.session_key, hit.entry)
     if not hits:
-        raise typer.Exit(NEGATIVE)
+        nothing_found()

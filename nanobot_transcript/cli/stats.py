@@ -1,14 +1,15 @@
 """``stats``: how much was said, by whom."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import chat_keys, shown_name
 from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
-from nanobot_transcript.cli.output import console, emit_json, number, printable, progress_bar, size, table
+from nanobot_transcript.cli.output import amount, console, emit_json, number, printable, progress_bar, size
+from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.entry import Entry
 
 if TYPE_CHECKING:
@@ -110,36 +111,40 @@ def _count(store: "GroupTranscriptStore", keys: list[str]) -> list[_Chat]:
     return counted
 
 
-def _print_chats(counted: Iterable[_Chat]) -> None:
+def _print_chats(counted: Sequence[_Chat]) -> None:
     numbers = ("messages", "people", "bots", "size")
-    made = table("chat", *numbers, "first", "last", right=numbers)
-    for column in made.columns[1:]:
-        column.no_wrap = True
-    for one in counted:
-        kinds = Counter(speaker.kind for speaker in one.speakers.values())
-        made.add_row(
-            printable(one.session_key),
-            number(one.messages),
-            number(kinds["human"]),
-            number(kinds["bot"]),
-            size(one.bytes),
-            _time(one.first_ms),
-            _time(one.last_ms),
-        )
-    console().print(made)
+    print_table(["chat", *numbers, "first", "last"], [_row(one) for one in counted], right=numbers, shorten="chat")
+
+
+def _row(one: _Chat) -> list[str]:
+    kinds = Counter(speaker.kind for speaker in one.speakers.values())
+    counts = (one.messages, kinds["human"], kinds["bot"])
+    return [
+        printable(one.session_key),
+        *(number(count) for count in counts),
+        size(one.bytes),
+        _time(one.first_ms)[:10],
+        _time(one.last_ms),
+    ]
 
 
 def _print_chat(one: _Chat) -> None:
-    out = console()
     span = f" from {_time(one.first_ms)} to {_time(one.last_ms)}" if one.messages else ""
-    out.print(f"{printable(one.session_key)}: {number(one.messages)} messages{span}, {size(one.bytes)}")
+    summary = f"{printable(one.session_key)}: {amount(one.messages, 'message')}{span}, {size(one.bytes)}"
+    console().print(summary, soft_wrap=True)
     numbers = ("messages", "share", "characters")
-    made = table("member", "kind", *numbers, "last", right=numbers)
-    for speaker in one.by_messages():
-        share = f"{speaker.messages / one.messages:.0%}"
-        counts = (number(speaker.messages), share, number(speaker.characters))
-        made.add_row(printable(speaker.name), speaker.kind, *counts, _time(speaker.last_ms))
-    out.print(made)
+    rows = [
+        [
+            printable(speaker.name).replace("\n", " "),
+            speaker.kind,
+            number(speaker.messages),
+            f"{speaker.messages / one.messages:.0%}",
+            number(speaker.characters),
+            _time(speaker.last_ms),
+        ]
+        for speaker in one.by_messages()
+    ]
+    print_table(["member", "kind", *numbers, "last"], rows, right=numbers, shorten="member")
 
 
 def _time(ms: float | None) -> str:

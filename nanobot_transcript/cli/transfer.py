@@ -1,6 +1,7 @@
 """``export`` and ``import``: transcripts out of the store and other records into it."""
 
 import io
+import os
 import sys
 from datetime import date
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 import typer
 
 from nanobot_transcript.cli.moments import SinceOption, UntilOption, moment_ms
-from nanobot_transcript.cli.naming import is_called, one_chat
+from nanobot_transcript.cli.naming import is_called, one_chat, require_member
 from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
-from nanobot_transcript.cli.output import emit_json, notice, number, progress_bar
+from nanobot_transcript.cli.output import amount, emit_json, notice, number, progress_bar
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.session_key import FEISHU, is_group_chat_id, session_key
@@ -31,8 +32,12 @@ def export(
     chat: ChatArgument = None,
     kind: Annotated[Literal["jsonl", "markdown"], typer.Option("--format", help="What to write.")] = "jsonl",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to a file, not to stdout.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write to a new file that only you can read, not to stdout."
+        ),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is already there.")] = False,
     since: SinceOption = None,
     until: UntilOption = None,
     member: Annotated[
@@ -57,15 +62,16 @@ def export(
     with opened_store(config, store) as opened, progress_bar("Exporting") as progress:
         key = one_chat(opened, chat)
         wanted = _wanted(opened, since, until, member)
+        require_member(opened, key, member)
         if output is None:
             count = export_chat(opened, key, _utf8_stdout(), kind, wanted=wanted)
         else:
-            with _created(output) as file:
+            with _created(output, force=force) as file:
                 count = export_chat(opened, key, file, kind, wanted=wanted, progress=progress)
     if json:
         emit_json({"session_key": key, "format": kind, "messages": count, "file": str(output)})
     elif output is not None:
-        notice(f"{number(count)} messages of {key} are in {output}.")
+        notice(f"{amount(count, 'message')} of {key} {'is' if count == 1 else 'are'} in {output}.")
 
 
 def import_(
@@ -105,7 +111,7 @@ def import_(
 
     first_day = _day(day)
     reports: list[tuple[Path, ImportReport]] = []
-    with opened_store(config, store) as opened:
+    with opened_store(config, store, may_begin=True) as opened:
         names = {bot.name for bot in opened.members.bots()} | set(bots or ())
         for path in files:
             key = _target(path, chat)
@@ -141,9 +147,14 @@ def _utf8_stdout() -> TextIO:
     return sys.stdout
 
 
-def _created(path: Path) -> Any:
+def _created(path: Path, *, force: bool) -> TextIO:
+    """A new file for an export, readable by nobody else. Raises UsageError."""
+    new = os.O_TRUNC if force or (path.exists() and not path.is_file()) else os.O_EXCL  # a pipe, /dev/null
     try:
-        return path.open("w", encoding="utf-8", errors="replace", newline="\n")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | new | os.O_CLOEXEC, 0o600)
+        return os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n")
+    except FileExistsError as error:
+        raise UsageError(f"{path} is already there.", hint="Name another file, or add --force.") from error
     except OSError as error:
         raise UsageError(f"Cannot write {path}: {error.strerror}.", hint="Name another file.") from error
 

@@ -1,6 +1,7 @@
 """``verify`` and ``purge``: is the record sound, and erasing from it."""
 
 import sys
+import textwrap
 from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nanobot_transcript.cli.moments import moment_ms
-from nanobot_transcript.cli.naming import chat_keys, is_called, one_chat, shown_name
+from nanobot_transcript.cli.naming import chat_keys, is_called, nobody_called, one_chat, shown_name
 from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
-from nanobot_transcript.cli.output import console, emit_json, notice, number, printable, progress_bar, size, table
+from nanobot_transcript.cli.output import amount, console, emit_json, notice, number, printable, progress_bar, size
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
+from nanobot_transcript.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from nanobot_transcript.store.contract import VerifyReport
+    from nanobot_transcript.store.contract import MaintenanceReport, VerifyReport
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["purge", "verify"]
@@ -28,7 +30,8 @@ def verify(
 ) -> None:
     """Read every line and mend what can be.
 
-    Counts lines, messages, doubled ids, torn and foreign lines of a chat or of all. Exit code 1: something is wrong.
+    Counts lines and messages of a chat or of all, and explains what is wrong. Half lines of processes that were killed
+    are closed and harm nobody. Exit code 1: something is wrong that was not mended.
 
     \b
     Example:
@@ -43,10 +46,10 @@ def verify(
                 if advance is not None:
                     advance(done + 1, len(keys))
     if json:
-        emit_json({"ok": all(r.ok for r in reports), "chats": [asdict(r) | {"ok": r.ok} for r in reports]})
+        emit_json({"ok": all(map(_sound, reports)), "chats": [asdict(r) | {"ok": _sound(r)} for r in reports]})
     else:
         _print_reports(reports)
-    if not all(report.ok for report in reports):
+    if not all(map(_sound, reports)):
         raise typer.Exit(NEGATIVE)
 
 
@@ -60,10 +63,17 @@ class _Choice:
     before_ms: float | None
     messages: Counter[str]
 
+    @property
+    def whole(self) -> bool:
+        """True when all of a chat goes."""
+        return self.sender is None and self.before_ms is None
+
     def sentence(self) -> str:
         """What will be erased, for the person who is asked."""
-        what = f"{number(self.messages.total())} messages{f' of {self.name}' if self.name else ''}"
-        where = self.key or (f"{len(self.messages)} chats" if len(self.messages) != 1 else next(iter(self.messages)))
+        what = f"{amount(self.messages.total(), 'message')}{f' of {self.name}' if self.name else ''}"
+        where = self.key or (
+            amount(len(self.messages), "chat") if len(self.messages) != 1 else next(iter(self.messages))
+        )
         when = " that are older than the given time" if self.before_ms is not None else ""
         everything = self.sender is not None and self.key is None and self.before_ms is None
         known = " and what the store knows of this member" if everything else ""
@@ -98,10 +108,15 @@ def purge(
         _ask(choice, yes=yes, json=json)
         reports = opened.purge(choice.key, sender=choice.sender, before_ms=choice.before_ms)
     if json:
-        emit_json({"erased": dict(choice.messages), "chats": [asdict(report) for report in reports]})
+        emit_json({"erased": dict(choice.messages), "chats": [_document(choice, report) for report in reports]})
     else:
         freed = sum(report.dropped_bytes for report in reports)
-        notice(f"Erased {number(choice.messages.total())} messages{f', {size(freed)}' if freed else ''}.")
+        notice(f"Erased {amount(choice.messages.total(), 'message')}{f', {size(freed)}' if freed else ''}.")
+
+
+def _document(choice: _Choice, report: "MaintenanceReport") -> dict[str, Any]:
+    document = asdict(report)
+    return document | {"erased_entries": choice.messages[report.session_key]} if choice.whole else document
 
 
 def _choose(store: "GroupTranscriptStore", chat: str | None, member: str | None, before_ms: float | None) -> _Choice:
@@ -130,7 +145,7 @@ def _one_sender(store: "GroupTranscriptStore", member: str, names: dict[str, str
         listed = ", ".join(f"{sender} ({name})" for sender, name in senders.items())
         raise UsageError(f"Several members are called {member}.", hint=f"Name one by id: {listed}.")
     if not senders:
-        raise UsageError(f"Nobody is called {member}.", hint="`nanobot-transcript stats CHAT` lists the members.")
+        raise nobody_called(member)
     return next(iter(senders))
 
 
@@ -147,18 +162,43 @@ def _ask(choice: _Choice, *, yes: bool, json: bool) -> None:
         raise typer.Exit(NEGATIVE)
 
 
+def _sound(report: "VerifyReport") -> bool:
+    """True when nothing is left to mend; a half line is closed, and readers skip it."""
+    return not (report.duplicates or report.foreign_lines)
+
+
 def _print_reports(reports: "list[VerifyReport]") -> None:
-    numbers = ("segments", "size", "lines", "messages", "changes", "doubled", "torn", "foreign")
-    made = table("", "chat", *numbers, right=numbers)
-    for report in reports:
-        made.add_row("✓" if report.ok else "✗", printable(report.session_key), *_numbers(report))
+    numbers = ("segments", "size", "lines", "messages", "changes")
+    print_table(["", "chat", *numbers], [_row(report) for report in reports], right=numbers, shorten="chat")
     out = console()
-    out.print(made)
     for report in reports:
-        for sentence in report.healed:
-            out.print(f"mended {printable(report.session_key)}: {printable(sentence)}")
+        explained = _explained(report)
+        if explained:
+            out.print(f"{_sign(report)} {printable(report.session_key)}", soft_wrap=True)
+        for sentence in explained:
+            out.print(textwrap.indent(textwrap.fill(printable(sentence), out.width - 4), "    "), soft_wrap=True)
 
 
-def _numbers(report: "VerifyReport") -> list[Any]:
-    counts = (report.lines, report.entries, report.ops, report.duplicates, report.torn_lines, report.foreign_lines)
-    return [number(report.segments), size(report.bytes), *(number(count) for count in counts)]
+def _row(report: "VerifyReport") -> list[str]:
+    counts = (report.lines, report.entries, report.ops)
+    sizes = [number(report.segments), size(report.bytes)]
+    return [_sign(report), printable(report.session_key), *sizes, *(number(count) for count in counts)]
+
+
+def _sign(report: "VerifyReport") -> str:
+    return "✓" if _sound(report) else "✗"
+
+
+def _explained(report: "VerifyReport") -> list[str]:
+    """What was found, as sentences."""
+    found = [f"mended: {sentence}." for sentence in report.healed]
+    if report.torn_lines:
+        half = amount(report.torn_lines, "half line")
+        found.append(f"{half} of a process that was killed while writing; closed, and skipped by readers.")
+    if report.foreign_lines:
+        foreign = amount(report.foreign_lines, "foreign line")
+        found.append(f"{foreign} that this program did not write; skipped by readers, and left in place.")
+    if report.duplicates:
+        doubled = amount(report.duplicates, "doubled message")
+        found.append(f"{doubled}, with ids that stand there before; something else wrote into the file.")
+    return found

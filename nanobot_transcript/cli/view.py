@@ -1,5 +1,7 @@
 """Entries as people read them: time, name and text in columns on a terminal, one greppable line elsewhere."""
 
+import sys
+import time
 import zlib
 from typing import TYPE_CHECKING, Final
 
@@ -21,23 +23,28 @@ __all__ = ["View"]
 _COLOURS: Final = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
 _NAME_WIDTH: Final = 14
 _REMEMBERED: Final = 2000
+_NAMES_HOLD: Final = 1.0
 
 
 class View:
-    """Prints entries of one chat, or of several with the chat's key before each."""
+    """Prints entries of one chat, or of several with the chat's key before each; ``live`` ones at once."""
 
-    def __init__(self, store: "GroupTranscriptStore", *, several: bool) -> None:
+    def __init__(self, store: "GroupTranscriptStore", *, several: bool, live: bool = False) -> None:
         self._store: GroupTranscriptStore = store
         self._several: bool = several
+        self._live: bool = live
         self._console = console()
+        self._terminal: bool = self._console.is_terminal
         self._day: date | None = None
         self._names: dict[tuple[str, str], str] = {}
+        self._senders: dict[tuple[str, str | None], str] = {}
+        self._forget_at: float = 0.0
 
     def entry(self, session_key: str, entry: Entry) -> None:
         """Print one message, or what an edit or recall did."""
         name = printable(self._name_for(session_key, entry)).replace("\n", " ")
         text = self._text(session_key, entry)
-        if self._console.is_terminal:
+        if self._terminal:
             self._in_columns(session_key, entry, name, text)
         else:
             self._on_a_line(session_key, entry, name, text)
@@ -45,12 +52,21 @@ class View:
     def _name_for(self, session_key: str, entry: Entry) -> str:
         if entry.get("op") and not entry["sender"]:
             return self._names.get((session_key, entry.get("target") or ""), "·")
-        name = shown_name(self._store, entry)
+        name = self._sender(entry)
         if entry["message_id"]:
             self._names[session_key, entry["message_id"]] = name
             if len(self._names) > _REMEMBERED:
                 del self._names[next(iter(self._names))]
         return name
+
+    def _sender(self, entry: Entry) -> str:
+        """What to call the sender, looked up at most once a second: names may be learned while we follow."""
+        now = time.monotonic()
+        if now >= self._forget_at:
+            self._senders.clear()
+            self._forget_at = now + _NAMES_HOLD
+        known = (entry["sender"], entry.get("sender_name"))
+        return self._senders.get(known) or self._senders.setdefault(known, shown_name(self._store, entry))
 
     def _text(self, session_key: str, entry: Entry) -> str:
         op = entry.get("op")
@@ -66,7 +82,9 @@ class View:
     def _on_a_line(self, session_key: str, entry: Entry, name: str, text: str) -> None:
         chat = f"{printable(session_key)}  " if self._several else ""
         body = text.replace("\n", "\n    ")
-        self._console.out(f"{local(entry['ts']):%Y-%m-%d %H:%M:%S}  {chat}{name}: {body}", highlight=False)
+        sys.stdout.write(f"{local(entry['ts']):%Y-%m-%d %H:%M:%S}  {chat}{name}: {body}\n")
+        if self._live:
+            sys.stdout.flush()
 
     def _in_columns(self, session_key: str, entry: Entry, name: str, text: str) -> None:
         from rich.table import Table

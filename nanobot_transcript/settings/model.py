@@ -31,7 +31,10 @@ def _setting(default: Any, en: str, zh: str, *, example: Any = None, **limits: A
 
 
 def _absolute(path: Path) -> Path:
-    path = path.expanduser()
+    try:
+        path = path.expanduser()
+    except RuntimeError as error:
+        raise ValueError("begins with ~ and a name that no user of this machine has") from error
     if not path.is_absolute():
         raise ValueError("must be an absolute path or begin with ~, so that every process means the same directory")
     return path

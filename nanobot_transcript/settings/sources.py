@@ -59,7 +59,7 @@ def find_file(config: Path | None, *, look_in_cwd: bool) -> Path | None:
     """
     named = config or (Path(text) if (text := os.environ.get(CONFIG_VARIABLE, "")) else None)
     if named is not None:
-        path = named.expanduser()
+        path = _expanded(named)
         if not path.is_file():
             who = "" if config else f" ({CONFIG_VARIABLE})"
             raise ConfigError(f"There is no configuration file {path}{who}.", hint="Correct the path, or leave it out.")
@@ -67,6 +67,13 @@ def find_file(config: Path | None, *, look_in_cwd: bool) -> Path | None:
     places = [Path("nanobot-transcript.yaml").absolute()] if look_in_cwd else []
     places.append(Path.home() / ".nanobot" / "transcript.yaml")
     return next((place for place in places if place.is_file()), None)
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # a user that does not exist: then nor does the file
+        return path
 
 
 def yaml_file(path: Path) -> Source:

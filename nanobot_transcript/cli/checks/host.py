@@ -15,7 +15,10 @@ __all__ = ["check"]
 
 _GROUP: Final = "nanobot.tools"
 _NAME: Final = "group_transcript"
-_REINSTALL: Final = "Install nanobot-transcript into nanobot's own environment: pip install nanobot-transcript."
+_REINSTALL: Final = (
+    "Install nanobot-transcript into nanobot's own environment: pip install nanobot-transcript, "
+    "or pip install /path/to/nanobot-transcript from a clone."
+)
 
 
 def check(loaded: "LoadedSettings | None") -> list[Finding]:
@@ -23,7 +26,7 @@ def check(loaded: "LoadedSettings | None") -> list[Finding]:
     found = version_of("nanobot-ai")
     if found is None:
         message = "nanobot is not installed in this environment: the store and the commands work, the plugin cannot."
-        fix = "Run doctor in nanobot's environment, or pip install 'nanobot-transcript[nanobot]'."
+        fix = "Run doctor in nanobot's environment, or pip install 'nanobot-ai>=0.3,<0.4' here."
         return [Finding("nanobot", "warning", message, fix)]
     findings = [Finding("nanobot", "ok", f"nanobot {found} is installed."), *_seams(), _plugin()]
     if loaded is not None:

@@ -39,12 +39,15 @@ def _findings(base: Path) -> list[Finding]:
 
 
 def _missing(base: Path) -> Iterator[Finding]:
+    """Make a directory where the store's would be made, and remove it again."""
     parent = next(folder for folder in base.parents if folder.exists())
-    if os.access(parent, os.W_OK | os.X_OK):
+    try:
+        tempfile.TemporaryDirectory(dir=parent, prefix=".doctor-").cleanup()
         yield Finding("store", "info", f"{base} does not exist yet; the first message makes it.")
-    else:
-        fix = f"Make {parent} writable for this user, or name another place in store.dir."
-        yield Finding("store", "error", f"{base} does not exist and cannot be made in {parent}.", fix)
+    except OSError as error:
+        fix = f"Make {parent} a directory that this user can write, or name another place in store.dir."
+        message = f"{base} does not exist and cannot be made in {parent}: {error.strerror}."
+        yield Finding("store", "error", message, fix)
 
 
 def _usable(base: Path) -> Iterator[Finding]:

@@ -194,7 +194,7 @@ def test_no_color_switches_off_every_escape(store: GroupTranscriptStore, on_term
 def test_purge_says_what_goes_and_asks(store: GroupTranscriptStore, on_terminal: OnTerminal) -> None:
     refused = on_terminal("purge", "oc_team")
     refused.until("Erase it?")
-    assert "1 messages in feishu:oc_team will be erased from the disk for good." in refused.seen.replace("\r\n", " ")
+    assert "1 message in feishu:oc_team will be erased from the disk for good." in refused.seen.replace("\r\n", " ")
     refused.type("n\n")
     assert refused.end() == 1
     assert len(store.get_recent(TEAM)) == 1

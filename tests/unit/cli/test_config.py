@@ -43,6 +43,13 @@ def test_an_unknown_setting_is_told_on_stderr(run: Run, tmp_path: Path, caplog: 
     assert "did you mean store.fsync?" in caplog.text
 
 
+@pytest.mark.parametrize("variable", ["NANOBOT_TRANSCRIPT_STORE__DIR", "NANOBOT_TRANSCRIPT_CONFIG"])
+def test_the_home_of_nobody_is_an_error(run: Run, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "~nobody-of-that-name/x")
+    assert main(["config", "show"]) == 2
+    assert run("tail", store=Path("~nobody-of-that-name/x")).code == 2
+
+
 @pytest.mark.parametrize("text", ["store: {fsync: sometimes}", "store: ["])
 def test_a_wrong_file_ends_any_command_with_two(run: Run, tmp_path: Path, text: str) -> None:
     file = tmp_path / "my.yaml"
@@ -64,6 +71,7 @@ def test_a_store_that_cannot_be_used_ends_with_three(run: Run, tmp_path: Path) -
 
 def test_the_version_is_printed(run: Run) -> None:
     assert run("--version") == (0, f"nanobot-transcript {__version__}\n", "")
+    assert main(["-V"]) == 0
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["tail", "--nonsense"], ["tail", "-n", "many"], ["search"], []])

@@ -45,6 +45,17 @@ def test_a_file_in_the_place_of_the_store_is_an_error(run: Run, tmp_path: Path) 
     assert findings["store"]["fix"]
 
 
+@pytest.mark.parametrize("place", ["/dev/null/x", "/proc/x", "/tmp/" + "x" * 300])
+def test_a_place_where_no_store_can_be_made_is_an_error(run: Run, place: str) -> None:
+    finding = found(run, store=Path(place))["store"]
+    assert finding["severity"] == "error"
+    assert finding["fix"]
+
+
+def test_the_home_of_nobody_is_found(run: Run) -> None:
+    assert found(run, store=Path("~nobody-of-that-name/x"))["settings"]["severity"] == "error"
+
+
 def test_what_others_can_read_is_named_with_the_command_that_mends_it(
     run: Run, store: GroupTranscriptStore, base_dir: Path
 ) -> None:

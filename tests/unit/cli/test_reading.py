@@ -1,13 +1,16 @@
 """``tail``, ``show`` and ``search``: names instead of ids, and nothing in a chat commands the terminal."""
 
 import json
+import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.cli import main
 
 Run = Callable[..., Any]
 
@@ -65,10 +68,37 @@ def test_an_unclear_chat_is_an_error_that_lists_what_there_is(
 
 
 def test_an_empty_store_is_explained_and_not_created(run: Run, base_dir: Any) -> None:
-    ended = run("tail")
-    assert ended.code == 2
-    assert "doctor" in ended.err
-    assert not base_dir.exists()
+    for command in (["tail"], ["show"], ["search", "x"], ["stats"], ["verify"], ["purge", "--before", "1d"]):
+        ended = run(*command, "--json")
+        assert ended.code == 3
+        assert "doctor" in ended.err
+        assert ended.document["error"]["code"] == "store_unavailable"
+        assert not base_dir.exists()
+
+
+def test_the_usual_place_may_be_empty_before_the_first_message(empty_home: Path, capsys: Any) -> None:
+    for command in (["tail"], ["search", "x"], ["stats"]):
+        assert main(command) == 2
+        assert "There is no transcript" in capsys.readouterr().err
+    assert list(empty_home.iterdir()) == []
+
+
+def test_a_file_in_the_place_of_the_store_is_told(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    for store in (file, file / "below"):
+        assert run("tail", "-f", store=store).code == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_directory_that_may_not_be_read_is_told(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
+    base_dir.chmod(0)
+    try:
+        codes = [run(command, "--json").document["error"]["code"] for command in ("tail", "stats", "verify")]
+        assert codes == ["store_unavailable"] * 3
+        assert '"error"' in run("doctor", "--json").out
+    finally:
+        base_dir.chmod(0o700)
 
 
 def test_show_can_be_narrowed_to_a_member_and_a_time(run: Run, store: GroupTranscriptStore) -> None:
@@ -80,7 +110,18 @@ def test_show_can_be_narrowed_to_a_member_and_a_time(run: Run, store: GroupTrans
 
 
 def test_show_of_nothing_is_a_negative_result(run: Run, store: GroupTranscriptStore) -> None:
-    assert run("show", "oc_team", "--since", "1m") == (1, "", "")
+    assert run("show", "oc_team", "--since", "1m") == (1, "", "Nothing found.\n")
+    ended = run("show", "oc_team", "--since", "1m", "--json")
+    assert (ended.code, ended.document) == (1, {"session_key": "feishu:oc_team", "entries": []})
+
+
+@pytest.mark.parametrize("command", ["show", "export"])
+def test_a_member_whom_nobody_knows_is_an_error(run: Run, store: GroupTranscriptStore, command: str) -> None:
+    ended = run(command, "oc_team", "--member", "Nobody")
+    assert (ended.code, ended.out) == (2, "")
+    assert "Nobody is called Nobody." in ended.err
+    store.members.remember_person("on_chen", "Chen")
+    assert run("show", "oc_team", "--member", "chen").code == 1
 
 
 def test_a_wrong_time_is_refused(run: Run, store: GroupTranscriptStore) -> None:
@@ -98,7 +139,8 @@ def test_search_shows_hits_of_all_chats_the_newest_last(run: Run, store: GroupTr
 
 
 def test_search_that_finds_nothing_ends_with_one(run: Run, store: GroupTranscriptStore) -> None:
-    assert run("search", "a secret") == (1, "", "")
+    assert run("search", "a secret") == (1, "", "Nothing found.\n")
+    assert run("search", "FRIDAY").code == 1
     ended = run("search", "nowhere", "--json")
     assert (ended.code, ended.document) == (1, {"query": "nowhere", "hits": []})
 
@@ -120,6 +162,7 @@ def test_json_is_one_document_with_the_whole_entries(run: Run, store: GroupTrans
     cursor = document["cursors"]["feishu:oc_team"]
     assert store.read("feishu:oc_team", cursor).entries == []
     shown = run("show", "oc_team", "--json").document
+    assert {entry["session_key"] for entry in shown["entries"]} == {"feishu:oc_team"}
     assert [entry["content"] for entry in shown["entries"]] == ["When is the 发布?", "On Friday.", "I agree."]
 
 
@@ -134,6 +177,22 @@ def test_a_stream_cannot_be_one_document(run: Run, store: GroupTranscriptStore) 
     ended = run("tail", "-f", "--json")
     assert ended.code == 2
     assert "--jsonl" in ended.err
+
+
+def test_one_form_of_output_is_enough(run: Run, store: GroupTranscriptStore) -> None:
+    for command in (["tail"], ["show", "oc_team"], ["search", "x"]):
+        ended = run(*command, "--json", "--jsonl")
+        assert (ended.code, ended.document["error"]["code"]) == (2, "usage")
+
+
+@pytest.mark.parametrize("arguments", [["tail", "--nonsense"], ["tail", "-n", "many"], ["search"], ["nonsense"]])
+def test_what_the_parser_refuses_is_a_document_under_json_too(run: Run, arguments: list[str]) -> None:
+    ended = run(*arguments, "--json")
+    assert ended.code == 2
+    assert "Usage" in ended.err
+    error = ended.document["error"]
+    assert error["code"] == "usage"
+    assert "--help" in error["hint"]
 
 
 def test_an_error_under_json_is_a_document_too(run: Run, store: GroupTranscriptStore) -> None:

@@ -47,6 +47,7 @@ def test_an_exported_chat_can_be_imported_elsewhere(run: Run, store: GroupTransc
     ended = run("export", "oc_team", "-o", str(file))
     assert (ended.code, ended.out) == (0, "")
     assert "3 messages" in ended.err
+    assert file.stat().st_mode & 0o777 == 0o600
     assert run("import", str(file), "--chat", TEAM, store=elsewhere).code == 0
     with GroupTranscriptStore(elsewhere) as copy:
         assert copy.get_recent(TEAM) == store.get_recent(TEAM)
@@ -58,6 +59,16 @@ def test_export_writes_to_stdout_unless_told_otherwise(run: Run, store: GroupTra
     assert json.loads(line)["content"] == "On Friday."
     assert ended.err == ""
     assert "**Alpha**" in run("export", "oc_team", "--format", "markdown").out
+
+
+def test_export_overwrites_nothing_unless_told_to(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
+    file = tmp_path / "team.jsonl"
+    file.write_text("precious", encoding="utf-8")
+    assert run("export", "oc_team", "-o", str(file)).code == 2
+    assert file.read_text(encoding="utf-8") == "precious"
+    assert run("export", "oc_team", "-o", str(file), "--force").code == 0
+    assert "precious" not in file.read_text(encoding="utf-8")
+    assert run("export", "oc_team", "-o", "/dev/null").code == 0
 
 
 def test_export_under_json_needs_a_file(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
@@ -146,8 +157,20 @@ def test_verify_of_a_damaged_chat_ends_with_one(run: Run, base_dir: Path) -> Non
         file.write(b"not one of ours\n")
     ended = run("verify")
     assert ended.code == 1
-    assert "✗" in ended.out
+    assert f"✗ {TEAM}\n    1 foreign line" in ended.out
     assert run("verify", "--json").document["chats"][0]["foreign_lines"] == 1
+
+
+def test_a_half_line_is_closed_and_said(run: Run, base_dir: Path) -> None:
+    with GroupTranscriptStore(base_dir) as opened:
+        opened.append(TEAM, "user", "a", "x", "om_1")
+    with active_file(base_dir).open("ab") as file:
+        file.write(b'{"role": "user", "con')
+    ended = run("verify")
+    assert ended.code == 0
+    assert "mended: the last line was cut off" in ended.out
+    assert "1 half line of a process that was killed" in run("verify").out
+    assert run("verify", "--json").document["ok"] is True
 
 
 # -- purge
@@ -165,8 +188,10 @@ def test_nothing_is_erased_without_a_yes(run: Run, store: GroupTranscriptStore) 
 
 
 def test_a_chat_is_erased(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
-    ended = run("purge", "oc_team", "--yes")
-    assert (ended.code, ended.out) == (0, "")
+    ended = run("purge", "oc_team", "--yes", "--json")
+    assert ended.code == 0
+    assert ended.document["erased"] == {TEAM: 3}
+    assert ended.document["chats"][0]["erased_entries"] == 3
     assert occurs_on_disk(base_dir, "I agree") == []
     assert [chat.session_key for chat in store.chats()] == ["feishu:oc_other"]
 
@@ -191,7 +216,10 @@ def test_a_name_that_two_members_have_is_not_guessed(run: Run, store: GroupTrans
     ended = run("purge", "--member", "Ada", "--yes")
     assert ended.code == 2
     assert "on_ada2" in ended.err
-    assert run("purge", "--member", "on_ada2", "--yes").code == 0
+    ended = run("purge", "--member", "on_ada2", "--yes")
+    assert ended.code == 0
+    assert "Erased 1 message" in ended.err
+    assert "messages" not in ended.err
     assert any("发布" in message["content"] for message in store.get_recent(TEAM))
 
 
