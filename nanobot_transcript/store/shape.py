@@ -96,7 +96,13 @@ def _add(line: dict[str, Any], fields: Mapping[str, Any]) -> None:
                 f"An entry has no field {name!r}.", hint=f"Known fields: {', '.join(sorted(_FIELDS))}."
             )
         if value is not None and value != [] and value != {}:
-            line[name] = [_id(part) for part in value] if name == "message_ids" else value
+            line[name] = _ids(value) if name == "message_ids" else value
+
+
+def _ids(value: object) -> list[str]:
+    if not isinstance(value, list | tuple):
+        raise InvalidEntryError(f"message_ids is a list of strings, not {value!r}.")
+    return [known for part in value if (known := _id(part))]
 
 
 def _id(value: object) -> str | None:

@@ -13,7 +13,9 @@ from transcript_channels.feishu.content import text_of
 
 __all__ = ["MentionedMember", "Message", "Recall", "message_from_event", "recall_from_event"]
 
-_PERSON: Final = "user"
+_APPS: Final = frozenset({"bot", "app"})
+_LONGEST_POSITION: Final = 19
+_FAR: Final = 10**18
 _PRIVATE: Final = "p2p"
 _EARLIEST_MS: Final = 100_000_000_000  # below it a time is in seconds: as milliseconds it would be 1973
 _EMPTY: Final[Mapping[str, Any]] = {}
@@ -56,7 +58,7 @@ class Message:
     @property
     def from_bot(self) -> bool:
         """True when another app sent it (``bot`` in events, ``app`` in the history API)."""
-        return self.sender_type not in ("", _PERSON)
+        return self.sender_type in _APPS
 
     def entry_fields(self) -> EntryFields:
         """What the platform tells about the message, as keywords of ``append``."""
@@ -162,7 +164,7 @@ def _milliseconds(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if not 0 < number < float("inf"):
         return None
@@ -172,4 +174,5 @@ def _milliseconds(value: Any) -> float | None:
 def _position(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
-    return int(value) if str(value).isascii() and str(value).isdecimal() else None
+    digits = str(value) if isinstance(value, str) or abs(value) < _FAR else ""
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < _LONGEST_POSITION else None

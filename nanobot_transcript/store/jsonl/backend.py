@@ -12,7 +12,7 @@ from typing import Final, cast
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.errors import ConfigError, StoreError
 from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
@@ -156,10 +156,13 @@ class JsonlBackend:
     def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
         wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
         hits: list[Hit] = []
-        for key in wanted:
+
+        def search_one(key: str) -> None:
             chat = self._chat(key)
             with chat.searching:
-                hits += reader.search(chat.segments, chat.search_ops, key, query, limit)
+                hits.extend(reader.search(chat.segments, chat.search_ops, key, query, limit))
+
+        _each(wanted, search_one)
         hits.sort(key=lambda hit: sort_key(hit.entry, 0), reverse=True)
         return hits[:limit]
 
@@ -180,10 +183,11 @@ class JsonlBackend:
     def purge(self, session_key: str | None, *, sender: str | None, before_ms: float | None) -> list[MaintenanceReport]:
         wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
         reports: list[MaintenanceReport] = []
-        for key in wanted:
+
+        def purge_one(key: str) -> None:
             chat = self._chat(key)
             if chat.segments.end() == START:
-                continue
+                return
             with upkeep.maintenance(chat.segments):
                 if sender is None and before_ms is None:
                     report = self._remove(chat)
@@ -191,20 +195,25 @@ class JsonlBackend:
                     report = self._and_tell(chat, partial(upkeep.purge_lines, chat.segments, sender, before_ms))
             report.session_key = key
             reports.append(report)
+
+        _each(wanted, purge_one)
         return reports
 
     def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
         wanted = session_keys if session_keys is not None else [chat.session_key for chat in self.chats()]
         reports: list[MaintenanceReport] = []
-        for key in wanted:
+
+        def maintain_one(key: str) -> None:
             chat = self._chat(key)
             if chat.segments.end() == START:
-                continue
+                return
             with upkeep.maintenance(chat.segments):
                 report = self._and_tell(chat, partial(upkeep.apply_retention, chat.segments, retention))
                 report.erased_entries = upkeep.erase_hidden(chat.segments)
             report.session_key = key
             reports.append(report)
+
+        _each(wanted, maintain_one)
         return reports
 
     def verify(self, session_key: str) -> VerifyReport:
@@ -269,6 +278,19 @@ class JsonlBackend:
             chat.log.write(mark, [], None)
         os.unlink(note)
         return report
+
+
+def _each(session_keys: Sequence[str], work: Callable[[str], None]) -> None:
+    """Do it for every chat; what failed for one of them is raised when all others are done."""
+    failure: StoreError | None = None
+    for key in session_keys:
+        try:
+            work(key)
+        except StoreError as error:
+            logger.warning("%s: %s", key, error)
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 def _measure(layout: Layout, stem: str, key: str) -> Chat:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
 from nanobot_transcript.store.jsonl import keys, tables
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
 from nanobot_transcript.store.jsonl.codec import decode, encode, id_keys
@@ -28,6 +28,7 @@ _BACKGROUND_WAIT: Final = 60.0
 _STUCK_WAIT: Final = 0.004
 _INDEX_UNDER_LOCK: Final = 4 << 20
 _NOT_LOCKED: Final = -1
+_FEW_IDS: Final = 64
 _NOW_OR_NEVER: Final = LOCK_EX | LOCK_NB
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class ChatLog:
         self._lock_timeout = lock_timeout
         self._syncer = syncer
         self._sync = syncer.wanted
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()
         self._file = ActiveFile(layout, self._path)
         self._table: IdTable | None = None
         self._closed: list[IdTable] = []
@@ -70,16 +71,17 @@ class ChatLog:
         line = encode(entry)
         hashes = [hash_key(key) for key in unless]
         while True:
-            # Another thread may be waiting for the lock with more patience than this one has.
-            if not (self._mutex.acquire(False) or self._mutex.acquire(timeout=self._patience(wait))):
-                return self._write_unlocked(entry, unless)
             try:
+                # Another thread may be waiting for the lock with more patience than this one has.
+                if not (self._mutex.acquire(False) or self._mutex.acquire(timeout=self._patience(wait))):
+                    return self._write_unlocked(entry, unless)
                 return self._write(entry, line, unless, hashes, wait)
             except DamagedTableError as damage:
                 logger.warning("the id table %s is damaged; it is built again", damage.path)
                 damage.discard()
             finally:
-                self._mutex.release()
+                with contextlib.suppress(RuntimeError):  # not this thread's; an interrupt leaves no other way to tell
+                    self._mutex.release()
 
     def _write(
         self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], wait: float | None
@@ -100,8 +102,9 @@ class ChatLog:
                         return known
                     break
             end = file.append(line)
-            # Else somebody wrote without the lock while this process stood still: the next one indexes it.
-            if end == size + len(line):
+            # Else the next writer indexes it: somebody wrote without the lock while this process stood still, or
+            # the ids are more than the table has room for.
+            if end == size + len(line) and len(hashes) < _FEW_IDS:
                 crowded = False
                 for key_hash in hashes if "op" not in entry else map(hash_key, id_keys(entry)):
                     crowded = table.insert(key_hash, size)
@@ -157,7 +160,7 @@ class ChatLog:
 
     def forget(self) -> None:
         """After a fork: drop what the parent had open, without touching its lock."""
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()
         self._builders = {}
         self._release_files()
 
@@ -260,7 +263,7 @@ class ChatLog:
         for number in reversed(tables.horizon(self._layout, self._stem)):
             try:
                 table = tables.open_closed(self._layout, self._stem, number)
-            except NewerFormatError:
+            except (NewerFormatError, UnsafePathError):
                 table = None
             if table is not None:
                 self._closed.append(table)
@@ -277,6 +280,8 @@ class ChatLog:
                 self._closed += filter(None, [tables.build_closed(self._layout, self._stem, number)])
             except StoreBusyError:
                 busy.append(number)
+            except StoreError as error:
+                logger.warning("segment %d of %s has no index: %s", number, self._path, error)
         return busy
 
     def _build_closed_later(self, numbers: list[int]) -> None:

@@ -6,6 +6,7 @@ from typing import Any, cast
 import msgspec
 
 from nanobot_transcript.entry import Entry, well_formed
+from nanobot_transcript.errors import InvalidEntryError
 
 __all__ = [
     "EDIT_SENT",
@@ -33,6 +34,8 @@ def encode(entry: Entry) -> bytes:
         return _encoder.encode(entry) + b"\n"
     except UnicodeEncodeError:
         return _encoder.encode(_clean(entry)) + b"\n"
+    except TypeError as error:
+        raise InvalidEntryError(f"An entry holds what JSON cannot: {error}.") from error
 
 
 def encode_text(value: str) -> bytes:

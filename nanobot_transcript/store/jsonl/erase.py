@@ -14,6 +14,7 @@ import msgspec
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import decode, encode
+from nanobot_transcript.store.jsonl.fold import HIDING
 from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
@@ -77,6 +78,8 @@ def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line],
         if replacement is None or replacement == line.rstrip(b" "):
             continue
         if len(replacement) > len(line):
+            if entry is not None and entry.get("op") in HIDING:
+                continue  # has no text, and must go on hiding
             replacement = b""
         batch.append(_Edit(offset, len(line), replacement.decode()))
         count += 1

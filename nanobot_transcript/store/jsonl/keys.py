@@ -4,6 +4,7 @@ import os
 import uuid
 from typing import Final
 
+from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, stem_of, store_error
 
 __all__ = ["key_of", "remember"]
@@ -30,10 +31,13 @@ def remember(layout: Layout, stem: str, session_key: str) -> None:
 
 def key_of(layout: Layout, stem: str) -> str | None:
     """The session key of a chat's files; None for a file that is not one of this store's transcripts."""
-    descriptor = open_read(layout.key_file(stem))
+    try:
+        descriptor = open_read(layout.key_file(stem))
+    except UnsafePathError:
+        return _guess(stem)
     if descriptor is not None:
         try:
-            key = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "surrogatepass")
+            key = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace")
         finally:
             os.close(descriptor)
         if stem_of(key) == stem:

@@ -32,6 +32,15 @@ class OpLog:
             self._forget()
             self._extend(start)
 
+    def together(self, targets: set[str]) -> set[str]:
+        """These ids and all others of the same messages."""
+        closed = set(targets)
+        for target, edits in self._edits.items():
+            ids = {target, *(known for _, edit in edits for known in ids_of(edit))}
+            if not closed.isdisjoint(ids):
+                closed |= ids
+        return closed
+
     def sent_by(self, sender: str) -> set[str]:
         """Messages that were overheard first and then reported by this sender as its own."""
         return {

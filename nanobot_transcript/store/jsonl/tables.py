@@ -157,12 +157,15 @@ def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -
         return IdTable.create(None, Owner(inode, device, _next_number(layout, stem, None)))
     except StoreError as error:
         return _in_memory(layout, stem, inode, device, error)
+    kept: int | None = None
     if table is not None:
         owner = table.owner
         if (owner.inode, owner.device) == (inode, device) and table.indexed <= size:
             return table
+        # A writer that died while its table grew retired it: the file is the same, and so are the places in it.
+        kept = table.number if table.retired and (owner.inode, owner.device) == (inode, device) else None
         _put_aside(layout, stem, table)
-    number = _number_for(layout, stem, table, (inode, device))
+    number = kept or _next_number(layout, stem, table)
     if table is not None:
         table.close()
     try:
@@ -187,13 +190,6 @@ def start_over(layout: Layout, stem: str, number: int) -> None:
 def _in_memory(layout: Layout, stem: str, inode: int, device: int, error: StoreError) -> IdTable:
     logger.warning("no id table on disk (%s); duplicates are found from memory", error)
     return IdTable.create(None, Owner(inode, device, _next_number(layout, stem, None)))
-
-
-def _number_for(layout: Layout, stem: str, table: IdTable | None, file: tuple[int, int]) -> int:
-    # A writer that died while its table grew retired it: the file is the same, and so are the places in it.
-    if table is not None and table.retired and (table.owner.inode, table.owner.device) == file:
-        return table.number
-    return _next_number(layout, stem, table)
 
 
 def _next_number(layout: Layout, stem: str, table: IdTable | None) -> int:

@@ -12,11 +12,12 @@ from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.erase import blank, erase_lines, replay, without_text
-from nanobot_transcript.store.jsonl.fold import is_op
+from nanobot_transcript.store.jsonl.fold import HIDING, is_op
 from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
 from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.jsonl.ops import OpLog
+from nanobot_transcript.store.jsonl.order import sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
 __all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines"]
@@ -46,6 +47,8 @@ def erase_hidden(segments: Segments) -> int:
     targets = ops.hidden
     count = 0
     if targets:
+        ops.cover(START)
+        targets = ops.together(targets)
         needles = [encode_text(target) for target in sorted(targets)]
         for segment in segments.each():
             count += erase_lines(segments, segment, _lines_about(segment, needles), _Hidden(targets))
@@ -65,6 +68,8 @@ class _Hidden:
         self._targets = targets
 
     def __call__(self, entry: Entry) -> bytes | None:
+        if entry.get("op") in HIDING:
+            return None  # has no text, and must go on hiding
         hidden = entry.get("target") in self._targets or not self._targets.isdisjoint(ids_of(entry))
         return without_text(entry) if hidden else None
 
@@ -153,7 +158,9 @@ def _without_person(entry: Entry, sender: str) -> bytes | None:
         changed.pop("ids", None)
     mentions = entry.get("mentions")
     if isinstance(mentions, list):
-        changed["mentions"] = [named for named in mentions if named.get("id") != sender]
+        changed["mentions"] = [
+            named for named in mentions if not (isinstance(named, dict) and named.get("id") == sender)
+        ]
     return None if changed == entry else encode(changed)[:-1]
 
 
@@ -200,7 +207,7 @@ def _too_old(segment: OpenSegment, max_age_days: float | None) -> bool:
     if max_age_days is None:
         return False
     for offset, block in blocks_backward(segment.descriptor, segment.end()):
-        times = [entry.get("rts") or entry["ts"] for _, line in split(offset, block) if (entry := decode(line))]
+        times = [sort_key(entry, 0)[0] for _, line in split(offset, block) if (entry := decode(line))]
         if times:
             return max(times) < time.time() * 1000 - max_age_days * _DAY_MS
     return True
