@@ -1,5 +1,6 @@
 """``doctor``: finds out why something does not work."""
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["doctor"]
 
 _SIGNS = {"ok": ("✓", "green"), "info": ("i", "blue"), "warning": ("!", "yellow"), "error": ("✗", "bold red")}
+_NARROWEST = 20
 
 
 def doctor(
@@ -57,14 +59,23 @@ def _code(findings: "list[Finding]") -> int:
 
 
 def _print(findings: "list[Finding]") -> None:
-    from rich.table import Table
     from rich.text import Text
 
     out = console()
-    rows = Table.grid(padding=(0, 2, 0, 0))
+    label = max(len(finding.check) for finding in findings)
+    indent = " " * (label + 5)
     for finding in findings:
         sign, style = _SIGNS[finding.severity]
-        rows.add_row(Text(sign, style=style), Text(finding.check, style="bold"), Text(printable(finding.message)))
+        head = f"{finding.check:<{label}}"
+        message = _wrapped(printable(finding.message), out.width, indent)
+        out.print(Text.assemble((sign, style), "  ", (head, "bold"), "  ", message), soft_wrap=True)
         if finding.fix:
-            rows.add_row("", "", Text(f"→ {printable(finding.fix)}", style="dim"))
-    out.print(rows)
+            fix = _wrapped(f"→ {printable(finding.fix)}", out.width, indent)
+            out.print(Text(f"{indent}{fix}", style="dim"), soft_wrap=True)
+
+
+def _wrapped(text: str, width: int, indent: str) -> str:
+    """Lines for the place behind ``indent``; no path or command is broken."""
+    room = max(width - len(indent), _NARROWEST)
+    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    return f"\n{indent}".join(lines)

@@ -33,10 +33,14 @@ ChatArgument: TypeAlias = Annotated[
     typer.Argument(metavar="CHAT", help="Session key, chat id, or the beginning of one.", show_default=False),
 ]
 StoreOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--store", metavar="DIR", help="Directory of the transcripts, instead of store.dir.")
+    Path | None,
+    typer.Option(
+        "--store", metavar="DIR", help="Directory of the transcripts, instead of store.dir.", readable=False
+    ),  # whether it can be read is for us to say, and for doctor
 ]
 ConfigOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Configuration file, instead of the usual places.")
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Configuration file, instead of the usual places.", readable=False),
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JsonlOption: TypeAlias = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line, as it comes.")]

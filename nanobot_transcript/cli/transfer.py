@@ -34,7 +34,11 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write to a new file that only you can read, not to stdout."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write to a new file that only you can read, not to stdout.",
+            readable=False,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is already there.")] = False,

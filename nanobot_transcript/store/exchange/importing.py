@@ -9,7 +9,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -21,7 +21,7 @@ from nanobot_transcript.errors import ImportFormatError
 from nanobot_transcript.session_key import FEISHU
 from nanobot_transcript.store.contract import Progress
 from nanobot_transcript.store.exchange.candidates import Candidate, from_log, from_transcript, read_ahead
-from nanobot_transcript.store.exchange.lines import PARSERS, lines_of, settle_format, watched
+from nanobot_transcript.store.exchange.lines import PARSERS, Line, lines_of, settle_format, watched
 from nanobot_transcript.store.exchange.logs import Clock
 from nanobot_transcript.store.exchange.report import ImportFormat, ImportReport
 from nanobot_transcript.store.front import GroupTranscriptStore
@@ -58,8 +58,9 @@ def import_file(
 
     ``bots`` are names whose lines in logs were written by bots. ``day`` is the date of a log that gives only times
     (else one in the file's name, else the file's own); ``progress`` is called with bytes. Lines that cannot be
-    understood are counted in the report. Raises ImportFormatError when the file is not of the announced format,
-    StoreError when the store cannot be written.
+    understood are counted in the report. A message without a time gets that of the message before it; the first ones
+    that of the next with one, else now. Raises ImportFormatError, with nothing written, when the file is not of the
+    announced format or a log is not in ``encoding``; StoreError when the store cannot be written.
     """
     _check_encoding(encoding)
     with _opened(path) as file:
@@ -69,9 +70,13 @@ def import_file(
         if chosen == "jsonl":
             _import_transcript(store, file, report, size, progress)
         else:
-            lines = watched(lines_of(file), report, size, progress)
-            clock = Clock(day or _day_of(path))
-            _append(store, from_log(lines, PARSERS[chosen], clock, encoding, bots, report), report)
+            first_day = day or _day_of(path)
+
+            def messages(lines: Iterable[Line], told: ImportReport) -> Iterator[Candidate]:
+                return from_log(lines, PARSERS[chosen], Clock(first_day), encoding, bots, told)
+
+            first = _first_time(file, messages)
+            _append(store, messages(watched(lines_of(file), report, size, progress), report), report, first)
     return report
 
 
@@ -80,20 +85,33 @@ def _import_transcript(
 ) -> None:
     ahead = read_ahead(file)
     edits = dict(ahead.edits)
+    first = _first_time(file, lambda lines, told: from_transcript(lines, told, ahead.hidden, {}))
     lines = watched(lines_of(file), report, size, progress)
-    _append(store, from_transcript(lines, report, ahead.hidden, edits), report)
+    _append(store, from_transcript(lines, report, ahead.hidden, edits), report, first)
     for op in ahead.hidden.values():
-        report.count(store.backend.apply(report.session_key, _marked(op)))
+        report.count(store.backend.apply(report.session_key, _marked(op, _now())))
     for target, changes in edits.items():  # what is left edits messages that are not in this file
         known = store.get(report.session_key, target)
         news = known is not None and known["content"] != changes[-1]["content"]
-        report.count(news and store.backend.apply(report.session_key, _marked(changes[-1])))
+        report.count(news and store.backend.apply(report.session_key, _marked(changes[-1], _now())))
 
 
-def _append(store: GroupTranscriptStore, candidates: Iterable[Candidate], report: ImportReport) -> None:
+def _first_time(file: BinaryIO, messages: Callable[[Iterable[Line], ImportReport], Iterator[Candidate]]) -> int:
+    """The time (ms) of the first message that has one, else now; the file stands at its beginning again."""
+    lines = (line for line in lines_of(file) if line.body.strip())
+    times = (_milliseconds(candidate.entry["ts"]) for candidate in messages(lines, ImportReport("", "")))
+    found = next((ts for ts in times if ts > 0), None)
+    file.seek(0)
+    return found or _now()
+
+
+def _append(store: GroupTranscriptStore, candidates: Iterable[Candidate], report: ImportReport, first: int) -> None:
+    """Offer the messages to the store; one without a time gets that of the one before it, or ``first``."""
     seen: Counter[bytes] = Counter()
+    last: float = first
     for candidate in candidates:
-        entry = _marked(candidate.entry)
+        entry = _marked(candidate.entry, last)
+        last = entry["ts"]
         if not entry["message_id"]:
             entry["message_id"] = _made_id(candidate, seen)
         report.count(store.backend.append(report.session_key, entry))
@@ -107,18 +125,24 @@ def _made_id(candidate: Candidate, seen: "Counter[bytes]") -> str:
     return f"import:{hashlib.sha256(said + str(seen[said]).encode('ascii')).hexdigest()[:32]}"
 
 
-def _marked(entry: Entry) -> Entry:
-    """``entry`` as an import, with a usable time and a time of receipt."""
+def _marked(entry: Entry, otherwise: float) -> Entry:
+    """``entry`` as an import, with a usable time (``otherwise``, when it has none) and a time of receipt."""
     fields = cast("dict[str, Any]", entry)
-    now = time.time_ns() // 1_000_000
-    ts = fields.get("ts") or 0
-    if ts <= 0:
-        fields["ts"] = now
-    elif looks_like_seconds(ts):
-        fields["ts"] = int(ts * 1000)
+    fields["ts"] = _milliseconds(fields.get("ts") or 0) or otherwise
     fields["source"] = "import"
-    fields.setdefault("rts", now)
+    fields.setdefault("rts", _now())
     return entry
+
+
+def _milliseconds(ts: Any) -> Any:
+    """A time in milliseconds, also of one in seconds; 0 without one."""
+    if ts <= 0:
+        return 0
+    return int(ts * 1000) if looks_like_seconds(ts) else ts
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _opened(path: Path) -> BinaryIO:

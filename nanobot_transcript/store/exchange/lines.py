@@ -1,5 +1,6 @@
 """The lines of a file to import, and which format they are in."""
 
+import codecs
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -16,6 +17,7 @@ __all__ = ["PARSERS", "Line", "decoded", "lines_of", "settle_format", "watched"]
 PARSERS: Final[dict[str, Parser]] = {"irc": irc_line, "text": text_line}
 
 _SAMPLE: Final = 50
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 _PROGRESS_STEP: Final = 500
 _LOOKS_LIKE: Final = {
     "jsonl": ("a transcript in JSONL", 'A line looks like {"role": "user", "content": "hello", "sender": "Ada"}.'),
@@ -58,8 +60,46 @@ def decoded(body: bytes, encoding: str) -> str:
     return body.decode(encoding, "replace")
 
 
+def require_encoding(path: Path, file: BinaryIO, encoding: str) -> None:
+    """Raise ImportFormatError when the file is plainly in another encoding; it stands at its beginning again.
+
+    The first lines must be right to the letter; further down up to one bad character in a hundred is let through.
+    """
+    characters = bad = 0
+    for line in lines_of(file):
+        text = decoded(line.body, encoding)
+        wrong = text.count(_REPLACEMENT) if _REPLACEMENT in text and not _is_valid(line.body, encoding) else 0
+        if wrong and line.number <= _SAMPLE:
+            raise _wrong_encoding(path, encoding, f"line {line.number} has other bytes")
+        characters, bad = characters + len(text), bad + wrong
+    file.seek(0)
+    if bad * 100 > characters:
+        raise _wrong_encoding(path, encoding, f"{bad} of {characters} characters are wrong")
+
+
+def _is_valid(body: bytes, encoding: str) -> bool:
+    try:
+        body.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _wrong_encoding(path: Path, encoding: str, reason: str) -> ImportFormatError:
+    other = "gb18030" if _name(encoding) != "gb18030" else "utf-8"
+    hint = f"Try --encoding {other}, or name the one the file is in."
+    return ImportFormatError(f"{path} is not {encoding.upper()}: {reason}.", hint=hint)
+
+
+def _name(encoding: str) -> str:
+    return codecs.lookup(encoding).name
+
+
 def settle_format(path: Path, file: BinaryIO, announced: ImportFormat, encoding: str) -> str:
-    """The format that most of the first lines are in. Raises ImportFormatError when there is no sense in them."""
+    """The format that most of the first lines are in.
+
+    Raises ImportFormatError when there is no sense in them, or when a log is in another encoding.
+    """
     sample = [line.body for line, _ in zip(lines_of(file), range(_SAMPLE), strict=False) if line.body.strip()]
     file.seek(0)
     if any(b"\0" in body for body in sample):
@@ -67,6 +107,8 @@ def settle_format(path: Path, file: BinaryIO, announced: ImportFormat, encoding:
     candidates = list(_LOOKS_LIKE) if announced == "auto" else [announced]
     counted = {name: _understood(sample, name, encoding) for name in candidates}
     best = max(candidates, key=lambda name: counted[name])
+    if best != "jsonl" or not counted[best]:
+        require_encoding(path, file, encoding)
     if counted[best] or not sample:
         return best
     if announced == "auto":

@@ -236,6 +236,52 @@ def test_other_encodings_can_be_named(store: GroupTranscriptStore, write: Write)
     assert said(store) == [("小明", "你好")]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "小明: 你好\n".encode("gb18030"),
+        b"Ada: hello\n" * 20 + "小明: 你好\n".encode("gb18030") + b"Bo: hi\n" * 1000,
+        b"Ada: hello\n" * 60 + "小明: 你好，大家都在\n".encode("gb18030") * 20,
+        "12:00 小明：你好\n没有时间\n".encode("gb18030"),
+    ],
+)
+def test_a_log_in_another_encoding_is_refused_before_anything_is_written(
+    store: GroupTranscriptStore, write: Write, body: bytes
+) -> None:
+    path = write(body)
+    with pytest.raises(ImportFormatError, match="not UTF-8") as caught:
+        import_file(store, path, KEY)
+    assert "--encoding gb18030" in caught.value.hint
+    assert store.chats() == []
+    assert import_file(store, path, KEY, encoding="gb18030").written > 0
+
+
+def test_a_rare_bad_byte_further_down_is_replaced(store: GroupTranscriptStore, write: Write) -> None:
+    import_file(store, write(b"Ada: hello\n" * 60 + b"Ada: a\xffb\nBo: \xef\xbf\xbd\n"), KEY)
+    assert said(store)[-2:] == [("Ada", "a\ufffdb"), ("Bo", "\ufffd")]
+
+
+# -- messages without a time
+
+
+def test_a_line_without_a_time_takes_that_of_the_one_before_it(store: GroupTranscriptStore, write: Write) -> None:
+    line = {"role": "user", "sender": "x"}
+    times = [None, 0, 1_700_000_000, None, 1_700_000_060_000, 0]
+    path = write(jsonl(*(line | {"content": str(n), "message_id": f"om_{n}", "ts": ts} for n, ts in enumerate(times))))
+    import_file(store, path, KEY)
+    first, second = 1_700_000_000_000, 1_700_000_060_000
+    assert [entry["ts"] for entry in store.scan(KEY)] == [first, first, first, first, second, second]
+    assert [content for _, content in said(store)] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_a_log_whose_first_lines_have_no_time_begins_at_its_first_time(
+    store: GroupTranscriptStore, write: Write
+) -> None:
+    import_file(store, write("Ada: a\nBo: b\n2024-05-01 12:00 Ada: c\n"), KEY)
+    assert clock_times(store) == ["2024-05-01 12:00:00"] * 3
+    assert [content for _, content in said(store)] == ["a", "b", "c"]
+
+
 # -- what is refused
 
 
