@@ -13,6 +13,7 @@ from transcript_channels.feishu.content import text_of
 
 __all__ = ["MentionedMember", "Message", "Recall", "message_from_event", "recall_from_event"]
 
+_PERSON: Final = "user"
 _APPS: Final = frozenset({"bot", "app"})
 _LONGEST_POSITION: Final = 19
 _FAR: Final = 10**18

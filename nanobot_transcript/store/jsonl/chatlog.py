@@ -80,8 +80,10 @@ class ChatLog:
                 logger.warning("the id table %s is damaged; it is built again", damage.path)
                 damage.discard()
             finally:
-                with contextlib.suppress(RuntimeError):  # not this thread's; an interrupt leaves no other way to tell
+                try:  # noqa: SIM105 - a context manager would cost every message some percent
                     self._mutex.release()
+                except RuntimeError:
+                    pass  # not this thread's; an interrupt leaves no other way to tell
 
     def _write(
         self, entry: Entry, line: bytes, unless: list[str], hashes: list[int], wait: float | None
