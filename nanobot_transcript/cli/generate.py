@@ -17,6 +17,7 @@ __all__ = ["example_file", "generated", "main", "settings_table"]
 _WIDTH: Final = 100
 _BEGIN: Final = "<!-- generated:begin -->"
 _END: Final = "<!-- generated:end -->"
+_CLOSING: Final = "。，、；：！？）」』》”’"
 _HEADS: Final = {
     "en": ("Setting", "Default", "Kind", "Meaning"),
     "zh": ("设置", "默认值", "类型", "含义"),
@@ -106,7 +107,16 @@ def _commented(mapping: Any, inner: list[Any], indent: str) -> Iterator[str]:
 
 def _comment(item: Any, indent: str) -> Iterator[str]:
     yield from (f"{indent}# {line}" for line in textwrap.wrap(item.en, _WIDTH))
-    yield from (f"{indent}# {line}" for line in textwrap.wrap(item.zh, _WIDTH // 2))
+    yield from (f"{indent}# {line}" for line in _wrapped_chinese(item.zh))
+
+
+def _wrapped_chinese(text: str) -> list[str]:
+    """Lines of half as many characters as English ones; none begins with a mark that closes something."""
+    lines = textwrap.wrap(text, _WIDTH // 2)
+    for i in range(1, len(lines)):
+        closing = len(lines[i]) - len(lines[i].lstrip(_CLOSING))
+        lines[i - 1], lines[i] = lines[i - 1] + lines[i][:closing], lines[i][closing:].lstrip()
+    return [line for line in lines if line]
 
 
 def _scalar(value: Any) -> str:

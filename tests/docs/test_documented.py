@@ -93,6 +93,30 @@ def test_every_option_says_what_it_does(path: str) -> None:
     assert silent == []
 
 
+def shown_commands(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Every call of ours in code spans and code blocks: the command and the options it is given."""
+    outside = re.sub(r"<!-- generated:begin.*?generated:end -->", "", text, flags=re.DOTALL)
+    for call in re.findall(r"\bnanobot-transcript ((?:[a-z][^`\n#|]*|-[^`\n#|]*))", outside):
+        words = re.sub(r"'[^']*'|\"[^\"]*\"", "x", call).split()
+        path = "nanobot-transcript"
+        while words and f"{path} {words[0]}" in COMMANDS:
+            path = f"{path} {words.pop(0)}"
+        yield path, [word.partition("=")[0].rstrip(".,;:") for word in words if re.match(r"--?[a-zA-Z]", word)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / "README.md", ROOT / "README.zh-CN.md", *PAGES, *CHINESE_PAGES],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_options_in_the_documents_exist(path: Path) -> None:
+    calls = list(shown_commands(path.read_text(encoding="utf-8")))
+    everywhere = {"-h", "--help", "--install-completion", "--show-completion"}
+    known = {name: {option for param in command.params for option in param.opts} for name, command in COMMANDS.items()}
+    wrong = [(name, option) for name, options in calls for option in options if option not in known[name] | everywhere]
+    assert wrong == []
+
+
 # -- both languages
 
 
