@@ -4,7 +4,7 @@ A line always has the five keys ``role``, ``content``, ``sender``, ``message_id`
 when known. Keys this version does not know survive every read and rewrite.
 """
 
-from typing import Any, Literal, NotRequired, Required, TypedDict
+from typing import Literal, NotRequired, Required, TypedDict
 
 __all__ = [
     "Entry",
@@ -89,7 +89,6 @@ class Entry(TypedDict, total=False):
     rts: NotRequired[int]
     v: NotRequired[int]
     edited: NotRequired[bool]
-    extra: NotRequired[dict[str, Any]]
 
 
 class RecentMessage(TypedDict):
