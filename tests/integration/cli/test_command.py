@@ -98,6 +98,19 @@ def test_tail_waits_for_the_first_chat_of_an_empty_store(
     assert json.loads(process.stdout.readline())["content"] == "the first ever"
 
 
+def test_a_person_is_told_what_tail_waits_for(on_terminal: OnTerminal, base_dir: Path) -> None:
+    terminal = on_terminal("tail", "-f")
+    assert str(base_dir) in terminal.until("Ctrl-C ends it.").replace("\r\n", "")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end() == 130
+
+
+def test_the_package_itself_can_be_run(env: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "nanobot_transcript", "-V"]
+    done = subprocess.run(command, env=env, capture_output=True, timeout=DEADLINE, check=True, encoding="utf-8")
+    assert done.stdout.startswith("nanobot-transcript ")
+
+
 def test_ctrl_c_ends_a_stream_with_130_and_no_traceback(store: GroupTranscriptStore, stream: Stream) -> None:
     process = stream("tail", "-f", "oc_team")
     assert process.stdout is not None
