@@ -25,7 +25,7 @@ from nanobot_transcript.store.jsonl.unlocked import write_unlocked
 __all__ = ["ChatLog"]
 
 _BACKGROUND_WAIT: Final = 60.0
-_STUCK_WAIT: Final = 0.004
+_STUCK_WAIT: Final = 0.0025
 _INDEX_UNDER_LOCK: Final = 4 << 20
 _NOT_LOCKED: Final = -1
 _FEW_IDS: Final = 64
