@@ -95,9 +95,13 @@ class Change:
 
     async def wait(self) -> None:
         """Until the next change, at most about a second."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_FALLBACK_POLL if self.noticed else _POLL):
-                await self.event.wait()
+        # The time limit is an event like any other, so that it can never be mistaken for a cancellation.
+        pause = _FALLBACK_POLL if self.noticed else _POLL
+        limit = asyncio.get_running_loop().call_later(pause, self.event.set)
+        try:
+            await self.event.wait()
+        finally:
+            limit.cancel()
         self.event.clear()
 
 
