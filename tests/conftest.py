@@ -1,5 +1,6 @@
 """Shared by all tests: stores, worker processes that always end, the soak repetitions and their table."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,12 @@ from nanobot_transcript import GroupTranscriptStore
 MakeStore = Callable[..., GroupTranscriptStore]
 SoakRow = Callable[..., None]
 SpawnWorker = Callable[..., Worker]
+
+
+def pytest_configure() -> None:
+    # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that send it need it heard.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
