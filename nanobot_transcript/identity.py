@@ -6,11 +6,26 @@ given twice.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
-__all__ = ["agent_names", "is_own", "name_clashes", "person_sender"]
+__all__ = ["AgentProfile", "agent_names", "is_own", "name_clashes", "person_sender"]
 
 _SUFFIX_LENGTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProfile:
+    """A member of a group as the others know it; people have one too, of kind ``human``.
+
+    ``ids`` holds every id under which the member writes or is mentioned: its stable sender, app id, open ids.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    description: str = ""
+    ids: frozenset[str] = frozenset()
+    kind: Literal["bot", "human"] = "bot"
 
 
 def person_sender(ids: Mapping[str, Any]) -> str:
