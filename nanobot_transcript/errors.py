@@ -10,7 +10,10 @@ TranscriptError
 │   ├── StoreFullError                          no space or quota left; nothing was acknowledged
 │   ├── UnsafePathError                         a symlink or a foreign kind of file is in the way
 │   └── StoreBusyError                          another process holds the maintenance lock
-└── HostError                                   the host framework (nanobot) lacks what the plugin needs
+├── HostError                                   the host framework (nanobot) lacks what the plugin needs
+├── DeliveryError                               a message could not be sent to its chat
+└── ResponderError                              an agent's mind (a model, a command) gave no answer
+    └── ResponderTimeoutError                   it took longer than it may
 
 Each error has a stable ``code``, a sentence for the person (``str(error)``), and a ``hint`` that says what to do next.
 """
@@ -19,10 +22,13 @@ from typing import ClassVar
 
 __all__ = [
     "ConfigError",
+    "DeliveryError",
     "HostError",
     "ImportFormatError",
     "InvalidCursorError",
     "InvalidEntryError",
+    "ResponderError",
+    "ResponderTimeoutError",
     "StoreBusyError",
     "StoreError",
     "StoreFullError",
@@ -103,3 +109,31 @@ class HostError(TranscriptError):
     """The host framework lacks what the plugin needs."""
 
     code = "host"
+
+
+class DeliveryError(TranscriptError):
+    """A message could not be sent to its chat.
+
+    ``retryable`` says that another attempt may succeed, ``retry_after`` (seconds) when the platform wants it.
+    """
+
+    code = "delivery"
+
+    def __init__(
+        self, message: str, *, hint: str = "", retryable: bool = False, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class ResponderError(TranscriptError):
+    """An agent's mind (a model, a command) gave no answer."""
+
+    code = "responder"
+
+
+class ResponderTimeoutError(ResponderError):
+    """An agent's mind took longer than it may."""
+
+    code = "responder_timeout"
