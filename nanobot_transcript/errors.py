@@ -12,6 +12,16 @@ TranscriptError
 │   └── StoreBusyError                          another process holds the maintenance lock
 ├── HostError                                   the host framework (nanobot) lacks what the plugin needs
 ├── DeliveryError                               a message could not be sent to its chat
+├── PlatformError                               the chat platform (Feishu) failed a call or refused it
+│   ├── NotPermittedError                       a scope is missing, or the bot does not sit in the chat
+│   ├── CredentialsRefusedError                 app id, app secret or token are not accepted
+│   ├── RateLimitedError                        too many calls; ``retry_after`` seconds
+│   ├── QuotaExhaustedError                     the tenant's calls of this month are used up
+│   ├── CallBudgetError                         our own budget of calls is spent; nothing was asked
+│   ├── MessageGoneError                        the message was recalled, deleted, or never was visible
+│   ├── RequestRefusedError                     what was asked cannot be done as it was asked
+│   ├── NoAnswerError                           the platform cannot be reached or is out of order
+│   └── UnexpectedAnswerError                   the answer is not what the platform's documents promise
 └── ResponderError                              an agent's mind (a model, a command) gave no answer
     └── ResponderTimeoutError                   it took longer than it may
 
@@ -21,12 +31,21 @@ Each error has a stable ``code``, a sentence for the person (``str(error)``), an
 from typing import ClassVar
 
 __all__ = [
+    "CallBudgetError",
     "ConfigError",
+    "CredentialsRefusedError",
     "DeliveryError",
     "HostError",
     "ImportFormatError",
     "InvalidCursorError",
     "InvalidEntryError",
+    "MessageGoneError",
+    "NoAnswerError",
+    "NotPermittedError",
+    "PlatformError",
+    "QuotaExhaustedError",
+    "RateLimitedError",
+    "RequestRefusedError",
     "ResponderError",
     "ResponderTimeoutError",
     "StoreBusyError",
@@ -34,6 +53,7 @@ __all__ = [
     "StoreFullError",
     "StoreUnavailableError",
     "TranscriptError",
+    "UnexpectedAnswerError",
     "UnsafePathError",
 ]
 
@@ -137,3 +157,86 @@ class ResponderTimeoutError(ResponderError):
     """An agent's mind took longer than it may."""
 
     code = "responder_timeout"
+
+
+class PlatformError(TranscriptError):
+    """The chat platform failed a call or refused it.
+
+    ``platform_code`` is its own error code and ``status`` the HTTP status, where there are such; ``log_id`` is what
+    its support asks for.
+    """
+
+    code = "platform"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        platform_code: int | None = None,
+        status: int | None = None,
+        log_id: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.platform_code = platform_code
+        self.status = status
+        self.log_id = log_id
+
+
+class NotPermittedError(PlatformError):
+    """A scope is missing (any one of ``scopes`` would do; grant it at ``grant_url``), or the bot is not in the chat."""
+
+    code = "not_permitted"
+    scopes: tuple[str, ...] = ()
+    grant_url: str = ""
+
+
+class CredentialsRefusedError(PlatformError):
+    """App id and app secret do not fit, or a fresh token is not accepted."""
+
+    code = "credentials_refused"
+
+
+class RateLimitedError(PlatformError):
+    """Too many calls. ``retry_after`` is in seconds; ``chat_only`` when the limit is that of one chat."""
+
+    code = "rate_limited"
+    retry_after: float = 1.0
+    chat_only: bool = False
+
+
+class QuotaExhaustedError(PlatformError):
+    """All apps of the tenant together have used up this month's calls. Nothing is asked again for ``retry_after`` s."""
+
+    code = "quota_exhausted"
+    retry_after: float = 3600.0
+
+
+class CallBudgetError(PlatformError):
+    """The budget of calls that the user set is spent; nothing was asked."""
+
+    code = "call_budget"
+
+
+class MessageGoneError(PlatformError):
+    """The message was recalled or deleted, or this bot cannot see it."""
+
+    code = "message_gone"
+
+
+class RequestRefusedError(PlatformError):
+    """What was asked cannot be done as it was asked: too long, too old to edit, a wrong id, refused by an audit."""
+
+    code = "request_refused"
+
+
+class NoAnswerError(PlatformError):
+    """The platform cannot be reached, takes too long, or answers with a failure of its own."""
+
+    code = "no_answer"
+
+
+class UnexpectedAnswerError(PlatformError):
+    """The answer is not what the platform's documents promise, such as a page of HTML from something in between."""
+
+    code = "unexpected_answer"
