@@ -160,7 +160,8 @@ class GroupTranscriptStore:
 
     def get(self, session_key: str, message_id: str) -> Entry | None:
         """One message by its id; None when it is unknown or recalled."""
-        return self.backend.get(shape.key(session_key), well_formed(message_id))
+        wanted = shape.clean_id(message_id)
+        return self.backend.get(shape.key(session_key), wanted) if wanted else None
 
     def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
         """Messages whose text contains ``query`` letter by letter, newest first; in one chat or in all."""

@@ -8,7 +8,7 @@ from typing import Any
 from nanobot_transcript.entry import Entry, EntryFields, Op, well_formed
 from nanobot_transcript.errors import InvalidEntryError
 
-__all__ = ["entry", "key", "looks_like_seconds", "op", "timestamp"]
+__all__ = ["clean_id", "entry", "key", "looks_like_seconds", "op", "timestamp"]
 
 _SURELY_MS, _SURELY_MS_TO = 10**11, 10**18
 _FIELDS = frozenset(EntryFields.__annotations__)
@@ -40,8 +40,8 @@ def entry(
         "content": content,
         "sender": sender,
         "message_id": message_id
-        if type(message_id) is str and message_id and message_id.isascii()
-        else _id(message_id),
+        if type(message_id) is str and message_id and message_id.isprintable()
+        else clean_id(message_id),
         "ts": timestamp_ms
         if type(timestamp_ms) is int and _SURELY_MS <= timestamp_ms < _SURELY_MS_TO
         else timestamp(timestamp_ms, now),
@@ -61,7 +61,7 @@ def op(
     fields: Mapping[str, Any],
 ) -> Entry:
     """A line that changes an earlier message."""
-    target_id = _id(target)
+    target_id = clean_id(target)
     if target_id is None:
         raise InvalidEntryError(f"{name} needs the id of the message it is about.")
     line = entry("assistant" if fields.get("agent") else "user", content, sender, None, timestamp_ms, fields)
@@ -102,14 +102,16 @@ def _add(line: dict[str, Any], fields: Mapping[str, Any]) -> None:
 def _ids(value: object) -> list[str]:
     if not isinstance(value, list | tuple):
         raise InvalidEntryError(f"message_ids is a list of strings, not {value!r}.")
-    return [known for part in value if (known := _id(part))]
+    return [known for part in value if (known := clean_id(part))]
 
 
-def _id(value: object) -> str | None:
+def clean_id(value: object) -> str | None:
+    """A message id as it is recorded; None when there is none."""
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        return well_formed(value)
+        # The index keeps its own marks under names that begin with NUL, as no platform's ids do.
+        return well_formed(value).replace("\0", "\u2400")
     if isinstance(value, int):
         return str(value)
     raise InvalidEntryError(f"A message id is a string, not {value!r}.")

@@ -21,7 +21,7 @@ from nanobot_transcript.store.jsonl.cursor import START, format_cursor
 from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.jsonl.layout import Layout, open_append, stem_of
 from nanobot_transcript.store.jsonl.ops import OpLog
-from nanobot_transcript.store.jsonl.order import sort_key
+from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.sync import FsyncPolicy, Syncer
 from nanobot_transcript.store.jsonl.window import Window
@@ -163,7 +163,7 @@ class JsonlBackend:
                 hits.extend(reader.search(chat.segments, chat.search_ops, key, query, limit))
 
         _each(wanted, search_one)
-        hits.sort(key=lambda hit: sort_key(hit.entry, 0), reverse=True)
+        hits.sort(key=lambda hit: moment_of(hit.entry) or 0, reverse=True)
         return hits[:limit]
 
     def chats(self) -> list[Chat]:

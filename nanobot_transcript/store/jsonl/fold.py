@@ -1,11 +1,13 @@
-"""Applying edits, recalls and redactions to messages, and leaving out a message that was written twice."""
+"""Applying edits, recalls and redactions to messages."""
 
+from operator import itemgetter
 from typing import Any, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import ids_of, is_sent
+from nanobot_transcript.store.jsonl.cursor import Place
 
-__all__ = ["HIDING", "OVERHEARD", "Folded", "Folder", "apply_edit", "as_edit", "is_erasure_mark", "is_op", "upgrade"]
+__all__ = ["HIDING", "OVERHEARD", "Ops", "apply_edit", "as_edit", "is_erasure_mark", "is_op", "upgrade"]
 
 HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
@@ -68,76 +70,56 @@ def is_erasure_mark(entry: Entry) -> bool:
     return entry.get("op") == "redact" and not entry.get("target")
 
 
-class Folded:
-    """One message of a fold: its entry as it reads now, or None when it is hidden."""
-
-    __slots__ = ("entry", "order")
-
-    def __init__(self, entry: Entry, order: int) -> None:
-        self.entry: Entry | None = entry
-        self.order = order
-
-
-class Folder:
-    """Takes lines in file order and keeps the messages as they read now."""
+class Ops:
+    """What lines say about messages that stand elsewhere: their edits, recalls and redactions."""
 
     def __init__(self) -> None:
-        self.messages: list[Folded] = []
-        self._by_id: dict[str, Folded] = {}
-        self._hidden: set[str] = set()
-        self._count = 0
+        self.hidden: set[str] = set()
+        self._edits: dict[str, list[tuple[Place, Entry]]] = {}
+        self._parts: dict[str, str] = {}
 
-    def add(self, entry: Entry) -> Folded | None:
-        """The message a line adds, or None when it changes or repeats one."""
-        if is_op(entry):
-            self._apply(entry)
-            return None
-        ids = ids_of(entry)
-        for known in ids:
-            if known in self._by_id or known in self._hidden:
-                self._repeat(known, entry)
-                return None
-        self._count += 1
-        message = Folded(entry, self._count)
-        self.messages.append(message)
-        for known in ids:
-            self._by_id[known] = message
-        return message
-
-    def drop_before(self, count: int) -> None:
-        """Forget all but the newest ``count`` messages."""
-        for message in self.messages[:-count]:
-            if message.entry is not None:
-                for known in ids_of(message.entry):
-                    self._by_id.pop(known, None)
-            message.entry = None
-        self.messages = self.messages[-count:]
-
-    def _repeat(self, known: str, entry: Entry) -> None:
-        message = self._by_id.get(known)
-        if message is not None and message.entry is not None:
-            edit = upgrade(message.entry, entry)
-            if edit is not None:
-                message.entry = apply_edit(message.entry, edit)
-
-    def _apply(self, entry: Entry) -> None:
+    def note(self, place: Place, entry: Entry) -> None:
+        """Take in the op that stands at a place; ops may come in any order, and twice."""
         op, target = entry.get("op"), entry.get("target")
         if not target:
             return
-        message = self._by_id.get(target)
         if op in HIDING:
-            self._hidden.add(target)
-            if message is not None:
-                message.entry = None
-        elif op == "edit" and message is not None and message.entry is not None:
-            message.entry = apply_edit(message.entry, entry)
-            self._absorb_parts(message)
+            self.hidden.add(target)
+        elif op == "edit":
+            edits = self._edits.setdefault(target, [])
+            if all(known != place for known, _ in edits):
+                edits.append((place, entry))
+                edits.sort(key=itemgetter(0))
+            for part in ids_of(entry):
+                if part != target:
+                    self._parts[part] = target
 
-    def _absorb_parts(self, message: Folded) -> None:
-        """Parts of one logical message that were overheard one by one are that message."""
-        assert message.entry is not None
-        for part in ids_of(message.entry):
-            other = self._by_id.get(part)
-            if other is not None and other is not message:
-                other.entry = None
-            self._by_id[part] = message
+    def folded(self, entry: Entry) -> Entry | None:
+        """A message as it reads now; None when it is hidden or only part of another one."""
+        if not (self.hidden or self._edits):
+            return entry
+        ids = ids_of(entry)
+        if entry["message_id"] in self._parts:
+            return None
+        edits = [edit for known in ids for edit in self._edits.get(known, ())]
+        for _, edit in edits:
+            entry = apply_edit(entry, edit)
+        hidden = self.hidden and not self.hidden.isdisjoint(ids_of(entry) if edits else ids)
+        return None if hidden else entry
+
+    def together(self, targets: set[str]) -> set[str]:
+        """These ids and all others of the same messages."""
+        closed = set(targets)
+        for target, edits in self._edits.items():
+            ids = {target, *(known for _, edit in edits for known in ids_of(edit))}
+            if not closed.isdisjoint(ids):
+                closed |= ids
+        return closed
+
+    def sent_by(self, sender: str) -> set[str]:
+        """Messages that were overheard first and then reported by this sender as its own."""
+        return {
+            target
+            for target, edits in self._edits.items()
+            if any(is_sent(edit) and edit["sender"] == sender for _, edit in edits)
+        }

@@ -2,10 +2,9 @@
 
 from typing import Final
 
-from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.codec import decode, ids_of, is_sent
+from nanobot_transcript.store.jsonl.codec import decode
 from nanobot_transcript.store.jsonl.cursor import START, Place
-from nanobot_transcript.store.jsonl.fold import HIDING, apply_edit, is_erasure_mark
+from nanobot_transcript.store.jsonl.fold import Ops, is_erasure_mark
 from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.segments import Segments
 
@@ -22,8 +21,8 @@ class OpLog:
         self._segments = segments
         self._forget()
 
-    def cover(self, place: Place) -> None:
-        """Make sure that everything from ``place`` to the end has been looked at."""
+    def since(self, place: Place) -> Ops:
+        """The ops from ``place`` to the end, and perhaps earlier ones."""
         start = place if self._from is None else min(place, self._from)
         if self._from is not None and not self._stands(self._to):
             self._forget()
@@ -31,31 +30,13 @@ class OpLog:
         if self._stale:
             self._forget()
             self._extend(start)
-
-    def together(self, targets: set[str]) -> set[str]:
-        """These ids and all others of the same messages."""
-        closed = set(targets)
-        for target, edits in self._edits.items():
-            ids = {target, *(known for _, edit in edits for known in ids_of(edit))}
-            if not closed.isdisjoint(ids):
-                closed |= ids
-        return closed
-
-    def sent_by(self, sender: str) -> set[str]:
-        """Messages that were overheard first and then reported by this sender as its own."""
-        return {
-            target
-            for target, edits in self._edits.items()
-            if any(is_sent(edit) and edit["sender"] == sender for _, edit in edits)
-        }
+        return self.found
 
     def _forget(self) -> None:
         self._from: Place | None = None
         self._to = START
         self._stale = False
-        self.hidden: set[str] = set()
-        self._edits: dict[str, list[tuple[Place, Entry]]] = {}
-        self._parts: dict[str, str] = {}
+        self.found = Ops()
 
     def _stands(self, place: Place) -> bool:
         """False when the segment was purged: what it said of messages is no longer so."""
@@ -73,17 +54,6 @@ class OpLog:
             self._from = start
         self._stale = False
         self._to = self._scan(self._to, None)
-
-    def folded(self, entry: Entry) -> Entry | None:
-        """A message as it reads now; None when it is hidden or only part of another one."""
-        ids = ids_of(entry)
-        if entry["message_id"] in self._parts:
-            return None
-        edits = [edit for known in ids for edit in self._edits.get(known, ())]
-        for _, edit in edits:
-            entry = apply_edit(entry, edit)
-        hidden = self.hidden and not self.hidden.isdisjoint(ids_of(entry) if edits else ids)
-        return None if hidden else entry
 
     def _scan(self, start: Place, stop: Place | None) -> Place:
         number, offset = start
@@ -105,19 +75,6 @@ class OpLog:
 
     def _note(self, place: Place, line: bytes) -> None:
         entry = decode(line)
-        if entry is None:
-            return
-        self._stale = self._stale or is_erasure_mark(entry)
-        op, target = entry.get("op"), entry.get("target")
-        if not target:
-            return
-        if op in HIDING:
-            self.hidden.add(target)
-        elif op == "edit":
-            edits = self._edits.setdefault(target, [])
-            if all(known != place for known, _ in edits):
-                edits.append((place, entry))
-                edits.sort(key=lambda pair: pair[0])
-            for part in ids_of(entry):
-                if part != target:
-                    self._parts[part] = target
+        if entry is not None:
+            self._stale = self._stale or is_erasure_mark(entry)
+            self.found.note(place, entry)

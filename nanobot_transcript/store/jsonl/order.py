@@ -7,7 +7,7 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.shape import looks_like_seconds
 
-__all__ = ["SLACK", "sort_key"]
+__all__ = ["SLACK", "moment_of", "sort_key"]
 
 SLACK: Final = 64
 """How far apart in the file two messages may stand and still change places."""
@@ -15,15 +15,20 @@ SLACK: Final = 64
 _AHEAD_MS: Final = 300_000
 
 
-def sort_key(entry: Entry, order: int) -> tuple[float, int, int]:
-    """Time (ms), the platform's own order among equals, then the order of arrival.
+def moment_of(entry: Entry) -> float | None:
+    """When a message was said (ms), for sorting; None when its line does not tell.
 
     A time in the future counts as five minutes after arrival at most, a useless one as the time of arrival.
     """
     received = entry.get("rts")
-    arrival = received if isinstance(received, int | float) and 0 <= received < 1e18 else time.time() * 1000
+    arrival = received if isinstance(received, int | float) and 0 <= received < 1e18 else None
     moment = entry["ts"]
-    if not isfinite(moment) or moment < 0 or looks_like_seconds(moment):
-        moment = arrival
+    if not isfinite(moment) or moment <= 0 or looks_like_seconds(moment):
+        return arrival
+    return min(moment, (time.time() * 1000 if arrival is None else arrival) + _AHEAD_MS)
+
+
+def sort_key(entry: Entry, moment: float, order: int) -> tuple[float, int, int]:
+    """Its moment, the platform's own order among equals, then the order of arrival."""
     position = entry.get("pos")
-    return min(moment, arrival + _AHEAD_MS), position if type(position) is int else 0, order
+    return moment, position if type(position) is int else 0, order

@@ -12,6 +12,8 @@ from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, h
 from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.jsonl.tables import HORIZON_SEGMENTS
+from nanobot_transcript.store.jsonl.unlocked import stands_alone
 
 __all__ = ["find_message", "lines_with", "read", "scan", "search"]
 
@@ -23,7 +25,7 @@ def read(segments: Segments, ops: OpLog, after: str | None, limit: int) -> Page:
     place = START if after is None else parse_cursor(segments.stem, after)
     if limit <= 0:
         return Page([], format_cursor(segments.stem, place))
-    ops.cover(place)
+    known = ops.since(place)
     entries: list[Entry] = []
     repeats = _Repeats(segments)
     try:
@@ -32,7 +34,7 @@ def read(segments: Segments, ops: OpLog, after: str | None, limit: int) -> Page:
             entry = decode(line)
             if entry is None or is_op(entry) or repeats.seen(segment, offset, entry):
                 continue
-            folded = ops.folded(entry)
+            folded = known.folded(entry)
             if folded is not None:
                 entries.append(folded)
                 if len(entries) >= limit:
@@ -67,6 +69,8 @@ class _Repeats:
             return False
         if not self._ids.isdisjoint(ids) or any(self._stands_before(segment, offset, known) for known in ids):
             return True
+        if stands_alone(segment.descriptor, offset) and any(self._in_earlier(segment, known) for known in ids):
+            return True
         self._ids.update(ids)
         return False
 
@@ -85,6 +89,18 @@ class _Repeats:
             return False
         return any(at < offset and _message_with(segment.descriptor, at, message_id) for at in offsets)
 
+    def _in_earlier(self, segment: OpenSegment, message_id: str) -> bool:
+        number = segment.number
+        for _ in range(HORIZON_SEGMENTS - 1):
+            earlier = self._segments.before(number)
+            if earlier is None:
+                return False
+            with earlier:
+                if self._stands_before(earlier, earlier.end(), message_id):
+                    return True
+            number = earlier.number
+        return False
+
     def _table(self, segment: OpenSegment) -> IdTable | None:
         key = (segment.number, segment.active)
         if key not in self._tables:
@@ -101,8 +117,7 @@ def find_message(segments: Segments, ops: OpLog, message_id: str) -> Entry | Non
     """One message by id, as it reads now."""
     for place, entry in lines_with(segments, message_id):
         if not is_op(entry) and message_id in ids_of(entry):
-            ops.cover(place)
-            return ops.folded(entry)
+            return ops.since(place).folded(entry)
     return None
 
 
@@ -141,7 +156,7 @@ def search(segments: Segments, ops: OpLog, session_key: str, query: str, limit: 
             for offset, block in blocks_backward(segment.descriptor, segment.end()):
                 matches = list(grep(offset, block, needle))
                 if matches:
-                    ops.cover(Place(segment.number, offset))
+                    ops.since(Place(segment.number, offset))
                 for at, line in reversed(matches):
                     place = Place(segment.number, at)
                     entry = _hit(segments, ops, line, query)
@@ -164,5 +179,5 @@ def _hit(segments: Segments, ops: OpLog, line: bytes, query: str) -> Entry | Non
     if is_op(entry):
         folded = find_message(segments, ops, target) if entry.get("op") == "edit" and target else None
     else:
-        folded = ops.folded(entry)
+        folded = ops.found.folded(entry)
     return folded if folded is not None and query in folded["content"] else None

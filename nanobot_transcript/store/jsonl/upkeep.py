@@ -17,7 +17,7 @@ from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
 from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.jsonl.ops import OpLog
-from nanobot_transcript.store.jsonl.order import sort_key
+from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
 __all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines"]
@@ -42,13 +42,11 @@ def erase_hidden(segments: Segments) -> int:
     Returns how many lines changed.
     """
     end = segments.end()
-    ops = OpLog(segments)
-    ops.cover(_erased_to(segments))
-    targets = ops.hidden
+    log = OpLog(segments)
     count = 0
-    if targets:
-        ops.cover(START)
-        targets = ops.together(targets)
+    if log.since(_erased_to(segments)).hidden:
+        ops = log.since(START)
+        targets = ops.together(ops.hidden)
         needles = [encode_text(target) for target in sorted(targets)]
         for segment in segments.each():
             count += erase_lines(segments, segment, _lines_about(segment, needles), _Hidden(targets))
@@ -102,8 +100,7 @@ def _remember_erased_to(segments: Segments, place: Place) -> None:
 def purge_lines(segments: Segments, sender: str | None, before_ms: float | None) -> MaintenanceReport:
     """Blank every line of a sender and before a time (both when both are given), and the edits of those messages."""
     report = MaintenanceReport("")
-    ops = OpLog(segments)
-    ops.cover(START)
+    ops = OpLog(segments).since(START)
     eraser = _Purge(sender, before_ms, ops.sent_by(sender) if sender is not None else set())
     for segment in segments.each():
         eraser.kept = 0
@@ -207,7 +204,8 @@ def _too_old(segment: OpenSegment, max_age_days: float | None) -> bool:
     if max_age_days is None:
         return False
     for offset, block in blocks_backward(segment.descriptor, segment.end()):
-        times = [sort_key(entry, 0)[0] for _, line in split(offset, block) if (entry := decode(line))]
+        entries = (decode(line) for _, line in split(offset, block))
+        times = [moment for entry in entries if entry is not None and (moment := moment_of(entry)) is not None]
         if times:
             return max(times) < time.time() * 1000 - max_age_days * _DAY_MS
     return True

@@ -9,11 +9,11 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
-from nanobot_transcript.store.jsonl.codec import decode
+from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.cursor import Place, format_cursor
-from nanobot_transcript.store.jsonl.fold import Folded, Folder, is_erasure_mark, is_op
+from nanobot_transcript.store.jsonl.fold import Ops, is_erasure_mark, is_op
 from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, lines_between, split
-from nanobot_transcript.store.jsonl.order import SLACK, sort_key
+from nanobot_transcript.store.jsonl.order import SLACK, moment_of, sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
 __all__ = ["Window"]
@@ -21,7 +21,47 @@ __all__ = ["Window"]
 _INTERRUPTED: Final = 1 << 62
 """No file is so long: what was taken in half is read again from the beginning."""
 
-_Ordered = tuple[tuple[float, int, int], Folded]
+_Key = tuple[float, int, int]
+
+
+class _Messages:
+    """Messages in the order in which they are shown, each once, and what other lines say about them."""
+
+    def __init__(self) -> None:
+        self._ordered: list[tuple[_Key, Entry]] = []
+        self._ids: set[str] = set()
+        self._ops = Ops()
+        self._count = 0
+        self._moment = 0.0
+
+    def __len__(self) -> int:
+        return len(self._ordered)
+
+    def add(self, place: Place, entry: Entry) -> None:
+        """Take in the next line of the file."""
+        if is_op(entry):
+            self._ops.note(place, entry)
+            return
+        ids = ids_of(entry)
+        if not self._ids.isdisjoint(ids):
+            return
+        self._ids.update(ids)
+        self._count += 1
+        moment = moment_of(entry)
+        self._moment = self._moment if moment is None else moment
+        insort(self._ordered, (sort_key(entry, self._moment, self._count), entry), key=itemgetter(0))
+
+    def newest(self, count: int) -> list[Entry]:
+        """The last ``count`` that are not hidden, oldest first."""
+        found: list[Entry] = []
+        for _, entry in reversed(self._ordered):
+            if len(found) >= count:
+                break
+            folded = self._ops.folded(entry)
+            if folded is not None:
+                found.append(folded)
+        found.reverse()
+        return found
 
 
 class Window:
@@ -34,8 +74,7 @@ class Window:
         self._seen: tuple[int, int, int] | None = None
         self._end = 0
         self._depth = 0
-        self._folder = Folder()
-        self._ordered: list[_Ordered] = []
+        self._messages = _Messages()
         self._answer: tuple[int, list[RecentMessage]] = (-1, [])
 
     def get_recent(self, count: int) -> list[RecentMessage]:
@@ -76,14 +115,7 @@ class Window:
             return []
         if count + SLACK > self._depth:
             self._rebuild(count)
-        found: list[Entry] = []
-        for _, message in reversed(self._ordered):
-            if message.entry is not None:
-                found.append(message.entry)
-                if len(found) == count:
-                    break
-        found.reverse()
-        return found
+        return self._messages.newest(count)
 
     def _refresh(self, status: os.stat_result | None, count: int) -> None:
         segment = self._segment
@@ -102,27 +134,19 @@ class Window:
         self._rebuild(count)
 
     def _extend(self, segment: OpenSegment, size: int) -> bool:
-        """Take in what was appended since; False when text before it was erased."""
+        """Take in what was appended since; False when it is time to begin anew: text was erased, or it got too much."""
         end = complete_end(segment.descriptor, size)
         start, self._end = self._end, _INTERRUPTED
-        for _, line in lines_between(segment.descriptor, start, end):
+        for offset, line in lines_between(segment.descriptor, start, end):
             entry = decode(line)
             if entry is None:
                 continue
             if is_erasure_mark(entry):
                 return False
-            self._add(entry)
+            self._messages.add(Place(segment.number, offset), entry)
         self._end = end
         self._answer = (-1, [])
-        if len(self._folder.messages) > 4 * self._depth:
-            self._folder.drop_before(self._depth)
-            self._ordered = [pair for pair in self._ordered if pair[1].entry is not None]
-        return True
-
-    def _add(self, entry: Entry) -> None:
-        message = self._folder.add(entry)
-        if message is not None:
-            insort(self._ordered, (sort_key(entry, message.order), message), key=itemgetter(0))
+        return len(self._messages) <= 4 * self._depth
 
     def _rebuild(self, count: int) -> None:
         depth = max(count, 0) + SLACK
@@ -138,38 +162,34 @@ class Window:
             self._seen = (status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _read_back(self, segment: OpenSegment, depth: int) -> None:
-        blocks: list[list[Entry]] = []
+        blocks: list[list[tuple[Place, Entry]]] = []
         wanted = depth
         for block in self._backwards(segment):
             blocks.append(block)
-            wanted -= sum(-1 if is_op(entry) else 1 for entry in block)
+            wanted -= sum(not is_op(entry) for _, entry in block)
             if wanted <= 0:
-                self._fold(blocks)
-                wanted = depth - sum(message.entry is not None for message in self._folder.messages)
+                wanted = depth - self._take(blocks, depth)
                 if wanted <= 0:
                     return
-        self._fold(blocks)
+        self._take(blocks, depth)
 
-    def _backwards(self, newest: OpenSegment) -> Iterator[list[Entry]]:
-        number = newest.number
+    def _backwards(self, newest: OpenSegment) -> Iterator[list[tuple[Place, Entry]]]:
         for offset, block in blocks_backward(newest.descriptor, self._end):
-            yield _entries(offset, block)
+            yield _entries(newest.number, offset, block)
+        number = newest.number
         while (segment := self._segments.before(number)) is not None:
             with segment:
                 number = segment.number
                 for offset, block in blocks_backward(segment.descriptor, segment.end()):
-                    yield _entries(offset, block)
+                    yield _entries(number, offset, block)
 
-    def _fold(self, blocks: list[list[Entry]]) -> None:
-        self._folder = Folder()
-        ordered: list[_Ordered] = []
+    def _take(self, blocks: list[list[tuple[Place, Entry]]], depth: int) -> int:
+        """Put blocks that were read backwards in order; how many messages there are to show, at most ``depth``."""
+        self._messages = _Messages()
         for block in reversed(blocks):
-            for entry in block:
-                message = self._folder.add(entry)
-                if message is not None:
-                    ordered.append((sort_key(entry, message.order), message))
-        ordered.sort(key=itemgetter(0))
-        self._ordered = ordered
+            for place, entry in block:
+                self._messages.add(place, entry)
+        return len(self._messages.newest(depth))
 
     def _reset(self) -> None:
         if self._segment is not None:
@@ -178,14 +198,13 @@ class Window:
         self._seen = None
         self._end = 0
         self._depth = 0
-        self._folder = Folder()
-        self._ordered = []
+        self._messages = _Messages()
         self._answer = (-1, [])
 
 
-def _entries(offset: int, block: bytes) -> list[Entry]:
-    decoded = (decode(line) for _, line in split(offset, block))
-    return [entry for entry in decoded if entry is not None]
+def _entries(number: int, offset: int, block: bytes) -> list[tuple[Place, Entry]]:
+    lines = ((Place(number, at), decode(line)) for at, line in split(offset, block))
+    return [(place, entry) for place, entry in lines if entry is not None]
 
 
 def _brief(entry: Entry) -> RecentMessage:
