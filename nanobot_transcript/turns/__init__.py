@@ -1,0 +1,37 @@
+"""Taking turns: who may answer, derived from the shared record by every process alike.
+
+The loop guard bounds what bots say to each other, an owner answers what goes on in a thread, a claim picks one of
+several, and a relay lets bots hear each other. ``Lease`` and ``Budget`` are what processes need in order to agree.
+"""
+
+from nanobot_transcript.turns.claim import AnswerClaims, Claim, ClaimLimits, is_answered
+from nanobot_transcript.turns.coordination import Budget, Grant, Lease, agent_of, new_holder
+from nanobot_transcript.turns.courtesy import is_courtesy
+from nanobot_transcript.turns.file_budget import FileBudget
+from nanobot_transcript.turns.file_lease import FileLease
+from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard, LoopLimits, Verdict
+from nanobot_transcript.turns.owner import owner_of
+from nanobot_transcript.turns.relay import Relay, RelayMode, RelaySettings
+
+__all__ = [
+    "GUARD_HISTORY",
+    "AnswerClaims",
+    "Budget",
+    "Claim",
+    "ClaimLimits",
+    "FileBudget",
+    "FileLease",
+    "Grant",
+    "Lease",
+    "LoopGuard",
+    "LoopLimits",
+    "Relay",
+    "RelayMode",
+    "RelaySettings",
+    "Verdict",
+    "agent_of",
+    "is_answered",
+    "is_courtesy",
+    "new_holder",
+    "owner_of",
+]

@@ -1,0 +1,198 @@
+"""One good answer instead of four: who answers a message that is addressed to nobody and belongs to nobody.
+
+Every process that wants to answer waits a moment, the less the better its answer fits, and then claims the message.
+The first one gets it. The others stand by: when the holder dies, its lease runs out, and one of them looks whether the
+answer is there already and takes over if it is not.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.store.front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns.coordination import Grant, Lease, agent_of, new_holder
+from nanobot_transcript.turns.speakers import ids_of, is_bot, speaker, talk_of
+
+__all__ = ["AnswerClaims", "Claim", "ClaimLimits", "is_answered"]
+
+_LOOK_BACK: Final = 100
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimLimits:
+    """All in seconds.
+
+    ``ttl``: how long a claim lasts without being renewed, which is how long a dead holder keeps others waiting.
+    ``longest_wait``: how long a process with the lowest score waits before it claims. ``look_every``: how often those
+    that stand by look. ``patience``: how long they stand by, and how long a claim is renewed. ``remembered``: how long
+    an answered message cannot be claimed again, whatever the record says.
+    """
+
+    ttl: float = 20.0
+    longest_wait: float = 1.0
+    look_every: float = 0.5
+    patience: float = 600.0
+    remembered: float = 1800.0
+
+
+class AnswerClaims:
+    """The claims of one agent's process. ``lease`` is shared by all processes of the store."""
+
+    def __init__(
+        self, lease: Lease, store: AsyncGroupTranscriptStore, agent: str, limits: ClaimLimits | None = None
+    ) -> None:
+        self.limits: ClaimLimits = limits or ClaimLimits()
+        self.holder: str = new_holder(agent)
+        self._lease: Lease = lease
+        self._store: AsyncGroupTranscriptStore = store
+
+    async def win(
+        self, session_key: str, message: Entry, *, score: float = 1.0, alone: bool = False, stand_by: bool = True
+    ) -> "Claim | None":
+        """The claim on a message, to be used with ``async with``; None when another process answers or has answered.
+
+        ``score`` is between 0 and 1; the best does not wait, nor does an agent that is ``alone`` in the chat. With
+        ``stand_by`` this returns only when the message is answered, or the claim is won after all, or patience ends.
+        Raises StoreError kinds when the record or the leases cannot be used: better no answer then than four.
+        """
+        name = _name(session_key, message)
+        if not alone:
+            await asyncio.sleep(self.limits.longest_wait * (1 - min(1.0, max(0.0, score))))
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + self.limits.patience
+        while True:
+            try:
+                won = await self._try(name, session_key, message)
+            except StoreBusyError:  # another process is at it
+                won = None
+            if won is not None:
+                return won if won.open else None
+            if not stand_by or loop.time() >= give_up:
+                return None
+            await asyncio.sleep(self.limits.look_every)
+
+    async def _try(self, name: str, session_key: str, message: Entry) -> "Claim | None":
+        """The claim; None as long as somebody else holds it; a closed claim when there is nothing left to answer."""
+        claim = Claim(self._lease, name, self.limits)
+        if claim.is_settled():
+            claim.open = False
+            return claim
+        grant = self._lease.acquire(name, self.holder, self.limits.ttl)
+        if grant is None:
+            return None
+        claim.grant = grant
+        try:
+            # Only now, with the claim in hand, nobody else can add the answer that we are looking for.
+            entries = (await self._store.recent(session_key, _LOOK_BACK)).entries
+            by = agent_of(grant.succeeds) if grant.succeeds else None
+            if claim.is_settled():
+                claim.release()
+            elif is_answered(message, entries, by=by):
+                claim.settle()
+        except BaseException:
+            claim.release()
+            raise
+        return claim
+
+
+class Claim:
+    """The right to answer one message, renewed for as long as the ``async with`` block lasts.
+
+    When the block ends well the message counts as answered; when it ends with an exception before ``settle`` was
+    called, the claim is given back and another bot may answer.
+    """
+
+    def __init__(self, lease: Lease, name: str, limits: ClaimLimits) -> None:
+        self.grant: Grant | None = None
+        self.open: bool = True
+        """False once the message is answered or the claim was given back."""
+        self._lease: Lease = lease
+        self._name: str = name
+        self._limits: ClaimLimits = limits
+        self._renewing: asyncio.Task[None] | None = None
+
+    def holds(self) -> bool:
+        """Ask this right before sending: True when the claim is still ours, and then for ``ttl`` seconds from now."""
+        if self.grant is None or not self.open:
+            return False
+        self.grant = self._lease.renew(self.grant, self._limits.ttl)
+        return self.grant is not None
+
+    def settle(self) -> None:
+        """The message is answered, or needs no answer: nobody will be given it any more. Call it once it is sent."""
+        if self.grant is not None and self.open:
+            self._lease.acquire(self._settled, self.grant.holder, self._limits.remembered)
+            self.release()
+
+    def release(self) -> None:
+        """Let another bot answer."""
+        self.open = False
+        if self.grant is not None:
+            self._lease.release(self.grant)
+
+    def is_settled(self) -> bool:
+        """True when some process has settled this message."""
+        return self._lease.current(self._settled) is not None
+
+    @property
+    def _settled(self) -> str:
+        return f"settled {self._name}"
+
+    async def __aenter__(self) -> Self:
+        self._renewing = asyncio.create_task(self._renew())
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.wait({self._renewing})
+        try:
+            self.settle() if exc is None else self.release()
+        except StoreError as error:  # it runs out by itself
+            logger.warning("A claim could not be given back: %s", error)
+
+    async def _renew(self) -> None:
+        """Never beyond ``patience``: an agent that hangs must not keep the message for ever."""
+        every = self._limits.ttl / 3
+        for _ in range(int(self._limits.patience / every)):
+            await asyncio.sleep(every)
+            try:
+                if not self.holds():
+                    return
+            except StoreError as error:
+                logger.warning("A claim could not be renewed: %s", error)
+
+
+def is_answered(message: Entry, entries: Sequence[Entry], *, by: str | None = None) -> bool:
+    """True when a bot answered the message: with a reply to it, or, if it is the agent ``by``, with any later words.
+
+    ``by`` is the agent that held the claim and may have died between sending and saying so.
+    """
+    ids = ids_of(message)
+    return any(
+        is_bot(entry) and (entry.get("reply_to") in ids or (by is not None and _is_later_word(entry, message, by)))
+        for entry in entries
+    )
+
+
+def _is_later_word(entry: Entry, message: Entry, agent: str) -> bool:
+    later = speaker(entry) == agent and entry["ts"] >= message["ts"] and not entry.get("reply_to")
+    return later and bool(talk_of(message, [entry]))
+
+
+def _name(session_key: str, message: Entry) -> str:
+    message_id = message.get("message_id")
+    if not message_id:
+        told = f"{message['sender']}\0{message['ts']}\0{message['content']}"
+        message_id = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"answer {session_key} {message_id}"

@@ -1,0 +1,90 @@
+"""Words that need no answer: thanks, consent and farewell, in Chinese and English, and emoji alone."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = ["fingerprint", "is_courtesy"]
+
+_LONGEST: Final = 80
+_LETTERS: Final = 4000
+
+_ENGLISH: Final = """
+    ok|okay|okey|k|kk|alright|all right|sure|sure thing|of course|yep|yup|agreed|i agree|exactly|right|indeed|same here|
+    thanks|thank you|thank you very much|thank you so much|thanks a lot|many thanks|thx|ty|cheers|got it|understood|
+    noted|roger|roger that|copy that|acknowledged|ack|will do|makes sense|sounds good|looks good|lgtm|good|great|nice|
+    cool|perfect|excellent|awesome|wonderful|well done|good job|great job|great work|good work|welcome|you re welcome|
+    you are welcome|my pleasure|no problem|np|no worries|anytime|glad to help|happy to help|bye|goodbye|see you|
+    see you later|good night|have a nice day|have a good day|have a great day|hi|hello|hey|lol|haha
+"""
+_CHINESE: Final = """
+    好|好的|好滴|好嘞|好呀|好吧|好哒|好哦|好啊|好了|好极了|很好|太好了|太棒了|棒|真棒|赞|收到|已收到|知道了|知道|明白|明白了|
+    了解|了解了|懂了|清楚了|记下了|没错|对|对的|是的|同意|赞同|确实|谢谢|谢谢你|谢谢您|谢谢大家|多谢|感谢|非常感谢|谢了|
+    谢啦|感谢分享|感谢配合|辛苦了|辛苦|麻烦了|麻烦你了|不客气|不用谢|不谢|客气了|应该的|没事|没问题|没关系|可以|可以的|行|
+    行的|嗯|嗯嗯|哦|噢|哈哈|哈哈哈|呵呵|再见|拜拜|回见|回头见|晚安|早安|早上好|你好|您好|大家好|合作愉快|祝好|加油
+"""
+_BESIDE: Final = """
+    you|all|everyone|everybody|both|team|so much|very much|again|then|too|and|a lot|for your help|for the help|
+    for the update|for sharing|你|您|大家|各位|啦|啊|呀|哦|了|的|那就|那|也
+"""
+
+
+def _phrases(listed: str) -> frozenset[str]:
+    return frozenset(phrase.strip() for phrase in listed.split("|"))
+
+
+_COURTESIES: Final = _phrases(_ENGLISH) | _phrases(_CHINESE)
+_FILLERS: Final = _phrases(_BESIDE)
+_MENTION: Final = re.compile(r"@[^\s@,，。:：!！?？]+")
+_OTHER: Final = re.compile(r"[\W_]+")
+_PIECE: Final = re.compile(r"[a-z0-9 ]+|[^a-z0-9 ]+")
+
+
+def is_courtesy(text: str, names: Iterable[str] = ()) -> bool:
+    """True for thanks, consent, greetings, farewells and emoji, and nothing else; ``names`` of members may stand there.
+
+    >>> is_courtesy("好的，谢谢！👍"), is_courtesy("Thanks @Beta, sounds good"), is_courtesy("ok, but which one?")
+    (True, True, False)
+    """
+    plain = _plain(_MENTION.sub(" ", text[:_LETTERS]))
+    if not plain:
+        return True
+    if len(text) > _LONGEST or "?" in text or "？" in text:
+        return False
+    allowed = {_plain(name) for name in names} | _COURTESIES | _FILLERS
+    pieces = [piece.strip() for piece in _PIECE.findall(plain)]
+    said = [_said(piece, allowed) for piece in pieces if piece]
+    return all(words is not None for words in said) and any(_COURTESIES & set(words or ()) for words in said)
+
+
+def fingerprint(text: str) -> str:
+    """The letters and digits of a text: equal for texts that say the same in the same words; empty for emoji alone.
+
+    >>> fingerprint("Done!") == fingerprint(" done ✅")
+    True
+    """
+    return _plain(text[:_LETTERS]).replace(" ", "")
+
+
+def _plain(text: str) -> str:
+    """Small letters and digits of any script, everything else as single spaces."""
+    return _OTHER.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def _said(piece: str, allowed: set[str]) -> list[str] | None:
+    """The allowed phrases of which a piece of text is made, the longest first; None when it holds anything else."""
+    latin = piece[0].isascii()
+    units = piece.split() if latin else list(piece.replace(" ", ""))
+    glue = " " if latin else ""
+    said: list[str] = []
+    at = 0
+    while at < len(units):
+        for end in range(min(len(units), at + 6), at, -1):
+            if (phrase := glue.join(units[at:end])) in allowed:
+                said.append(phrase)
+                at = end
+                break
+        else:
+            return None
+    return said

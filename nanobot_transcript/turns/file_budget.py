@@ -1,0 +1,72 @@
+"""Budgets in files: how much all processes of one machine have used of something lately."""
+
+import time
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.turns.shared_files import Clock, SharedFiles
+
+__all__ = ["FileBudget"]
+
+_SLICES: Final = 20
+
+
+class FileBudget:
+    """``Budget`` in the folder ``.state/locks/budgets`` of a store.
+
+    The window slides in twentieths: what was taken counts until its whole twentieth has left the window, so a budget
+    is never exceeded and returns at most one twentieth late. ``wait`` bounds (seconds) what a call may wait for
+    another process's call; StoreBusyError after that.
+    """
+
+    def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock = time.time) -> None:
+        self._files: SharedFiles = SharedFiles(base_dir, "budgets", wait=wait, grace=0.0, clock=clock)
+        self._clock: Clock = clock
+
+    def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
+        """See ``Budget.take``. Raises ConfigError for a ``window`` or ``cost`` that makes no sense."""
+        _check(cost, window)
+        with self._files.change(_named(name, window)) as (drawer, key):
+            now = self._clock()
+            used = _used(drawer.facts.get(key), now, window)
+            if sum(used.values()) + cost > limit:
+                return False
+            this = str(_slice(now, window))
+            used[this] = used.get(this, 0) + cost
+            drawer.facts[key] = {"used": used, "expires": now + window * (1 + 1 / _SLICES)}
+            drawer.changed = cost > 0
+            return True
+
+    def left(self, name: str, *, limit: int, window: float) -> int:
+        """See ``Budget.left``. Raises ConfigError for a ``window`` that makes no sense."""
+        _check(0, window)
+        fact = self._files.look(_named(name, window))
+        return max(0, limit - sum(_used(fact, self._clock(), window).values()))
+
+
+def _check(cost: int, window: float) -> None:
+    if cost < 0 or not (isfinite(window) and window > 0):
+        raise ConfigError(
+            f"A budget cannot be counted with a cost of {cost} and a window of {window} seconds.",
+            hint="Give a cost of 0 or more and a window above 0.",
+        )
+
+
+def _named(name: str, window: float) -> str:
+    return f"{float(window)!r} {name}"
+
+
+def _slice(now: float, window: float) -> int:
+    return int(now / window * _SLICES)
+
+
+def _used(fact: dict[str, Any] | None, now: float, window: float) -> dict[str, int]:
+    """What is still in the window, by slice. A clock that was set back frees nothing within one window."""
+    used = fact.get("used") if fact else None
+    if not isinstance(used, dict):
+        return {}
+    this = _slice(now, window)
+    near = {str(number) for number in range(this - _SLICES, this + _SLICES + 1)}
+    return {name: count for name, count in used.items() if name in near and isinstance(count, int) and count > 0}

@@ -1,0 +1,96 @@
+"""Leases in files: atomic between the processes of one machine, and free again when a holder's time is up."""
+
+import time
+from math import isfinite
+from pathlib import Path
+from typing import Any, Final
+
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.turns.coordination import Grant
+from nanobot_transcript.turns.shared_files import Clock, SharedFiles
+
+__all__ = ["FileLease"]
+
+_REMEMBERED: Final = 600.0
+_LONGEST_TTL: Final = 7 * 86400.0
+_LONGEST_HOLDER: Final = 300
+_SLACK: Final = 1.0
+
+
+class FileLease:
+    """``Lease`` in the folder ``.state/locks/leases`` of a store.
+
+    ``wait`` bounds (seconds) what a call may wait for another process's call; StoreBusyError after that. Keep it short
+    on an event loop.
+    """
+
+    def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock = time.time) -> None:
+        self._files: SharedFiles = SharedFiles(base_dir, "leases", wait=wait, grace=_REMEMBERED, clock=clock)
+        self._clock: Clock = clock
+
+    def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
+        """See ``Lease.acquire``. Raises ConfigError for a ``ttl`` that is no sensible time."""
+        _check(ttl)
+        with self._files.change(name) as (drawer, key):
+            now = self._clock()
+            held = _grant(name, drawer.facts.get(key))  # None, too, for what no version of this program writes
+            if held is not None and self._is_live(drawer.facts[key], now):
+                return None
+            # Microseconds: should the file be lost, the numbers still go on from a higher one.
+            drawer.last = token = max(drawer.last + 1, int(now * 1e6))
+            holder = well_formed(holder)[:_LONGEST_HOLDER]
+            drawer.facts[key] = {"holder": holder, "token": token, "expires": now + ttl, "ttl": ttl}
+            drawer.changed = True
+            return Grant(name, holder, token, now + ttl, held.holder if held else None)
+
+    def renew(self, grant: Grant, ttl: float) -> Grant | None:
+        """See ``Lease.renew``. Raises ConfigError for a ``ttl`` that is no sensible time."""
+        _check(ttl)
+        with self._files.change(grant.name) as (drawer, key):
+            fact = drawer.facts.get(key)
+            if fact is None or fact.get("token") != grant.token:
+                return None
+            expires = self._clock() + ttl
+            drawer.facts[key] = {**fact, "expires": expires, "ttl": ttl}
+            drawer.changed = True
+            return Grant(grant.name, grant.holder, grant.token, expires, grant.succeeds)
+
+    def release(self, grant: Grant) -> None:
+        """See ``Lease.release``."""
+        with self._files.change(grant.name) as (drawer, key):
+            fact = drawer.facts.get(key)
+            if fact is not None and fact.get("token") == grant.token:
+                del drawer.facts[key]
+                drawer.changed = True
+
+    def current(self, name: str) -> Grant | None:
+        """See ``Lease.current``."""
+        fact = self._files.look(name)
+        held = _grant(name, fact)
+        return held if held is not None and fact is not None and self._is_live(fact, self._clock()) else None
+
+    def _is_live(self, fact: dict[str, Any], now: float) -> bool:
+        left = fact["expires"] - now
+        # More time left than was ever given: the clock was set back, and waiting for it could take for ever.
+        return 0 < left <= fact["ttl"] + _SLACK
+
+
+def _check(ttl: float) -> None:
+    if not (isfinite(ttl) and 0 < ttl <= _LONGEST_TTL):
+        raise ConfigError(
+            f"A lease of {ttl} seconds is none.", hint="Give a number of seconds above 0, at most a week."
+        )
+
+
+def _grant(name: str, fact: dict[str, Any] | None) -> Grant | None:
+    match fact:
+        case {
+            "holder": str(holder),
+            "token": int(token),
+            "expires": int() | float() as expires,
+            "ttl": int() | float(),
+        }:
+            return Grant(name, holder, token, float(expires))
+        case _:
+            return None

@@ -1,0 +1,217 @@
+"""What other bots said becomes this agent's input, also where the platform does not push it: out of the record.
+
+A relay follows the transcripts. It hands out an entry of another bot at most once, after the loop guard allowed it,
+and remembers in the store's hidden folder how far it has come, so that a restart repeats nothing.
+"""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypedDict
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidCursorError, StoreError
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.store.front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.jsonl.layout import STATE_FOLDER
+from nanobot_transcript.store.state_file import StateFile
+from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
+from nanobot_transcript.turns.speakers import addresses, ids_of, is_bot, wrote
+
+__all__ = ["Relay", "RelayMode", "RelaySettings"]
+
+RelayMode = Literal["off", "mentions", "all"]
+
+_VERSION: Final = 1
+_PAGE: Final = 100
+_WAITING: Final = 16
+_LOOK_FOR_CHATS: Final = 1.0
+_LOCK_WAIT: Final = 2.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RelaySettings:
+    """``mode``: ``off``, ``mentions`` (only what mentions the agent or replies to it) or ``all``.
+
+    What is older than ``max_age`` seconds when the relay gets to see it is not handed out.
+    """
+
+    mode: RelayMode = "off"
+    max_age: float = 300.0
+
+
+class _Document(TypedDict, total=False):
+    v: int
+    cursor: str
+    waiting: list[str]
+
+
+class Relay:
+    """The entries of other bots for one agent.
+
+    ``seen`` says of a message id that the host took it from the platform already; it is asked at the last moment.
+    ``readable`` says of an entry that its text is complete: another bot's card that is still being written is handed
+    out later, once its text is there. One process per agent relays.
+    """
+
+    def __init__(
+        self,
+        store: AsyncGroupTranscriptStore,
+        agent: AgentProfile,
+        settings: RelaySettings | None = None,
+        *,
+        guard: LoopGuard | None = None,
+        seen: Callable[[str], bool] = lambda _: False,
+        readable: Callable[[Entry], bool] = lambda _: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings: RelaySettings = settings or RelaySettings()
+        self._store: AsyncGroupTranscriptStore = store
+        self._agent: AgentProfile = agent
+        self._guard: LoopGuard = guard or LoopGuard()
+        self._seen: Callable[[str], bool] = seen
+        self._readable: Callable[[Entry], bool] = readable
+        self._clock: Callable[[], float] = clock
+
+    async def entries(self, session_key: str) -> AsyncGenerator[Entry, None]:
+        """Entries of one chat as they come, without end; the chat may begin later. Nothing in mode ``off``."""
+        if self.settings.mode == "off":
+            return
+        place = _Place(self._store, self._agent.name, session_key)
+        await asyncio.to_thread(place.load)
+        while True:
+            async with aclosing(self._unread(session_key, place)) as unread:
+                async for entry in unread:
+                    yield entry
+            await self._change(session_key, place)
+
+    async def run(self, take: Callable[[str, Entry], Awaitable[None]]) -> None:
+        """Call ``take(session_key, entry)`` for the entries of all chats, those included that begin later. Never ends.
+
+        In mode ``off`` it returns at once. What ``take`` raises ends the relay.
+        """
+        if self.settings.mode == "off":
+            return
+        known: set[str] = set()
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                for chat in await self._store.chats():
+                    if chat.session_key not in known:
+                        known.add(chat.session_key)
+                        tasks.create_task(self._run_one(chat.session_key, take))
+                await asyncio.sleep(_LOOK_FOR_CHATS)
+
+    async def _run_one(self, session_key: str, take: Callable[[str, Entry], Awaitable[None]]) -> None:
+        async with aclosing(self.entries(session_key)) as entries:
+            async for entry in entries:
+                await take(session_key, entry)
+
+    async def _unread(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
+        """What is to be handed out now. The place is saved before: killed in between, an entry is lost, not doubled."""
+        for message_id in place.waiting:
+            entry = await self._store.get(session_key, message_id)
+            if entry is None or not self._is_fresh(entry):
+                await asyncio.to_thread(place.settle, message_id)
+            elif self._readable(entry):
+                await asyncio.to_thread(place.settle, message_id)
+                if await self._is_wanted(session_key, entry):
+                    yield entry
+        while (page := await self._next(session_key, place)) is not None:
+            news = [entry for entry in page if self._concerns(entry)]
+            for entry in (entry for entry in news if self._readable(entry)):
+                if await self._is_wanted(session_key, entry):
+                    yield entry
+
+    async def _next(self, session_key: str, place: "_Place") -> list[Entry] | None:
+        """The next page of the transcript, with the place moved behind it; None at the end."""
+        page = None
+        if place.cursor is not None:
+            try:
+                page = await self._store.read(session_key, place.cursor, _PAGE)
+            except InvalidCursorError:
+                place.cursor = None  # another store was put in this place
+        if page is None:
+            page = await self._store.recent(session_key, _PAGE)
+        if page.cursor == place.cursor:
+            return None
+        unreadable = (entry for entry in page.entries if self._concerns(entry) and not self._readable(entry))
+        await asyncio.to_thread(place.move, page.cursor, [i for entry in unreadable for i in sorted(ids_of(entry))[:1]])
+        return page.entries
+
+    async def _change(self, session_key: str, place: "_Place") -> None:
+        """Wait for the next line, an edit included."""
+        lines = self._store.follow(session_key, place.cursor)
+        try:
+            await anext(lines)
+        finally:
+            if isinstance(lines, AsyncGenerator):
+                await lines.aclose()
+
+    def _concerns(self, entry: Entry) -> bool:
+        return is_bot(entry) and not wrote(self._agent, entry) and self._is_fresh(entry)
+
+    def _is_fresh(self, entry: Entry) -> bool:
+        return entry["ts"] >= (self._clock() - self.settings.max_age) * 1000
+
+    async def _is_wanted(self, session_key: str, entry: Entry) -> bool:
+        if any(map(self._seen, ids_of(entry))):
+            return False
+        history = (await self._store.recent(session_key, GUARD_HISTORY)).entries
+        if self.settings.mode == "mentions" and not self._is_meant(entry, history):
+            return False
+        verdict = self._guard.allows(entry, history, self._agent)
+        if not verdict.allowed:
+            logger.info("%s: %s is not relayed: %s", session_key, entry["message_id"], verdict.reason)
+        return verdict.allowed
+
+    def _is_meant(self, entry: Entry, history: list[Entry]) -> bool:
+        target = entry.get("reply_to")
+        mine = (other for other in history if target and wrote(self._agent, other))
+        return addresses(entry, self._agent) or any(target in ids_of(other) for other in mine)
+
+
+class _Place:
+    """How far the relay of an agent has come in one chat, kept in ``.state/cursors``."""
+
+    def __init__(self, store: AsyncGroupTranscriptStore, agent: str, session_key: str) -> None:
+        name = hashlib.sha256(f"{agent}\0{session_key}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        folder = store.base_dir / STATE_FOLDER / "cursors"
+        self._file: StateFile = StateFile(folder, f"relay-{name}.json", version=_VERSION, shape=_Document)
+        self._named: dict[str, str] = {"agent": agent, "session": session_key}
+        self.cursor: str | None = None
+        self.waiting: tuple[str, ...] = ()
+
+    def load(self) -> None:
+        """Go on where the last process stopped. What cannot be read is as good as not there."""
+        try:
+            document: dict[str, Any] = self._file.read().document
+        except StoreError as error:
+            logger.warning("How far the relay had come is not known: %s", error)
+            return
+        self.cursor = document.get("cursor")
+        self.waiting = tuple(document.get("waiting", ()))
+
+    def move(self, cursor: str, waiting: list[str]) -> None:
+        """The relay is behind ``cursor``, apart from the messages that have no readable text yet."""
+        self.cursor = cursor
+        self.waiting = (*self.waiting, *waiting)[-_WAITING:]
+        self._save()
+
+    def settle(self, message_id: str) -> None:
+        """Wait for this message no more."""
+        self.waiting = tuple(other for other in self.waiting if other != message_id)
+        self._save()
+
+    def _save(self) -> None:
+        try:
+            with self._file.locked(_LOCK_WAIT) as free:
+                if free and self._file.read().state != "newer":
+                    self._file.write({**self._named, "cursor": self.cursor, "waiting": list(self.waiting)})
+        except StoreError as error:
+            logger.warning("How far the relay has come is kept until the next restart only: %s", error)

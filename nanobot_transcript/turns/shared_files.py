@@ -1,0 +1,115 @@
+"""Small facts under any name, kept in sixteen files that all processes share.
+
+A fact is found by the hash of its name, so a name may be anything. A change takes the lock of one file, reads it, and
+replaces it as a whole: a process killed in between leaves the old file and a lock that the kernel has freed. What has
+run out is removed when its file is next written, so neither the files nor their number grow.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypedDict
+
+from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.store.jsonl.layout import Layout, store_error
+from nanobot_transcript.store.jsonl.lock import exclusive
+from nanobot_transcript.store.state_file import StateFile
+
+__all__ = ["Clock", "Drawer", "SharedFiles"]
+
+Clock = Callable[[], float]
+"""Seconds since 1970."""
+
+_VERSION: Final = 1
+_CROWD: Final = 500
+
+logger = logging.getLogger(__name__)
+
+
+class _Document(TypedDict, total=False):
+    v: int
+    last: int
+    facts: dict[str, dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Drawer:
+    """The facts of one file. ``last`` only grows. Every fact has ``expires``, in seconds since 1970."""
+
+    last: int = 0
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changed: bool = False
+
+
+class SharedFiles:
+    """The folder ``.state/locks/<name>`` of a store.
+
+    ``wait`` bounds the time (seconds) for a lock that another process holds, normally for microseconds. ``grace`` is
+    how long a fact stays after it has run out.
+    """
+
+    def __init__(self, base_dir: str | Path, name: str, *, wait: float, grace: float, clock: Clock) -> None:
+        self._layout: Layout = Layout(Path(base_dir).expanduser())
+        self._folder: Path = self._layout.locks / name
+        self._name: str = name
+        self._wait: float = wait
+        self._grace: float = grace
+        self._clock: Clock = clock
+
+    @contextmanager
+    def change(self, name: str) -> Iterator[tuple[Drawer, str]]:
+        """The drawer in which ``name`` lies and its key there, locked; written back when ``changed`` is set.
+
+        Raises StoreBusyError when the lock is not free in time and other StoreErrors when nothing was written.
+        """
+        key = _key(name)
+        self._make_folder()
+        with exclusive(str(self._folder / f"{key[0]}.lock"), self._wait, f"the {self._name}"):
+            file = self._file(key)
+            drawer = self._open(file)
+            yield drawer, key
+            if drawer.changed:
+                file.write({"last": drawer.last, "facts": self._worth_keeping(drawer.facts)})
+
+    def look(self, name: str) -> dict[str, Any] | None:
+        """The fact under a name, without a lock; creates nothing."""
+        key = _key(name)
+        return self._open(self._file(key)).facts.get(key)
+
+    def _file(self, key: str) -> StateFile:
+        return StateFile(self._folder, f"{key[0]}.json", version=_VERSION, shape=_Document)
+
+    def _open(self, file: StateFile) -> Drawer:
+        snapshot = file.read()
+        if snapshot.state == "newer":
+            raise StoreUnavailableError(
+                f"{file.path} was written by a newer version.", hint="Update this installation of nanobot-transcript."
+            )
+        if snapshot.state == "broken":
+            logger.warning("%s could not be understood and is begun anew", file.path)
+        document = snapshot.document
+        return Drawer(document.get("last", 0), document.get("facts", {}))
+
+    def _worth_keeping(self, facts: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        oldest = self._clock() - (self._grace if len(facts) <= _CROWD else 0)
+        return {key: fact for key, fact in facts.items() if _expires(fact) > oldest}
+
+    def _make_folder(self) -> None:
+        try:
+            if not self._folder.is_dir():
+                self._layout.create()
+                self._folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            store_error(error, str(self._folder))
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _expires(fact: dict[str, Any]) -> float:
+    value = fact.get("expires")
+    return value if isinstance(value, int | float) else 0
