@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from nanobot_transcript.errors import StoreError, StoreFullError, StoreUnavailableError, UnsafePathError
+from nanobot_transcript.store.whole_file import write_whole
 
 __all__ = ["Signature", "Snapshot", "StateFile"]
 
@@ -25,7 +26,6 @@ Signature: TypeAlias = tuple[int, int, int]
 """Modification time (ns), size and inode of a file: while they stay, nobody has replaced it."""
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Snapshot(NamedTuple):
@@ -96,20 +96,11 @@ class StateFile:
 
     def write(self, document: dict[str, Any]) -> Signature:
         """Replace the file, to be called under the lock. Raises StoreError kinds; then the old one stays."""
-        fresh = self.path.with_name(self.path.name + ".new")
         body = msgspec.json.encode({"v": self.version} | document | {"v": self.version})
         try:
-            fresh.unlink(missing_ok=True)  # left behind by a killed writer
-            with os.fdopen(os.open(fresh, _CREATE, 0o600), "wb") as file:
-                file.write(body)
-                file.flush()
-                signature = _signature(os.fstat(file.fileno()))
-            fresh.replace(self.path)
+            return _signature(write_whole(self._path, body))
         except OSError as error:
-            with contextlib.suppress(OSError):
-                fresh.unlink()
             raise self._failure("write", error) from error
-        return signature
 
     def move_aside(self) -> Path | None:
         """Keep an unreadable file as ``<name>.broken-<n>`` for a person; to be called under the lock."""

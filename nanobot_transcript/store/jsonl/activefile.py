@@ -83,3 +83,6 @@ class ActiveFile:
         if self._folder >= 0:
             os.close(self._folder)
             self._folder = -1
+
+    def __del__(self) -> None:
+        self.close()

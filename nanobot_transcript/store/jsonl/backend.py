@@ -1,5 +1,6 @@
 """The store backend over JSONL files."""
 
+import contextlib
 import logging
 import os
 import threading
@@ -12,7 +13,7 @@ from typing import Final, cast
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.errors import ConfigError, StoreError
+from nanobot_transcript.errors import ConfigError, StoreBusyError, StoreError
 from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
@@ -24,12 +25,14 @@ from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.sync import FsyncPolicy, Syncer
-from nanobot_transcript.store.jsonl.window import Window
+from nanobot_transcript.store.jsonl.window import Window, brief
 
 __all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
 
 DEFAULT_SEGMENT_BYTES: Final = 64 << 20
 _OPEN_CHATS: Final = 64
+_KEPT_READY: Final = 1000
+"""Who asks for more messages than this is not given them from memory, and they are not kept there."""
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +49,8 @@ class _Chat:
         self.reading: threading.Lock = threading.Lock()
         self.searching: threading.Lock = threading.Lock()
         """A long search must not hold up the reads of others."""
+        self.used: bool = True
+        """Since it was last looked for a chat to close."""
 
     def close(self) -> None:
         self.log.close()
@@ -83,7 +88,9 @@ class JsonlBackend:
     # -- writing
 
     def append(self, session_key: str, entry: Entry, max_wait: float | None = None) -> bool:
-        log = (self._chats.get(session_key) or self._open(session_key)).log
+        chat = self._chats.get(session_key) or self._open(session_key)
+        chat.used = True
+        log = chat.log
         known = log.write(entry, ids_of(entry), max_wait)
         if known is None:
             return True
@@ -128,11 +135,17 @@ class JsonlBackend:
     def get_recent(self, session_key: str, max_messages: int) -> list[RecentMessage]:
         if max_messages <= 0:
             return []
-        return self._chat(session_key).window.get_recent(max_messages)
+        chat = self._chat(session_key)
+        if max_messages > _KEPT_READY:
+            return [brief(entry) for entry in self.recent(session_key, max_messages).entries]
+        return chat.window.get_recent(max_messages)
 
     def recent(self, session_key: str, limit: int) -> Page:
         chat = self._chat(session_key)
-        return chat.window.recent(limit, chat.segments.stem)
+        if limit <= _KEPT_READY:
+            return chat.window.recent(limit, chat.segments.stem)
+        with contextlib.closing(Window(chat.segments)) as window:
+            return window.recent(limit, chat.segments.stem)
 
     def read(self, session_key: str, after: str | None, limit: int) -> Page:
         chat = self._chat(session_key)
@@ -189,6 +202,7 @@ class JsonlBackend:
             if chat.segments.end() == START:
                 return
             with upkeep.maintenance(chat.segments):
+                _heal(chat)
                 if sender is None and before_ms is None:
                     report = self._remove(chat)
                 else:
@@ -208,6 +222,7 @@ class JsonlBackend:
             if chat.segments.end() == START:
                 return
             with upkeep.maintenance(chat.segments):
+                _heal(chat)
                 report = self._and_tell(chat, partial(upkeep.apply_retention, chat.segments, retention))
                 report.erased_entries = upkeep.erase_hidden(chat.segments)
             report.session_key = key
@@ -244,18 +259,28 @@ class JsonlBackend:
         self._syncer.forget()
 
     def _chat(self, session_key: str) -> _Chat:
-        chat = self._chats.get(session_key)
-        return chat if chat is not None else self._open(session_key)
+        chat = self._chats.get(session_key) or self._open(session_key)
+        chat.used = True
+        return chat
 
     def _open(self, session_key: str) -> _Chat:
         stem = stem_of(session_key)
         log = ChatLog(self._layout, session_key, stem, self._segment_bytes, self._lock_timeout, self._syncer)
         with self._guard:
             chat = self._chats.setdefault(session_key, _Chat(log, Segments(self._layout, stem)))
-            crowd = [self._chats.popitem(last=False)[1]] if len(self._chats) > _OPEN_CHATS else []
-        for idle in crowd:
+            idle = self._take_idle() if len(self._chats) > _OPEN_CHATS else None
+        if idle is not None:
             idle.close()
         return chat
+
+    def _take_idle(self) -> _Chat:
+        """The chat that has been left alone for longest, more or less: who was used meanwhile gets a second chance."""
+        while True:
+            session_key, chat = self._chats.popitem(last=False)
+            if not chat.used:
+                return chat
+            chat.used = False
+            self._chats[session_key] = chat
 
     def _remove(self, chat: _Chat) -> MaintenanceReport:
         removed, size = chat.log.remove()
@@ -278,6 +303,13 @@ class JsonlBackend:
             chat.log.write(mark, [], None)
         os.unlink(note)
         return report
+
+
+def _heal(chat: _Chat) -> None:
+    """A half line at the end is closed first, so that its text can go, too."""
+    with contextlib.suppress(StoreBusyError):  # what a process that stands still left there goes the next time
+        if chat.log.is_torn():
+            chat.log.heal()
 
 
 def _each(session_keys: Sequence[str], work: Callable[[str], None]) -> None:

@@ -126,10 +126,21 @@ class ChatLog:
         with self._mutex:
             self._release_files()
 
+    def is_torn(self) -> bool:
+        """True when the last line has no end, because its writer was killed or is writing it now."""
+        descriptor = open_read(self._path)
+        if descriptor is None:
+            return False
+        try:
+            size = os.fstat(descriptor).st_size
+            return complete_end(descriptor, size) != size
+        finally:
+            os.close(descriptor)
+
     def heal(self) -> list[str]:
         """Close a half line and bring the index up to date; says what was done."""
         with self._mutex:
-            torn = _torn(self._path)
+            torn = self.is_torn()
             try:
                 self._take_lock()
             finally:
@@ -376,14 +387,3 @@ def _line_with(descriptor: int, offsets: list[int], key: str) -> Entry | None:
         if entry is not None and key in id_keys(entry):
             return entry
     return None
-
-
-def _torn(path: str) -> bool:
-    descriptor = open_read(path)
-    if descriptor is None:
-        return False
-    try:
-        size = os.fstat(descriptor).st_size
-        return complete_end(descriptor, size) != size
-    finally:
-        os.close(descriptor)

@@ -7,22 +7,30 @@ that a process killed in the middle of it leaves work for the next one and never
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import Final, cast
 
 import msgspec
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.store.jsonl.codec import decode, encode
 from nanobot_transcript.store.jsonl.fold import HIDING
-from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, store_error
-from nanobot_transcript.store.jsonl.lines import Line
+from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
+from nanobot_transcript.store.jsonl.lines import Line, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.whole_file import write_whole
 
-__all__ = ["Eraser", "blank", "erase_lines", "replay", "without_text"]
+__all__ = ["Eraser", "blank", "erase_lines", "erase_torn", "replay", "without_text"]
 
 _BATCH: Final = 500
 _VERSION: Final = 1
+
+# How lines of this store begin and end: what begins so and does not end so is worth decoding.
+_BEGINNING: Final = b'{"role":'
+_WHOLE: Final = re.compile(rb"[0-9]} *\Z")
+_LONGEST_END: Final = 64
 
 logger = logging.getLogger(__name__)
 _KEPT: Final = (
@@ -49,8 +57,11 @@ class _Edit(msgspec.Struct, array_like=True):
     text: str
 
 
-class _Journal(msgspec.Struct):
+class _Versioned(msgspec.Struct):
     v: int
+
+
+class _Journal(_Versioned):
     number: int
     inode: int
     edits: list[_Edit]
@@ -91,6 +102,21 @@ def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line],
     return count
 
 
+def erase_torn(segments: Segments, segment: OpenSegment) -> None:
+    """Blank the half lines that killed writers left: they count as never said, but hold text all the same.
+
+    Call it under the maintenance lock whenever text goes, because a half line does not tell whose text it is.
+    """
+    torn = [
+        _Edit(offset, len(line), "")
+        for at, block in segment.blocks_from(0)
+        for offset, line in split(at, block)
+        if line.startswith(_BEGINNING) and not _WHOLE.search(line, len(line) - _LONGEST_END) and decode(line) is None
+    ]
+    for start in range(0, len(torn), _BATCH):
+        _overwrite(segments, segment, torn[start : start + _BATCH])
+
+
 def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
     layout, stem = segments.layout, segments.stem
     _write_journal(layout, stem, _Journal(_VERSION, segment.number, segment.inode, edits))
@@ -100,20 +126,15 @@ def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> 
 
 def _write_journal(layout: Layout, stem: str, journal: _Journal) -> None:
     path = layout.journal(stem)
-    temporary = f"{path}.new"
-    if os.path.lexists(temporary):
-        os.unlink(temporary)
-    descriptor = open_append(temporary)
+    if os.path.lexists(path):
+        raise StoreBusyError(
+            f"{path} is unfinished work of a newer version; nothing is erased before that is done.",
+            hint="Run `nanobot-transcript verify` of the newer version once.",
+        )
     try:
-        data = msgspec.json.encode(journal)
-        if os.write(descriptor, data) != len(data):
-            raise OSError(28, "No space left on device")
-        os.fdatasync(descriptor)
-        os.rename(temporary, path)
+        write_whole(path, msgspec.json.encode(journal), sync=True)
     except OSError as error:
         store_error(error, path)
-    finally:
-        os.close(descriptor)
 
 
 def _carry_out(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:
@@ -158,14 +179,13 @@ def replay(segments: Segments) -> int:
         data = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     finally:
         os.close(descriptor)
-    try:
-        journal = msgspec.json.decode(data, type=_Journal)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    journal = _decode_journal(data)
+    if journal is None:
         logger.warning("%s cannot be read; what it was to erase is found again by its recalls", path)
         os.unlink(path)
         return 0
-    if journal.v != _VERSION:
-        logger.warning("%s was written by another version and is left alone", path)
+    if journal.v > _VERSION:
+        logger.warning("%s was written by a newer version and is left alone", path)
         return 0
     segment = segments.at_or_after(journal.number)
     if segment is not None:
@@ -174,3 +194,11 @@ def replay(segments: Segments) -> int:
                 _carry_out(segments, segment, journal.edits)
     os.unlink(path)
     return len(journal.edits)
+
+
+def _decode_journal(data: bytes) -> _Journal | None:
+    try:
+        version = msgspec.json.decode(data, type=_Versioned).v
+        return msgspec.json.decode(data, type=_Journal) if version <= _VERSION else _Journal(version, 0, 0, [])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

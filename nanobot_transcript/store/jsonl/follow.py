@@ -56,7 +56,8 @@ class _Follower:
         self._segments = segments
         self._place = place
         self._segment: OpenSegment | None = None
-        self._last_inode = 0
+        self._left: OpenSegment | None = None
+        """The segment before; it stays open until the next one is there, so that no other file can get its inode."""
         self._recent: OrderedDict[str, None] = OrderedDict()
 
     def new(self) -> Iterator[Entry]:
@@ -71,9 +72,10 @@ class _Follower:
 
     def close(self) -> None:
         """Release the file."""
-        if self._segment is not None:
-            self._segment.close()
-            self._segment = None
+        for segment in (self._segment, self._left):
+            if segment is not None:
+                segment.close()
+        self._segment = self._left = None
 
     def _current(self) -> OpenSegment | None:
         if self._segment is None:
@@ -82,12 +84,17 @@ class _Follower:
                 self._place = Place(segment.number, 0)
                 self._recent.clear()
             self._segment = segment
+            if segment is not None and self._left is not None:
+                self._left.close()
+                self._left = None
         return self._segment
 
     def _reborn(self) -> OpenSegment | None:
         """A file that began again with a lower number, because somebody removed all there was."""
         segment = self._segments.active()
-        if segment is None or (segment.number < self._place.number and segment.inode != self._last_inode):
+        if segment is None:
+            return None
+        if segment.number < self._place.number and (self._left is None or segment.inode != self._left.inode):
             return segment
         segment.close()
         return None
@@ -97,11 +104,10 @@ class _Follower:
         return status is not None and status.st_ino == segment.inode
 
     def _leave(self, segment: OpenSegment) -> None:
-        self._last_inode = segment.inode
         if os.fstat(segment.descriptor).st_nlink == 0:
             self._recent.clear()  # not closed but purged: what was in it may be said again
         self._place = Place(segment.number + 1, 0)
-        self.close()
+        self._segment, self._left = None, segment
 
     def _drain(self, segment: OpenSegment) -> Iterator[Entry]:
         for offset, line in segment.lines_from(self._place.offset):

@@ -1,11 +1,11 @@
 """From a file name back to the exact session key."""
 
 import os
-import uuid
 from typing import Final
 
 from nanobot_transcript.errors import UnsafePathError
-from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read, stem_of, store_error
+from nanobot_transcript.store.jsonl.layout import Layout, open_read, stem_of, store_error
+from nanobot_transcript.store.whole_file import write_whole
 
 __all__ = ["key_of", "remember"]
 
@@ -17,14 +17,8 @@ def remember(layout: Layout, stem: str, session_key: str) -> None:
     path = layout.key_file(stem)
     if os.path.lexists(path):
         return
-    temporary = f"{path}.{uuid.uuid4().hex}"
     try:
-        descriptor = open_append(temporary)
-        try:
-            os.write(descriptor, session_key.encode("utf-8", "surrogatepass"))
-        finally:
-            os.close(descriptor)
-        os.rename(temporary, path)
+        write_whole(path, session_key.encode("utf-8", "surrogatepass"))
     except OSError as error:
         store_error(error, path)
 

@@ -55,6 +55,9 @@ class OpenSegment:
             os.close(self.descriptor)
             self.descriptor = -1
 
+    def __del__(self) -> None:
+        self.close()
+
     def __enter__(self) -> "OpenSegment":
         return self
 

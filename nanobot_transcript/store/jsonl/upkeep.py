@@ -11,14 +11,15 @@ from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.erase import blank, erase_lines, replay, without_text
+from nanobot_transcript.store.jsonl.erase import blank, erase_lines, erase_torn, replay, without_text
 from nanobot_transcript.store.jsonl.fold import HIDING, is_op
-from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
+from nanobot_transcript.store.jsonl.layout import open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
 from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.whole_file import write_whole
 
 __all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines"]
 
@@ -50,6 +51,7 @@ def erase_hidden(segments: Segments) -> int:
         needles = [encode_text(target) for target in sorted(targets)]
         for segment in segments.each():
             count += erase_lines(segments, segment, _lines_about(segment, needles), _Hidden(targets))
+            erase_torn(segments, segment)
     _remember_erased_to(segments, end)
     return count
 
@@ -73,6 +75,7 @@ class _Hidden:
 
 
 def _erased_to(segments: Segments) -> Place:
+    """How far recalls have been carried out; from the beginning when nobody knows."""
     descriptor = open_read(segments.layout.erased(segments.stem))
     if descriptor is None:
         return START
@@ -86,15 +89,10 @@ def _erased_to(segments: Segments) -> Place:
 
 def _remember_erased_to(segments: Segments, place: Place) -> None:
     path = segments.layout.erased(segments.stem)
-    descriptor = open_append(f"{path}.new")
     try:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, format_cursor(segments.stem, place).encode())
-        os.rename(f"{path}.new", path)
+        write_whole(path, format_cursor(segments.stem, place).encode())
     except OSError as error:
         store_error(error, path)
-    finally:
-        os.close(descriptor)
 
 
 def purge_lines(segments: Segments, sender: str | None, before_ms: float | None) -> MaintenanceReport:
@@ -105,6 +103,7 @@ def purge_lines(segments: Segments, sender: str | None, before_ms: float | None)
     for segment in segments.each():
         eraser.kept = 0
         report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)
+        erase_torn(segments, segment)
         if not segment.active and not eraser.kept:
             report.dropped_bytes += _drop(segments, segment.number)
             report.dropped_segments += 1

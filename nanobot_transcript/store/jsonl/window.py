@@ -16,7 +16,7 @@ from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, 
 from nanobot_transcript.store.jsonl.order import SLACK, moment_of, sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
-__all__ = ["Window"]
+__all__ = ["Window", "brief"]
 
 _INTERRUPTED: Final = 1 << 62
 """No file is so long: what was taken in half is read again from the beginning."""
@@ -85,7 +85,7 @@ class Window:
                 self._refresh(status, count)
             answered, messages = self._answer
             if answered != count:
-                messages = [_brief(entry) for entry in self._newest(count)]
+                messages = [brief(entry) for entry in self._newest(count)]
                 self._answer = (count, messages)
             return [message.copy() for message in messages]
 
@@ -207,5 +207,6 @@ def _entries(number: int, offset: int, block: bytes) -> list[tuple[Place, Entry]
     return [(place, entry) for place, entry in lines if entry is not None]
 
 
-def _brief(entry: Entry) -> RecentMessage:
+def brief(entry: Entry) -> RecentMessage:
+    """What ``get_recent`` gives of an entry."""
     return {"role": entry["role"], "content": entry["content"], "sender": entry["sender"]}

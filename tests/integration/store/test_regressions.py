@@ -1,6 +1,8 @@
 """Faults that were found by attacking the store, each kept from coming back."""
 
+import asyncio
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -10,9 +12,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.transcripts import active_file, occurs_on_disk
+from support.transcripts import active_file, contents, drain, occurs_on_disk
 
-from nanobot_transcript import ConfigError, GroupTranscriptStore
+from nanobot_transcript import ConfigError, GroupTranscriptStore, StoreBusyError
 
 KEY = "feishu:oc_shared"
 
@@ -134,3 +136,141 @@ def test_two_stores_of_one_process_begin_a_chat_at_once(tmp_path: Path) -> None:
 def test_segments_without_room_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="segment"):
         GroupTranscriptStore(tmp_path / "store", segment_bytes=0)
+
+
+@pytest.mark.parametrize("erase", ["redact", "purge a person", "purge by age", "recall"])
+def test_erasing_takes_the_half_line_of_a_killed_writer_with_it(tmp_path: Path, erase: str) -> None:
+    store = GroupTranscriptStore(tmp_path / "store")
+    store.append(KEY, "user", "before", "on_bo", "om_1", 1_600_000_000_000)
+    whole = active_file(tmp_path / "store").read_bytes().splitlines()[0]
+    with active_file(tmp_path / "store").open("ab") as file:
+        file.write(whole.replace(b"before", b"secret")[:60])
+    store.append(KEY, "user", "secret", "on_ada", "om_2", 1_600_000_000_000)
+    with active_file(tmp_path / "store").open("ab") as file:
+        file.write(whole.replace(b"before", b"secret")[:60])
+    match erase:
+        case "redact":
+            store.redact(KEY, "om_2")
+        case "purge a person":
+            store.purge(KEY, sender="on_ada")
+        case "purge by age":
+            store.purge(KEY, before_ms=1_700_000_000_000)
+        case _:
+            store.recall(KEY, "om_2")
+            store.maintain([KEY])
+    assert occurs_on_disk(tmp_path / "store", "secret") == []
+    kept = [] if erase == "purge by age" else ["before"]
+    assert [entry["content"] for entry in store.scan(KEY)] == kept
+
+
+def test_an_erasure_that_a_newer_version_began_is_left_to_it(tmp_path: Path) -> None:
+    store = GroupTranscriptStore(tmp_path / "store")
+    store.append(KEY, "user", "text", "on_ada", "om_1")
+    journal = tmp_path / "store" / ".state" / "index" / f"{active_file(tmp_path / 'store').stem}.erase"
+    journal.write_bytes(b'{"v":2,"steps":["something new"]}')
+    with pytest.raises(StoreBusyError, match="newer version"):
+        store.redact(KEY, "om_1")
+    assert journal.read_bytes() == b'{"v":2,"steps":["something new"]}'
+    assert store.get(KEY, "om_1") is None
+
+
+@pytest.mark.parametrize("odd", ["\0hidden\0om_1", "\0sent\0om_1", "\0"])
+def test_an_id_cannot_be_mistaken_for_a_mark_of_the_index(tmp_path: Path, odd: str) -> None:
+    store = GroupTranscriptStore(tmp_path / "store")
+    assert store.append(KEY, "user", "odd", "on_ada", odd)
+    assert not store.append(KEY, "user", "odd again", "on_ada", odd)
+    assert store.append(KEY, "user", "plain", "on_ada", "om_1", source="peer_event")
+    assert store.recall(KEY, "om_1")
+    assert store.append(KEY, "user", "another", "on_ada", "om_2")
+    found = store.get(KEY, odd)
+    assert found is not None
+    assert found["content"] == "odd"
+    assert [entry["content"] for entry in store.recent(KEY).entries] == ["odd", "another"]
+
+
+def test_a_line_without_a_time_stays_where_it_stands(tmp_path: Path) -> None:
+    store = GroupTranscriptStore(tmp_path / "store")
+    store.append(KEY, "user", "first", "on_ada", "om_1", 1_700_000_000_000)
+    with active_file(tmp_path / "store").open("ab") as file:
+        file.write(b'{"role":"user","content":"foreign","sender":"x"}\n')
+    store.append(KEY, "user", "last", "on_ada", "om_2", 1_700_000_001_000)
+    assert [message["content"] for message in store.get_recent(KEY)] == ["first", "foreign", "last"]
+    assert [message["content"] for message in GroupTranscriptStore(tmp_path / "store").get_recent(KEY)] == [
+        "first",
+        "foreign",
+        "last",
+    ]
+
+
+def test_a_second_copy_written_beside_a_stuck_lock_is_left_out_in_a_later_segment(tmp_path: Path) -> None:
+    """The index is gone and nobody can look for duplicates: readers know the copy by the empty line before it."""
+    place = tmp_path / "store"
+    with GroupTranscriptStore(place, segment_bytes=4000) as store:
+        for number in range(60):
+            store.append(KEY, "user", f"text {number}", "on_ada", f"om_{number}")
+    for table in (place / ".state" / "index").glob("*.ids"):
+        table.unlink()
+    (newest,) = [path for path in place.glob("*.jsonl") if path.name.count(".") == 1]
+    with newest.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        store = GroupTranscriptStore(place, segment_bytes=4000, lock_timeout=0.01)
+        store.append(KEY, "user", "text 3", "on_ada", "om_3")
+    with GroupTranscriptStore(place, segment_bytes=4000) as fresh:
+        fresh.append(KEY, "user", "the end", "on_ada", "om_end")
+        shown = contents(drain(fresh, KEY, limit=10).entries)
+        assert shown == [*(f"text {number}" for number in range(60)), "the end"]
+
+
+def _open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_many_chats_used_at_once_leave_no_files_open(tmp_path: Path) -> None:
+    before = _open_files()
+    store = GroupTranscriptStore(tmp_path / "store")
+
+    def talk(thread: int) -> None:
+        for number in range(300):
+            key = f"feishu:oc_{(number * 7 + thread) % 90}"
+            store.append(key, "user", "text", "on_ada", f"om_{thread}_{number}")
+            store.get_recent(key, 3)
+
+    threads = [threading.Thread(target=talk, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(50)
+    assert sum(len(store.recent(chat.session_key, 500).entries) for chat in store.chats()) == 1200
+    store.close()
+    gc.collect()
+    assert _open_files() <= before
+
+
+def test_a_store_that_is_dropped_gives_its_files_back(tmp_path: Path) -> None:
+    before = _open_files()
+    for number in range(5):
+        store = GroupTranscriptStore(tmp_path / "store")
+        store.append(KEY, "user", "text", "on_ada", f"om_{number}")
+        store.get_recent(KEY)
+    del store
+    gc.collect()
+    assert _open_files() <= before
+
+
+async def test_a_follower_goes_on_in_a_store_that_was_removed_and_began_again(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    writer = GroupTranscriptStore(place, segment_bytes=400)
+    for number in range(6):
+        writer.append(KEY, "user", f"old {number}", "on_ada", f"om_{number}")
+    news = GroupTranscriptStore(place).follow(KEY)
+    waiting = asyncio.ensure_future(anext(news))
+    await asyncio.sleep(0)
+    for turn in range(8):
+        shutil.rmtree(place)
+        with GroupTranscriptStore(place, segment_bytes=400) as again:
+            again.append(KEY, "user", f"new {turn}", "on_ada", "om_0")
+        entry = await asyncio.wait_for(waiting, 10)
+        assert entry["content"] == f"new {turn}"
+        waiting = asyncio.ensure_future(anext(news))
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)

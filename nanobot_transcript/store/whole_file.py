@@ -1,0 +1,31 @@
+"""Replacing a small file as a whole, so that readers see the old or the new content and never half of one."""
+
+import contextlib
+import os
+import threading
+from typing import Final
+
+__all__ = ["write_whole"]
+
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def write_whole(path: str, data: bytes, *, sync: bool = False) -> os.stat_result:
+    """Put ``data`` (mode 0600) in the place of ``path``; with ``sync`` it is on the disk before the old one goes.
+
+    Returns what ``fstat`` says of the new file. Raises OSError; then the old file stays.
+    """
+    fresh = f"{path}.{os.getpid()}-{threading.get_ident()}.new"
+    try:
+        with os.fdopen(os.open(fresh, _CREATE, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            if sync:
+                os.fdatasync(file.fileno())
+            status = os.fstat(file.fileno())
+        os.rename(fresh, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(fresh)
+        raise
+    return status
