@@ -18,7 +18,8 @@ _NOT_SHOWN: Final = "请升级至最新版本客户端，以查看内容"
 
 _DEEPEST: Final = 24
 _LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
-_WRAPPED: Final = ("user_dsl", "json_card", "card", "data")
+_WRITTEN: Final = ("user_dsl", "json_card")
+_WRAPPED: Final = ("card", "data")
 _TEXT_TAGS: Final = frozenset({"markdown", "lark_md", "plain_text", "text", "md", "div", "note", "standard_icon"})
 _PLACEHOLDERS: Final = {
     "audio": "[audio]",
@@ -49,14 +50,22 @@ def _card(card: Any, mentions: Mentions, depth: int) -> Iterator[str]:
     node = _object(card)
     if node is None or depth > _DEEPEST:
         return
-    inner = next((_object(node[key]) for key in _WRAPPED if key in node), None)
-    if inner is not None and "elements" not in node and "body" not in node:
+    inner = _inner(node)
+    if inner is not None:
         yield from _card(inner, mentions, depth + 1)
         return
     yield from _heading(node, mentions)
     body = node.get("body")
     for holder in (node, body if isinstance(body, Mapping) else {}):
         yield from _children(_elements(holder), mentions, depth + 1)
+
+
+def _inner(node: _Node) -> _Node | None:
+    """The card inside another object. As its author wrote it, it also stands beside what is left of it for others."""
+    written = next((_object(node[key]) for key in _WRITTEN if key in node), None)
+    if written is not None or "elements" in node or "body" in node:
+        return written
+    return next((_object(node[key]) for key in _WRAPPED if key in node), None)
 
 
 def _object(value: Any) -> _Node | None:

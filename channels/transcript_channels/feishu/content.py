@@ -163,7 +163,9 @@ def _merged_line(item: _Body) -> str:
     kind = _string(item, "msg_type", "message_type")
     nested = kind == "merge_forward"
     text = "[forwarded messages]" if nested else text_of(kind, content, item.get("mentions"))
-    return "> " + text.replace("\n", "\n> ")
+    sender = item.get("sender")
+    name = _string(sender, "sender_name").strip() if isinstance(sender, Mapping) else ""
+    return "> " + (f"{name}: {text}" if name else text).replace("\n", "\n> ")
 
 
 def _vote(body: _Body, mentions: Mentions) -> str:

@@ -36,6 +36,7 @@ class Draft:
     in_thread: bool = False
     card: Card | None = None
     at_ms: int | None = None
+    forwarded: Sequence[Message] = ()
 
 
 class Platform:
@@ -59,6 +60,7 @@ class Platform:
             position=len(chat.messages) + 1,
             parent=draft.parent,
             card=draft.card,
+            forwarded=draft.forwarded,
         )
         if draft.parent is not None:
             self._place(message, draft.parent, draft.in_thread)

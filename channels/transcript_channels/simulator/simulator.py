@@ -179,6 +179,17 @@ class FeishuSimulator:
             await self.settled(message.pushes, timeout)
         return message
 
+    async def forward(
+        self, chat: Chat, sender: Member, messages: Sequence[Message], *, wait: bool = True, timeout: float = 10.0
+    ) -> Message:
+        """Somebody forwards messages as one bundle. Its event and the history have a stub; ``GET`` of the bundle
+        gives the messages.
+        """
+        message = self._platform.post(chat, Draft(sender, "merge_forward", {}, forwarded=tuple(messages)))
+        if wait:
+            await self.settled(message.pushes, timeout)
+        return message
+
     async def say_private(self, person: Person, app: App, text: str = "", **options: Any) -> Message:
         """A person writes to a bot alone. Options as in ``say``."""
         return await self.say(self.private_chat(person, app), person, text, **options)

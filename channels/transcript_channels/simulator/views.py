@@ -181,6 +181,8 @@ def _item_mention(mention: Mention, observer: App) -> JSON:
 def _content(message: Message, *, full_card: bool) -> str:
     if message.recalled:
         return "This message was recalled"
+    if message.msg_type == "merge_forward":
+        return "Merged and Forwarded Message"
     if message.msg_type != "interactive":
         return json.dumps(message.content, ensure_ascii=False)
     card = message.card.body if message.card else message.content

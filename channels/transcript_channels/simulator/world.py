@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from transcript_channels.simulator import content, ids, scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from transcript_channels.simulator.connections import Connection
     from transcript_channels.simulator.delivery import Push
@@ -159,6 +159,8 @@ class Message:
     edits: int = 0
     recalled: bool = False
     card: Card | None = None
+    forwarded: "Sequence[Message]" = ()
+    """The messages in a bundle of forwarded ones (``merge_forward``)."""
     pushes: "list[Push]" = field(default_factory=list)
     reactions: list[Reaction] = field(default_factory=list)
 

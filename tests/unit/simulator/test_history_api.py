@@ -139,3 +139,30 @@ async def test_cards_are_placeholders_unless_their_content_is_asked_for(team) ->
     shown = [json.loads(item["body"]["content"]) for item in full["items"]]
     assert json.loads(shown[0]["user_dsl"]) == new
     assert shown[1] == old
+
+
+async def test_forwarded_messages_are_a_stub_until_the_bundle_is_asked_for(team) -> None:
+    asked = await team.feishu.say(team.group, team.ada, "why?")
+    inner = await team.feishu.forward(team.group, team.ada, [asked])
+    outer = await team.feishu.forward(team.group, team.bo, [asked, inner])
+    stub = (await team.as_alpha.history(team.group.chat_id, sort_type="ByCreateTimeDesc"))["items"][0]
+    assert (stub["msg_type"], stub["body"]["content"]) == ("merge_forward", "Merged and Forwarded Message")
+    items = (await team.as_alpha.call("GET", f"{BASE}/{outer.message_id}"))["data"]["items"]
+    above = [(item["message_id"], item.get("upper_message_id")) for item in items]
+    assert above == [
+        (outer.message_id, None),
+        (asked.message_id, outer.message_id),
+        (inner.message_id, outer.message_id),
+        (asked.message_id, inner.message_id),
+    ]
+
+
+async def test_people_are_looked_up_by_the_open_ids_of_the_app_that_asks(team) -> None:
+    path = "/open-apis/contact/v3/users/batch"
+    mine, foreign = team.ada.open_id(team.alpha), team.ada.open_id(team.beta)
+    answer = await team.as_alpha.call("GET", path, user_ids=mine)
+    assert [user["union_id"] for user in answer["data"]["items"]] == [team.ada.union_id]
+    assert (await team.as_alpha.call("GET", path, user_ids=foreign))["data"]["items"] == []
+    assert (await team.as_alpha.call("GET", path))["code"] == 99992402
+    team.alpha.revoke("contact:user.base:readonly")
+    assert (await team.as_alpha.call("GET", path, user_ids=mine))["code"] == 99991672

@@ -39,7 +39,7 @@ class _History:
         message = message_of(self._world, call)
         if message.recalled:
             raise ApiError(230110)
-        return {"items": [_item(message, call)]}
+        return {"items": [_item(message, call), *_bundled(message, call)]}
 
     def pages(self, call: ApiCall) -> JSON:
         """A page of a container, the OLDEST first unless ``sort_type`` says otherwise."""
@@ -87,6 +87,15 @@ class _History:
         if call.app not in found[0].chat.members:
             raise ApiError(230073)
         return found
+
+
+def _bundled(bundle: Message, call: ApiCall) -> list[JSON]:
+    """The messages inside a bundle of forwarded ones, those of a bundle inside it as well, each with its bundle."""
+    parts: list[JSON] = []
+    for message in bundle.forwarded:
+        parts.append({**_item(message, call), "upper_message_id": bundle.message_id})
+        parts += _bundled(message, call)
+    return parts
 
 
 def _item(message: Message, call: ApiCall) -> JSON:

@@ -9,11 +9,14 @@ from transcript_channels.simulator.platform import Platform
 from transcript_channels.simulator.rest import ApiCall, Route
 from transcript_channels.simulator.world import Person, World
 
-__all__ = ["routes"]
+__all__ = ["MOST_AT_ONCE", "routes"]
+
+MOST_AT_ONCE = 50
+"""People that one call of ``batch`` may ask for."""
 
 
 def routes(platform: Platform) -> Sequence[Route]:
-    """``GET contact/v3/users/{user_id}``."""
+    """``GET contact/v3/users/{user_id}`` and ``GET contact/v3/users/batch``."""
     world = platform.world
 
     def get(call: ApiCall) -> dict[str, Any]:
@@ -21,7 +24,28 @@ def routes(platform: Platform) -> Sequence[Route]:
         person = _person(world, call, id_type)
         return {"user": {"name": person.name, **views.user_ids(person, call.app)}}
 
-    return [Route("GET", "/open-apis/contact/v3/users/{user_id}", get, (scopes.CONTACT,))]
+    def batch(call: ApiCall) -> dict[str, Any]:
+        wanted = call.request.query.getall("user_ids", [])
+        if not 1 <= len(wanted) <= MOST_AT_ONCE:
+            raise ApiError(99992402, f"user_ids must be 1 to {MOST_AT_ONCE}")
+        found = [_found(world, call, user_id) for user_id in wanted]
+        return {"items": [user for user in found if user is not None]}
+
+    base = "/open-apis/contact/v3/users"
+    return [
+        Route("GET", f"{base}/batch", batch, (scopes.CONTACT,)),
+        Route("GET", base + "/{user_id}", get, (scopes.CONTACT,)),
+    ]
+
+
+def _found(world: World, call: ApiCall, user_id: str) -> dict[str, Any] | None:
+    """One of several people; whoever is not there is left out."""
+    call.params["user_id"] = user_id
+    try:
+        person = _person(world, call, call.query.get("user_id_type") or "open_id")
+    except ApiError:
+        return None
+    return {"name": person.name, **views.user_ids(person, call.app)}
 
 
 def _person(world: World, call: ApiCall, id_type: str) -> Person:

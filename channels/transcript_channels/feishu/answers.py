@@ -1,0 +1,222 @@
+"""What the open API answers: decoded, and its failures as errors of our tree.
+
+The platform's codes: https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code and, for messages,
+https://open.feishu.cn/document/server-docs/im-v1/message/error-code
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+
+from nanobot_transcript.errors import (
+    CredentialsRefusedError,
+    MessageGoneError,
+    NoAnswerError,
+    NotPermittedError,
+    PlatformError,
+    QuotaExhaustedError,
+    RateLimitedError,
+    RequestRefusedError,
+    UnexpectedAnswerError,
+)
+
+__all__ = ["Answer", "console_of", "decode", "failure", "grant_url"]
+
+_Kind = tuple[type[PlatformError], str, str]
+
+_TOO_MANY: Final = 429
+_UNAUTHORIZED: Final = 401
+_SERVER_FAULT: Final = 500
+_LONGEST_RESET: Final = 3600.0
+_LONGEST_MESSAGE: Final = 300
+_SCOPE_MISSING: Final = (99991672, 230027)
+_CHAT_LIMIT: Final = 230020
+_STALE_TOKEN: Final = frozenset({99991661, 99991663, 99991664, 99991668, 99991671, 99991677})
+_URL: Final = re.compile(r"https?://[^\s\"'<>，。]+")
+_LARK: Final = "larksuite"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer. ``body`` is None when it was no JSON object; header names are in lower case."""
+
+    status: int
+    body: dict[str, Any] | None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def code(self) -> int | None:
+        """The platform's code: 0 for success, None when there is none."""
+        code = self.body.get("code") if self.body is not None else None
+        return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+    @property
+    def ok(self) -> bool:
+        """True for a success the platform itself reports."""
+        return self.code == 0
+
+    @property
+    def token_refused(self) -> bool:
+        """True when another token may help."""
+        return self.code in _STALE_TOKEN or (self.status == _UNAUTHORIZED and self.code != 0)
+
+    @property
+    def log_id(self) -> str:
+        """What the platform's support asks for."""
+        return self.headers.get("x-tt-logid", "") or self.headers.get("x-request-id", "")
+
+
+def decode(raw: bytes) -> dict[str, Any] | None:
+    """A JSON object, or None for anything else."""
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        try:  # lone surrogates and a few other things that Python's own reader lets pass
+            value = json.loads(raw)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
+def failure(answer: Answer, app_id: str, console: str, needs: Sequence[str] = ()) -> PlatformError:
+    """The error for an answer that is no success. ``needs``: scopes of which any one allows the call."""
+    code, status = answer.code, answer.status
+    known = _KNOWN.get(code) if code is not None else None
+    if code in _SCOPE_MISSING:
+        error: PlatformError = _scope_missing(answer, app_id, console, needs)
+    elif known is not None:
+        kind, sentence, hint = known
+        error = kind(f"{sentence} (code {code}{_said(answer)})", hint=hint)
+    elif answer.token_refused:
+        said = f"code {code}{_said(answer)}" if code is not None else f"HTTP {status}"
+        error = CredentialsRefusedError(f"Feishu does not accept the token ({said})", hint=_CHECK_APP)
+    elif status == _TOO_MANY:
+        error = RateLimitedError("Feishu answers that there are too many calls (HTTP 429)", hint=_FEWER_CALLS)
+    elif status >= _SERVER_FAULT:
+        error = NoAnswerError(f"Feishu is out of order (HTTP {status}{_said(answer)})", hint=_LATER)
+    elif code is None:
+        error = UnexpectedAnswerError(f"The answer is not from Feishu's API: HTTP {status}, no JSON", hint=_BETWEEN)
+    else:
+        error = RequestRefusedError(f"Feishu refused the call (code {code}{_said(answer)})", hint=_LOOK_UP)
+    error.platform_code, error.status, error.log_id = code, status, answer.log_id
+    if isinstance(error, RateLimitedError):
+        error.retry_after = _reset_seconds(answer)
+        error.chat_only = code == _CHAT_LIMIT
+    return error
+
+
+def grant_url(console: str, app_id: str, scopes: Sequence[str]) -> str:
+    """The page of the developer console where scopes are applied for."""
+    return f"{console}/app/{app_id}/auth?q={','.join(scopes)}&op_from=openapi&token_type=tenant"
+
+
+def console_of(base_url: str) -> str:
+    """Where the developer console of an API address is."""
+    return "https://open.larksuite.com" if _LARK in base_url else "https://open.feishu.cn"
+
+
+def _scope_missing(answer: Answer, app_id: str, console: str, needs: Sequence[str]) -> NotPermittedError:
+    scopes = tuple(_violated(answer)) or tuple(needs)
+    given = _URL.search(_message(answer))
+    url = given.group() if given else grant_url(console, app_id, scopes)
+    named = " or ".join(scopes) if scopes else "a scope Feishu does not name"
+    error = NotPermittedError(
+        f"The app {app_id} lacks {named} (code {answer.code})",
+        hint=f"Grant it at {url} and publish a new version of the app.",
+    )
+    error.scopes, error.grant_url = scopes, url
+    return error
+
+
+def _violated(answer: Answer) -> list[str]:
+    details = (answer.body or {}).get("error")
+    violations = details.get("permission_violations") if isinstance(details, Mapping) else None
+    items = violations if isinstance(violations, list) else []
+    subjects = [item.get("subject") for item in items if isinstance(item, Mapping)]
+    return [subject for subject in subjects if isinstance(subject, str) and subject]
+
+
+def _message(answer: Answer) -> str:
+    message = (answer.body or {}).get("msg")
+    return message if isinstance(message, str) else ""
+
+
+def _said(answer: Answer) -> str:
+    message = " ".join(_message(answer).split()).rstrip(".;")[:_LONGEST_MESSAGE]
+    return f": {message}" if message else ""
+
+
+def _reset_seconds(answer: Answer) -> float:
+    """Seconds until the platform counts anew; one second when it does not say."""
+    try:
+        seconds = float(answer.headers.get("x-ogw-ratelimit-reset", ""))
+    except ValueError:
+        return 1.0
+    return min(seconds, _LONGEST_RESET) if isfinite(seconds) and seconds > 0 else 1.0
+
+
+_CHECK_APP: Final = "Compare app id and app secret with the credentials page of the app in the developer console."
+_FEWER_CALLS: Final = "Wait; all bots of a group share its limit of 5 messages a second."
+_LATER: Final = "Try again later; if it stays so, look at Feishu's status page."
+_BETWEEN: Final = "Look at the address of the API and at proxies in between."
+_LOOK_UP: Final = "Look the code up in the documents of the open platform."
+_JOIN: Final = "Add the bot to the group."
+_NOT_ANY_MORE: Final = "Nothing can be done about this message; send a new one."
+_SHORTER: Final = "A text may have 150 KB, a post or card 30 KB."
+
+_KNOWN: Final[dict[int, _Kind]] = {
+    10003: (CredentialsRefusedError, "Feishu knows no such app id", _CHECK_APP),
+    10012: (CredentialsRefusedError, "Feishu knows no such app id", _CHECK_APP),
+    10014: (CredentialsRefusedError, "The app secret is wrong", _CHECK_APP),
+    10015: (CredentialsRefusedError, "The app secret is wrong", _CHECK_APP),
+    11232: (RateLimitedError, "The tenant sends too many messages", _FEWER_CALLS),
+    99991400: (RateLimitedError, "Too many calls in too short a time", _FEWER_CALLS),
+    230020: (RateLimitedError, "Too many messages to this chat in too short a time", _FEWER_CALLS),
+    99991403: (
+        QuotaExhaustedError,
+        "The tenant's calls of this month are used up, for every app of the tenant",
+        "Wait for the next month or buy more calls in the admin console; fewer bots that read history help.",
+    ),
+    230002: (NotPermittedError, "The bot is not in the chat", _JOIN),
+    232011: (NotPermittedError, "The bot is not in the chat", _JOIN),
+    230006: (
+        NotPermittedError,
+        "The app has no bot",
+        "Switch on the bot ability in the developer console and publish a new version.",
+    ),
+    230013: (NotPermittedError, "The app is not available to this person", "Widen the app's range of availability."),
+    230018: (NotPermittedError, "The group's settings do not allow this", "Ask the owner of the group."),
+    230035: (
+        NotPermittedError,
+        "The bot may not write in this chat",
+        "Ask the owner of the group whether it is muted.",
+    ),
+    230073: (NotPermittedError, "The topic is not visible to the bot", _JOIN),
+    230011: (MessageGoneError, "The message was recalled", _NOT_ANY_MORE),
+    230019: (MessageGoneError, "The topic does not exist", _NOT_ANY_MORE),
+    230110: (MessageGoneError, "The message was deleted", _NOT_ANY_MORE),
+    231003: (MessageGoneError, "The message is not there or not visible to the bot", _NOT_ANY_MORE),
+    230001: (RequestRefusedError, "A parameter is wrong", _LOOK_UP),
+    230022: (RequestRefusedError, "The message holds content that Feishu does not let pass", "Say it in other words."),
+    230025: (RequestRefusedError, "The message is too long", _SHORTER),
+    230026: (RequestRefusedError, "Only the sender can recall the message", "Recall it with the app that sent it."),
+    230028: (RequestRefusedError, "The tenant's audit of messages refused the message", "Ask the tenant's admin."),
+    230031: (RequestRefusedError, "The card is older than 14 days and cannot be changed", _NOT_ANY_MORE),
+    230054: (RequestRefusedError, "This kind of message does not allow it", _LOOK_UP),
+    230071: (RequestRefusedError, "Only the sender can change the message", "Change it with the app that sent it."),
+    230072: (RequestRefusedError, "The message was edited 20 times, which is the limit", _NOT_ANY_MORE),
+    230075: (RequestRefusedError, "The message is too old to be edited", _NOT_ANY_MORE),
+    230099: (RequestRefusedError, "The card cannot be built", "Look at the card's JSON in Feishu's card builder."),
+    232006: (RequestRefusedError, "There is no such chat", "A group's id begins with oc_."),
+    99992361: (
+        RequestRefusedError,
+        "The open id is that of another app",
+        "A person's open id differs for each app; use the union id, or the id this app sees.",
+    ),
+    99992402: (RequestRefusedError, "A field is missing or wrong", _LOOK_UP),
+}

@@ -1,0 +1,311 @@
+"""Feishu's open API over one pooled HTTP client: tokens, limits, retries, and failures as errors of our tree."""
+
+import asyncio
+import copy
+import ipaddress
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import isawaitable
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from nanobot_transcript.errors import (
+    CallBudgetError,
+    ConfigError,
+    NoAnswerError,
+    PlatformError,
+    QuotaExhaustedError,
+    RateLimitedError,
+    UnexpectedAnswerError,
+)
+from transcript_channels.feishu.answers import Answer, console_of, decode, failure
+from transcript_channels.feishu.patience import Patience, Pauses, Tries, UnsentError
+from transcript_channels.feishu.tokens import TenantToken, Token
+
+__all__ = ["FEISHU_URL", "LARK_URL", "BotInfo", "FeishuClient", "Spend"]
+
+logger = logging.getLogger(__name__)
+
+FEISHU_URL: Final = "https://open.feishu.cn"
+LARK_URL: Final = "https://open.larksuite.com"
+
+Spend = Callable[[], bool | Awaitable[bool]]
+"""Asked before each request: False when the budget of calls is spent. May be a coroutine function."""
+
+_TOKEN_PATH: Final = "/open-apis/auth/v3/tenant_access_token/internal"
+_QUOTA: Final = "quota"
+_LARGEST_ANSWER: Final = 64 * 1024 * 1024
+_LARGE: Final = 256 * 1024
+_LEAST_LIFE: Final = 5.0
+_ID: Final = re.compile(r"/(?:[a-z]{2,4}_[^/]+|\d[^/]*)")
+_POOL: Final = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BotInfo:
+    """The bot as it sees itself."""
+
+    open_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+    chat: str = ""
+    needs: Sequence[str] = ()
+
+    @property
+    def api(self) -> str:
+        """The API without the ids in its path: a limit counts for all calls to it."""
+        return f"{self.method} {_ID.sub('/*', self.path)}"
+
+
+class FeishuClient:
+    """One app at the open API. Belongs to one event loop.
+
+    ``http`` may be shared by several clients and is then not closed here. ``spend`` is asked before each request, that
+    of a token excepted. ``clock`` counts seconds and ``sleep`` waits for them. Raises ConfigError for an address or
+    credentials that cannot be.
+    """
+
+    def __init__(
+        self,
+        app_id: str,
+        app_secret: str,
+        base_url: str = FEISHU_URL,
+        http: httpx.AsyncClient | None = None,
+        *,
+        patience: Patience | None = None,
+        spend: Spend | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        if not app_id or not app_secret:
+            raise ConfigError("A Feishu app needs an app id and an app secret.", hint="See the app's credentials page.")
+        self.app_id: str = app_id
+        self.base_url: str = _origin(base_url)
+        self.console: str = console_of(self.base_url)
+        self._secret: str = app_secret
+        self._patience: Patience = patience or Patience()
+        self._spend: Spend | None = spend
+        self._sleep: Callable[[float], Awaitable[None]] = sleep
+        self._clock: Callable[[], float] = clock
+        self._own_http: bool = http is None
+        self._http: httpx.AsyncClient = http or httpx.AsyncClient(limits=_POOL, trust_env=not _loopback(self.base_url))
+        self._tokens: TenantToken = TenantToken(self._fetch_token, clock)
+        self._pauses: Pauses = Pauses(clock)
+
+    def budgeted(self, spend: Spend | None) -> Self:
+        """The same client (its token, connections and pauses) with another budget."""
+        other = copy.copy(self)
+        other._spend = spend
+        other._own_http = False
+        return other
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+        chat: str = "",
+        repeatable: bool | None = None,
+        needs: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """One call of an API; returns ``data`` of the answer (the whole answer where there is no ``data``).
+
+        ``chat``: the chat whose frequency limit counts. ``repeatable``: the call may be made again when it is not known
+        whether it had an effect; by default everything but POST. ``needs``: scopes of which any one allows it, for the
+        error. Limits are waited for and failures of the platform tried again, as ``patience`` says.
+
+        Raises PlatformError kinds.
+        """
+        request = _Request(method, path, query or {}, body, chat, needs)
+        tries = Tries(self._patience, repeatable=method != "POST" if repeatable is None else repeatable)
+        while True:
+            await self._wait_out(request, tries)
+            try:
+                return await self._made(request)
+            except PlatformError as error:
+                seconds = self._pause(request, error, tries.next_after(error))
+                if seconds is None or not tries.may_wait(seconds):
+                    raise
+                logger.info("%s is tried again in %.1f s: %s", request.api, seconds, error)
+            await self._sleep(seconds)
+
+    async def bot_info(self) -> BotInfo:
+        """Who this app's bot is. Raises PlatformError."""
+        answer = await self.call("GET", "/open-apis/bot/v3/info")
+        bot = answer.get("bot")
+        if not isinstance(bot, Mapping) or not isinstance(bot.get("open_id"), str):
+            raise UnexpectedAnswerError("Feishu does not say who the bot is.", hint="Does the app have a bot?")
+        name = bot.get("app_name")
+        return BotInfo(bot["open_id"], name if isinstance(name, str) else "")
+
+    def resume(self) -> None:
+        """Ask again, although the month's quota was used up a short time ago."""
+        self._pauses.end(_QUOTA)
+
+    async def close(self) -> None:
+        """Close the connections, unless they belong to somebody else."""
+        if self._own_http:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"FeishuClient({self.app_id!r}, {self.base_url!r})"
+
+    # --- limits
+
+    async def _wait_out(self, request: _Request, tries: Tries) -> None:
+        """Wait for the end of a limit that an earlier call met."""
+        resting = self._pauses.left(_QUOTA)
+        if resting > 0:
+            error = QuotaExhaustedError(
+                "The tenant's calls of this month are used up; Feishu is not asked for now.",
+                hint="Wait for the next month or buy more calls in the admin console.",
+            )
+            error.retry_after = resting
+            raise error
+        while (seconds := self._pauses.left(request.api, request.chat)) > 0:
+            if not tries.may_wait(seconds):
+                error = RateLimitedError(f"{request.api} is limited for {seconds:.0f} s.", hint="Try again later.")
+                error.retry_after = seconds
+                raise error
+            await self._sleep(seconds)
+
+    def _pause(self, request: _Request, error: PlatformError, seconds: float | None) -> float | None:
+        """Remember a limit, so that other calls keep it too."""
+        if isinstance(error, QuotaExhaustedError):
+            if not self._pauses.left(_QUOTA):
+                self._pauses.hold(_QUOTA, self._patience.quota_rest)
+                logger.error("%s %s", error, error.hint)
+            error.retry_after = self._pauses.left(_QUOTA)
+        elif isinstance(error, RateLimitedError):
+            self._pauses.hold((error.chat_only and request.chat) or request.api, seconds or error.retry_after)
+        return seconds
+
+    # --- one request
+
+    async def _made(self, request: _Request) -> dict[str, Any]:
+        token = await self._token()
+        answer = await self._asked(request, token)
+        if answer.token_refused:
+            self._tokens.refuse(token)
+            answer = await self._asked(request, await self._token())
+        if not answer.ok:
+            raise self._hidden(failure(answer, self.app_id, self.console, request.needs))
+        body = answer.body or {}
+        data = body.get("data")
+        return data if isinstance(data, dict) else body
+
+    async def _token(self) -> str:
+        try:
+            return await self._tokens.get()
+        except NoAnswerError as error:  # the call itself was not made yet
+            raise UnsentError(str(error), hint=error.hint) from None
+
+    async def _asked(self, request: _Request, token: str) -> Answer:
+        await self._pay()
+        return await self._exchange(request, {"Authorization": f"Bearer {token}"})
+
+    async def _pay(self) -> None:
+        if self._spend is None:
+            return
+        allowed = self._spend()
+        if not (await allowed if isawaitable(allowed) else allowed):
+            raise CallBudgetError("The budget of calls to Feishu is spent.", hint="Wait, or raise the budget.")
+
+    async def _fetch_token(self) -> Token:
+        credentials = {"app_id": self.app_id, "app_secret": self._secret}
+        answer = await self._exchange(_Request("POST", _TOKEN_PATH, body=credentials), {})
+        body = answer.body or {}
+        value, seconds = body.get("tenant_access_token"), body.get("expire")
+        if not answer.ok:
+            raise self._hidden(failure(answer, self.app_id, self.console))
+        if not isinstance(value, str) or not value.isascii() or not value.isprintable() or not value:
+            raise UnexpectedAnswerError("Feishu's answer holds no access token.", hint="Look at the API's address.")
+        lasts = float(seconds) if isinstance(seconds, int | float) else 0.0
+        return Token(value, max(lasts, _LEAST_LIFE))
+
+    async def _exchange(self, request: _Request, headers: Mapping[str, str]) -> Answer:
+        """Send a request and read its answer. Raises NoAnswerError and UnexpectedAnswerError."""
+        query = {key: _spelled(value) for key, value in request.query.items() if value is not None}
+        url = self.base_url + request.path
+        try:
+            async with (
+                asyncio.timeout(self._patience.timeout),
+                self._http.stream(
+                    request.method, url, params=query, json=request.body, headers=headers, follow_redirects=False
+                ) as response,
+            ):
+                raw = await _read(response)
+                known = {name.lower(): value for name, value in response.headers.items()}
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            raise UnsentError(f"Feishu cannot be reached at {self.base_url}: {_why(error)}", hint=_REACH) from None
+        except (TimeoutError, httpx.TransportError) as error:
+            raise NoAnswerError(f"{request.api} got no answer: {_why(error)}", hint=_REACH) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise UnexpectedAnswerError(f"{request.api} cannot be understood: {_why(error)}", hint=_REACH) from None
+        body = decode(raw) if len(raw) < _LARGE else await asyncio.to_thread(decode, raw)
+        return Answer(response.status_code, body, known)
+
+    def _hidden(self, error: PlatformError) -> PlatformError:
+        """The error without secrets, should the platform repeat them."""
+        text = self._tokens.hide(str(error)).replace(self._secret, "…")
+        error.args = (text,)
+        return error
+
+
+_REACH: Final = "Look at the network, at proxies, and at the address of the API."
+
+
+async def _read(response: httpx.Response) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > _LARGEST_ANSWER:
+            raise httpx.DecodingError("the answer is too large")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _spelled(value: Any) -> Any:
+    """A parameter of a query as the platform writes it; a list stands for a parameter given several times."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _origin(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{base_url!r} is no web address.", hint=f"Feishu: {FEISHU_URL}, Lark: {LARK_URL}.")
+    return base_url.rstrip("/")
+
+
+def _loopback(base_url: str) -> bool:
+    """The own machine is not asked for through a proxy."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,91 @@
+"""Single values out of the platform's dictionaries, whatever is really in them. Nothing here raises."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from nanobot_transcript.entry import Ids
+
+__all__ = ["MentionedMember", "ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
+
+_PERSON: Final = "user"
+_ID_TYPES: Final = ("union_id", "user_id", "open_id", "app_id")
+_LONGEST_POSITION: Final = 19
+_FAR: Final = 10**18
+_EARLIEST_MS: Final = 100_000_000_000  # below it a time is in seconds: as milliseconds it would be 1973
+_EMPTY: Final[Mapping[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class MentionedMember:
+    """Somebody named in a message; ``ids`` are those the receiving app sees, ``kind`` None if not told."""
+
+    name: str
+    ids: Ids
+    key: str = ""
+    kind: Literal["human", "bot"] | None = None
+
+
+def part(value: Any, *path: str) -> Mapping[str, Any]:
+    """The object at a path; an empty one when there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else _EMPTY
+
+
+def string(mapping: Mapping[str, Any], key: str) -> str:
+    """A text of an object, ``""`` for anything else."""
+    value = mapping.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def ids_of(value: Any, id_type: Any = None) -> Ids:
+    """An object of ids. A single string is of the type that is given, else an open id, or a bot's app id."""
+    if isinstance(value, str) and value:
+        value = {id_type if id_type in _ID_TYPES else "app_id" if value.startswith("cli_") else "open_id": value}
+    ids: Ids = {}
+    if isinstance(value, Mapping):
+        if union_id := string(value, "union_id"):
+            ids["union_id"] = union_id
+        if user_id := string(value, "user_id"):
+            ids["user_id"] = user_id
+        if open_id := string(value, "open_id"):
+            ids["open_id"] = open_id
+        if app_id := string(value, "app_id"):
+            ids["app_id"] = app_id
+    return ids
+
+
+def mentions_of(value: Any) -> tuple[MentionedMember, ...]:
+    """The members named in a ``mentions`` list; those without a name are left out."""
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple(_mention(item) for item in value if isinstance(item, Mapping) and string(item, "name"))
+
+
+def _mention(item: Mapping[str, Any]) -> MentionedMember:
+    said = string(item, "mentioned_type")
+    kind = "bot" if said in ("bot", "app") else "human" if said == _PERSON else None
+    ids = ids_of(item.get("id"), item.get("id_type"))
+    return MentionedMember(string(item, "name").strip(), ids, string(item, "key"), kind)
+
+
+def milliseconds(value: Any) -> float | None:
+    """A time in milliseconds since 1970 from a number or a numeric text, seconds included."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    if not 0 < number < float("inf"):
+        return None
+    return number * 1000 if number < _EARLIEST_MS else number
+
+
+def position(value: Any) -> int | None:
+    """The platform's order of a message in its chat."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    digits = str(value) if isinstance(value, str) or abs(value) < _FAR else ""
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < _LONGEST_POSITION else None

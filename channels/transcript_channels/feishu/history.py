@@ -1,0 +1,264 @@
+"""What was said in a chat, asked from the platform: newest first, recalled and edited messages told as such."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Collection, Iterable
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import (
+    MessageGoneError,
+    NotPermittedError,
+    PlatformError,
+    RequestRefusedError,
+    UnexpectedAnswerError,
+)
+from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.content import text_of
+from transcript_channels.feishu.identities import Identities, People
+from transcript_channels.feishu.items import FORWARDED, HistoryItem, item_from_api
+
+__all__ = ["FeishuHistory", "Fetched", "Span"]
+
+logger = logging.getLogger(__name__)
+
+_PATH: Final = "/open-apis/im/v1/messages"
+_NEEDS: Final = ("im:message.group_msg",)
+_NEWEST_FIRST: Final = "ByCreateTimeDesc"
+_PAGE: Final = 50
+_PAGES: Final = 40
+_THREADS: Final = 10
+_FORWARDS: Final = 5
+_LARGE: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of time in milliseconds since 1970, both ends included; None = open."""
+
+    since_ms: float | None = None
+    until_ms: float | None = None
+
+    def holds(self, ts_ms: float) -> bool:
+        """True for a time inside."""
+        return (self.since_ms is None or ts_ms >= self.since_ms) and (self.until_ms is None or ts_ms <= self.until_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was fetched: ``entries``, newest first, among them ``op: recall`` lines for recalled messages.
+
+    ``complete``: nothing is missing between the oldest entry (or the start of the span) and the newest.
+    ``failure``: why the rest could not be fetched.
+    """
+
+    entries: list[Entry]
+    complete: bool = True
+    failure: PlatformError | None = None
+
+
+class FeishuHistory:
+    """Reads histories as one app. ``members`` says who is who and learns it; without it people go by open id."""
+
+    def __init__(
+        self, client: FeishuClient, members: MemberDirectory | None = None, *, look_up_people: bool = True
+    ) -> None:
+        self.client: FeishuClient = client
+        self._identities: Identities = Identities(members, client.app_id)
+        self._people: People | None = People(client, members) if members is not None and look_up_people else None
+
+    async def list_recent_messages(
+        self,
+        chat_id: str,
+        limit: int = 50,
+        *,
+        since_ms: float | None = None,
+        until_ms: float | None = None,
+        threads: Collection[str] = (),
+    ) -> list[Entry]:
+        """The newest messages of a chat and of the topics met on the way, newest first, at most ``limit``.
+
+        ``threads``: further topics to look into; those on messages older than the listed ones are not met. Recalled
+        messages come as ``op: recall`` lines and do not count. Raises PlatformError kinds when nothing could be read.
+        """
+        fetched = await self.fetch(chat_id, limit, Span(since_ms, until_ms), threads)
+        if fetched.failure is not None and not fetched.entries:
+            raise fetched.failure
+        return fetched.entries
+
+    async def fetch(self, chat_id: str, limit: int, span: Span | None = None, threads: Collection[str] = ()) -> Fetched:
+        """Like ``list_recent_messages``, and whether it is all. Raises PlatformError when the first page fails."""
+        if limit <= 0:
+            return Fetched([])
+        reading = _Reading(self.client, chat_id, limit, span or Span())
+        await reading.chat()
+        await reading.topics(threads)
+        items = reading.newest()
+        items = [await self._unbundled(item, reading) for item in items]
+        if self._people is not None:
+            await self._people.look_up(self._strangers(items))
+        return Fetched([_entry(item, self._identities) for item in items], reading.failure is None, reading.failure)
+
+    # --- bundles of forwarded messages
+
+    async def _unbundled(self, item: HistoryItem, reading: "_Reading") -> HistoryItem:
+        if item.message.msg_type != FORWARDED or item.deleted or reading.forwards >= _FORWARDS:
+            return item
+        reading.forwards += 1
+        parts = await self._forwarded(item)
+        if not parts:
+            return item
+        text = text_of(FORWARDED, {"items": parts})
+        return replace(item, message=replace(item.message, text=text))
+
+    async def _forwarded(self, item: HistoryItem) -> list[dict[str, Any]]:
+        """The messages inside a bundle; none when they cannot be read, which is worth no error."""
+        path = f"{_PATH}/{quote(item.message.message_id, safe='')}"
+        query = {"card_msg_content_type": "user_card_content", "with_sender_name": True}
+        try:
+            answer = await self.client.call("GET", path, query=query, chat=item.message.chat_id)
+        except PlatformError as error:
+            logger.info("Forwarded messages could not be read: %s", error)
+            return []
+        listed = answer.get("items")
+        upper = item.message.message_id
+        parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+        return [part for part in parts if part.get("upper_message_id") == upper]
+
+    # --- people
+
+    def _strangers(self, items: Iterable[HistoryItem]) -> list[str]:
+        people = [item.message.sender_ids for item in items if item.is_said and not item.message.from_bot]
+        known = self._identities.is_known
+        return [open_id for ids in people if (open_id := ids.get("open_id")) and not known(ids)]
+
+
+def _entry(item: HistoryItem, identities: Identities) -> Entry:
+    message, sender = item.message, identities.sender_of(item.message)
+    entry: dict[str, Any] = {
+        "role": "assistant" if message.from_bot else "user",
+        "content": message.text,
+        "sender": sender.sender,
+        "message_id": message.message_id,
+        "ts": message.ts_ms,
+    }
+    if item.deleted:
+        gone = {"message_id": None, "ts": item.changed_ms or message.ts_ms, "op": "recall", "source": "history"}
+        return cast("Entry", entry | gone | {"target": message.message_id})
+    known: dict[str, Any] = {
+        **message.entry_fields(),
+        "ids": sender.ids,
+        "sender_name": sender.name or item.sender_name,
+        "mentions": identities.mentions_of(message),
+        "agent": sender.name if message.from_bot else None,
+        "edited": item.edited,
+        "source": "history",
+    }
+    said = {key: value for key, value in known.items() if value or key == "pos"}
+    return cast("Entry", entry | {key: value for key, value in said.items() if value is not None})
+
+
+class _Reading:
+    """The pages of one chat and its topics, collected by message id."""
+
+    def __init__(self, client: FeishuClient, chat_id: str, limit: int, span: Span) -> None:
+        self._client: FeishuClient = client
+        self._chat_id: str = chat_id
+        self._limit: int = limit
+        self._span: Span = span
+        self._found: dict[str, HistoryItem] = {}
+        self.forwards: int = 0
+        self.failure: PlatformError | None = None
+
+    async def chat(self) -> None:
+        """Read the chat itself. Raises PlatformError when not even the first page can be read."""
+        query: dict[str, Any] = {"container_id_type": "chat", "container_id": self._chat_id}
+        if self._span.since_ms is not None:
+            query["start_time"] = max(0, int(self._span.since_ms // 1000))
+        if self._span.until_ms is not None:
+            query["end_time"] = ceil(self._span.until_ms / 1000)
+        try:
+            await self._pages(query)
+        except PlatformError as error:
+            if not self._found:
+                raise
+            self._miss(error)
+
+    async def topics(self, threads: Collection[str]) -> None:
+        """Read the topics that were met and those that are named: their answers are not listed in the chat."""
+        met = [item.message.thread_id for item in self.newest()]
+        wanted = [thread for thread in dict.fromkeys([*threads, *met]) if thread]
+        for thread in wanted[:_THREADS]:
+            try:
+                await self._pages({"container_id_type": "thread", "container_id": thread})
+            except (NotPermittedError, MessageGoneError, RequestRefusedError) as error:
+                logger.info("A topic cannot be read: %s", error)
+            except PlatformError as error:
+                self._miss(error)
+                return
+
+    def newest(self) -> list[HistoryItem]:
+        """What was found, newest first, up to the limit."""
+        ordered = sorted(self._found.values(), key=lambda item: item.order, reverse=True)
+        kept: list[HistoryItem] = []
+        messages = 0
+        for item in ordered:
+            messages += not item.deleted
+            if messages > self._limit:
+                break
+            kept.append(item)
+        return kept
+
+    def _miss(self, error: PlatformError) -> None:
+        self.failure = error
+        logger.warning("The history of a chat was read in part only: %s %s", error, error.hint)
+
+    async def _pages(self, query: dict[str, Any]) -> None:
+        """Read pages, newest first, until there are enough. The sort order must stay while paging."""
+        query |= {
+            "sort_type": _NEWEST_FIRST,
+            "page_size": _PAGE,
+            "card_msg_content_type": "user_card_content",
+            "with_sender_name": True,
+        }
+        messages, seen = 0, {""}
+        for _ in range(_PAGES):
+            page = await self._client.call("GET", _PATH, query=query, chat=self._chat_id, needs=_NEEDS)
+            items = [item async for item in self._read(page)]
+            messages += sum(not item.deleted for item in items)
+            past = (
+                bool(items) and self._span.since_ms is not None and (items[-1].message.ts_ms or 0) < self._span.since_ms
+            )
+            token = page.get("page_token")
+            if page.get("has_more") is not True or messages >= self._limit or past:
+                return
+            if not isinstance(token, str) or token in seen:
+                raise UnexpectedAnswerError("The history goes on without a next page.", hint="Try again later.")
+            seen.add(token)
+            query = {**query, "page_token": token}
+
+    def _is_past(self, items: list[HistoryItem]) -> bool:
+        """True once the pages have gone back beyond the span; a topic cannot be asked for a span."""
+        since = self._span.since_ms
+        return since is not None and bool(items) and (items[-1].message.ts_ms or 0.0) < since
+
+    async def _read(self, page: dict[str, Any]) -> AsyncIterator[HistoryItem]:
+        listed = page.get("items", [])
+        if not isinstance(listed, list):
+            raise UnexpectedAnswerError("The history is no list.", hint="Look at the address of the API.")
+        size = 0
+        for value in listed:
+            item = item_from_api(value, self._client.app_id, self._chat_id)
+            if item is None or not item.is_said:
+                continue
+            size += len(item.message.text)
+            if size > _LARGE:  # long texts are not to keep the event loop from everything else
+                size = 0
+                await asyncio.sleep(0)
+            yield item
+            if self._span.holds(item.message.ts_ms or 0):
+                self._found.setdefault(item.message.message_id, item)
