@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError
-from nanobot_transcript.store.front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.coordination import Grant, Lease, agent_of, new_holder
 from nanobot_transcript.turns.speakers import ids_of, is_bot, speaker, talk_of
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypedDict
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.store.front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.jsonl.layout import STATE_FOLDER
 from nanobot_transcript.store.state_file import StateFile
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard

@@ -1,0 +1,123 @@
+"""What a test of turns lets another process do: ``python -m support.turn_worker ACTION '{"option": ...}'``."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from support.worker import ready, say
+
+from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.turns import (
+    AnswerClaims,
+    ClaimLimits,
+    FileBudget,
+    FileLease,
+    Relay,
+    RelaySettings,
+)
+
+KEY = "feishu:oc_turns"
+
+
+def acquire_all(base_dir: str, names: list[str], holder: str) -> list[str]:
+    """Try to acquire every name once; the names that were had."""
+    lease = FileLease(base_dir, wait=10)
+    ready()
+    return [name for name in names if lease.acquire(name, holder, 60) is not None]
+
+
+def take_all(base_dir: str, count: int, limit: int) -> int:
+    """Take from a budget as often as told; how often it was granted."""
+    budget = FileBudget(base_dir, wait=10)
+    ready()
+    return sum(budget.take("calls", limit=limit, window=3600) for _ in range(count))
+
+
+def churn(base_dir: str, holder: str, ack: str) -> None:
+    """Acquire, note the token and release the same lease until killed."""
+    lease = FileLease(base_dir, wait=10)
+    notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    ready()
+    while True:
+        grant = lease.acquire("churned", holder, 0.05)
+        if grant is not None:
+            os.write(notes, f"{grant.token} {holder}\n".encode())
+            lease.release(grant)
+
+
+def answer(
+    base_dir: str,
+    agent: str,
+    message_id: str,
+    score: float = 1.0,
+    ttl: float = 1.0,
+    die: str = "",
+    sent: str = "",
+) -> str:
+    """Contest a message and answer it; ``die`` before or after the send. Every send is noted in the file ``sent``."""
+
+    async def contest() -> str:
+        store = AsyncGroupTranscriptStore(base_dir)
+        message = await store.get(KEY, message_id)
+        assert message is not None
+        limits = ClaimLimits(ttl=ttl, longest_wait=0.2, look_every=0.05, patience=20)
+        claims = AnswerClaims(FileLease(base_dir, wait=2), store, agent, limits)
+        claim = await claims.win(KEY, message, score=score)
+        if claim is None:
+            return "left"
+        async with claim:
+            say({"won": agent})
+            _die_if(die == "before send")
+            if not claim.holds():
+                return "lost"
+            _note(sent, agent)
+            await store.append(KEY, "assistant", "Here.", agent, f"om_{agent}", reply_to=message_id, agent=agent)
+            _die_if(die == "after record")
+        return "answered"
+
+    ready()
+    return asyncio.run(contest())
+
+
+def relay(base_dir: str, agent: str, ack: str, until: str = "") -> int:
+    """Note every entry the relay hands out, until the one with the id ``until``."""
+
+    async def listen() -> int:
+        taken = 0
+        async for entry in relayed.entries(KEY):
+            _note(ack, str(entry["message_id"]))
+            taken += 1
+            if entry["message_id"] == until:
+                break
+        return taken
+
+    store = AsyncGroupTranscriptStore(base_dir)
+    relayed = Relay(store, AgentProfile(agent), RelaySettings("all"))
+    ready()
+    return asyncio.run(listen())
+
+
+def _note(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.write(descriptor, f"{text}\n".encode())
+    os.close(descriptor)
+
+
+def _die_if(now: bool) -> None:
+    if now:
+        os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(60)
+
+
+ACTIONS: dict[str, Callable[..., Any]] = {
+    action.__name__: action for action in (acquire_all, answer, churn, relay, take_all)
+}
+
+if __name__ == "__main__":
+    say(ACTIONS[sys.argv[1]](**json.loads(sys.argv[2])))

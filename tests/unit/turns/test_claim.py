@@ -1,0 +1,205 @@
+"""One answer, also when the one who wanted to give it cannot."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript import AsyncGroupTranscriptStore, StoreError
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.turns import AnswerClaims, Claim, ClaimLimits, FileLease, is_answered
+
+KEY = "feishu:oc_1"
+LIMITS = {"ttl": 30.0, "longest_wait": 0.1, "look_every": 0.01, "patience": 10.0}
+
+
+async def ask(store: AsyncGroupTranscriptStore, message_id: str = "om_1", **fields: Any) -> Entry:
+    await store.append(KEY, "user", "Who knows?", "on_ada", message_id, **fields)
+    found = await store.get(KEY, message_id)
+    assert found is not None
+    return found
+
+
+async def reply(store: AsyncGroupTranscriptStore, agent: str, **fields: Any) -> None:
+    await store.append(KEY, "assistant", "I do.", agent, f"om_of_{agent}", sender_kind="bot", agent=agent, **fields)
+
+
+def claims(store: AsyncGroupTranscriptStore, agent: str, **limits: Any) -> AnswerClaims:
+    return AnswerClaims(FileLease(store.base_dir), store, agent, ClaimLimits(**{**LIMITS, **limits}))
+
+
+def won(claim: Claim | None) -> Claim:
+    assert claim is not None
+    return claim
+
+
+async def test_the_first_to_claim_answers_and_the_others_leave(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+
+    async def contest(agent: str) -> bool:
+        claim = await claims(shared, agent).win(KEY, message)
+        if claim is None:
+            return False
+        async with claim:
+            assert claim.holds()
+            await asyncio.sleep(0)
+            await reply(shared, agent, reply_to="om_1")
+        return True
+
+    async with asyncio.timeout(10):
+        answered = await asyncio.gather(*(contest(f"Bot{number}") for number in range(4)))
+    assert sum(answered) == 1
+
+
+async def test_the_best_answer_comes_first(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    winners: list[str] = []
+
+    async def contest(agent: str, score: float) -> None:
+        claim = await claims(shared, agent).win(KEY, message, score=score)
+        if claim is not None:
+            async with claim:
+                winners.append(agent)
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(contest("Low", 0.0), contest("High", 1.0), contest("Middle", 0.5))
+    assert winners == ["High"]
+
+
+@pytest.mark.parametrize(("score", "alone"), [(1.0, False), (7.0, False), (0.0, True)])
+async def test_the_best_and_the_only_one_do_not_wait(
+    shared: AsyncGroupTranscriptStore, score: float, alone: bool
+) -> None:
+    message = await ask(shared)
+    async with asyncio.timeout(10):
+        claim = won(await claims(shared, "Alpha", longest_wait=3600).win(KEY, message, score=score, alone=alone))
+    claim.release()
+
+
+async def test_who_does_not_stand_by_leaves_at_once(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    held = won(await claims(shared, "Alpha").win(KEY, message))
+    async with asyncio.timeout(10):
+        assert await claims(shared, "Beta", patience=3600).win(KEY, message, stand_by=False) is None
+    assert held.holds()
+
+
+async def test_a_failed_answer_is_left_to_the_next(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    claim = won(await claims(shared, "Alpha").win(KEY, message))
+    waiting = asyncio.create_task(claims(shared, "Beta").win(KEY, message))
+    with pytest.raises(RuntimeError, match="no model"):
+        async with claim:
+            raise RuntimeError("no model")
+    async with asyncio.timeout(10):
+        second = won(await waiting)
+    assert second.holds()
+    assert not claim.holds()
+
+
+async def test_a_failure_after_the_send_is_not_left_to_the_next(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    claim = won(await claims(shared, "Alpha").win(KEY, message))
+    claim.settle()
+    with pytest.raises(RuntimeError, match="after the send"):
+        async with claim:
+            raise RuntimeError("after the send")
+    async with asyncio.timeout(10):
+        assert await claims(shared, "Beta").win(KEY, message) is None
+
+
+async def test_a_settled_message_is_not_claimed_again(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    async with won(await claims(shared, "Alpha").win(KEY, message)):
+        pass
+    async with asyncio.timeout(10):
+        assert await claims(shared, "Beta").win(KEY, message) is None
+
+
+async def test_an_answer_in_the_record_ends_the_contest(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    await reply(shared, "Alpha", reply_to="om_1")
+    async with asyncio.timeout(10):
+        assert await claims(shared, "Beta").win(KEY, message) is None
+
+
+async def test_a_successor_looks_for_later_words_of_the_one_before(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    won(await claims(shared, "Alpha", ttl=0.05).win(KEY, message))
+    await reply(shared, "Alpha")  # sent and recorded without a reply_to, then killed
+    async with asyncio.timeout(10):
+        assert await claims(shared, "Beta").win(KEY, message) is None
+
+
+async def test_words_of_somebody_else_are_no_answer(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    won(await claims(shared, "Alpha", ttl=0.05).win(KEY, message))
+    await reply(shared, "Gamma")
+    async with asyncio.timeout(10):
+        assert won(await claims(shared, "Beta").win(KEY, message)).holds()
+
+
+async def test_a_claim_is_renewed_while_the_answer_is_made(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    async with won(await claims(shared, "Alpha", ttl=0.9).win(KEY, message)) as claim:
+        rival = await claims(shared, "Beta", patience=1.2).win(KEY, message)
+        assert rival is None
+        assert claim.holds()
+
+
+async def test_an_agent_that_hangs_does_not_keep_the_message_for_ever(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    claim = won(await claims(shared, "Alpha", ttl=0.06, patience=0.1).win(KEY, message))
+    async with asyncio.timeout(10), claim:
+        second = won(await claims(shared, "Beta").win(KEY, message))
+        assert not claim.holds()
+    assert second.holds()
+
+
+async def test_who_was_succeeded_may_not_send(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    first = won(await claims(shared, "Alpha", ttl=0.05).win(KEY, message))
+    async with asyncio.timeout(10):
+        second = won(await claims(shared, "Beta").win(KEY, message))
+    assert not first.holds()
+    first.settle()
+    assert second.holds()
+
+
+async def test_messages_without_an_id_are_told_apart(shared: AsyncGroupTranscriptStore) -> None:
+    one: Entry = {"role": "user", "content": "a", "sender": "on_ada", "message_id": None, "ts": 1}
+    other: Entry = {**one, "content": "b"}
+    assert await claims(shared, "Alpha").win(KEY, one)
+    assert await claims(shared, "Beta").win(KEY, one, stand_by=False) is None
+    assert await claims(shared, "Beta").win(KEY, other, stand_by=False)
+
+
+async def test_the_same_id_in_another_chat_is_another_message(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    assert await claims(shared, "Alpha").win(KEY, message)
+    assert await claims(shared, "Beta").win("feishu:oc_2", message, stand_by=False)
+
+
+async def test_leases_that_cannot_be_used_are_an_error_and_no_answer(
+    shared: AsyncGroupTranscriptStore, base_dir: Path
+) -> None:
+    message = await ask(shared)
+    (base_dir / ".state" / "locks" / "leases").write_text("in the way")
+    with pytest.raises(StoreError):
+        await claims(shared, "Alpha").win(KEY, message)
+
+
+def entry(role: str, sender: str, ts: float, **fields: Any) -> Entry:
+    return {"role": role, "content": "x", "sender": sender, "message_id": f"om_{ts}", "ts": ts, **fields}  # type: ignore[typeddict-item]
+
+
+def test_what_counts_as_an_answer() -> None:
+    message = entry("user", "on_ada", 10)
+    assert is_answered(message, [message, entry("assistant", "Alpha", 11, reply_to="om_10")])
+    assert not is_answered(message, [message, entry("user", "on_bo", 11, reply_to="om_10")])
+    assert not is_answered(message, [message, entry("assistant", "Alpha", 11)])
+    assert is_answered(message, [message, entry("assistant", "Alpha", 11)], by="Alpha")
+    assert not is_answered(message, [entry("assistant", "Alpha", 9), message], by="Alpha")
+    assert not is_answered(message, [message, entry("assistant", "Alpha", 11, reply_to="om_5")], by="Alpha")
+    assert not is_answered(message, [message, entry("assistant", "Alpha", 11, thread_id="omt_1")], by="Alpha")

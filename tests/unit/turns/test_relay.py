@@ -1,0 +1,235 @@
+"""Bots hear each other through the record."""
+
+import asyncio
+import json
+import os
+import stat
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.turns import Relay, RelaySettings
+
+KEY = "feishu:oc_1"
+BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta"}))
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+async def bot(store: AsyncGroupTranscriptStore, number: int, agent: str = "Alpha", **fields: Any) -> None:
+    key, content = fields.pop("key", KEY), fields.pop("content", f"Step {number} is done.")
+    fields = {"sender_kind": "bot", "agent": agent, "hop": 1, "source": "send"} | fields
+    await store.append(key, "assistant", content, agent, f"om_{number}", fields.pop("ts", now_ms()), **fields)
+
+
+async def person(store: AsyncGroupTranscriptStore, number: int, content: str = "Go on") -> None:
+    await store.append(KEY, "user", content, "on_ada", f"om_{number}", now_ms(), sender_kind="human")
+
+
+def relay(store: AsyncGroupTranscriptStore, mode: Any = "all", **options: Any) -> Relay:
+    settings = RelaySettings(mode, **{name: options.pop(name) for name in ("max_age",) if name in options})
+    return Relay(store, BETA, settings, **options)
+
+
+@asynccontextmanager
+async def listening(relayed: Relay, key: str = KEY) -> AsyncIterator["asyncio.Queue[str]"]:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def listen() -> None:
+        async with aclosing(relayed.entries(key)) as entries:
+            async for entry in entries:
+                heard.put_nowait(str(entry["message_id"]))
+
+    task = asyncio.create_task(listen())
+    try:
+        async with asyncio.timeout(20):
+            yield heard
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+async def test_another_bots_words_are_handed_out(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared)) as heard:
+        await person(shared, 1)
+        await bot(shared, 2)
+        assert await heard.get() == "om_2"
+
+
+async def test_off_is_the_default_and_hands_out_nothing(shared: AsyncGroupTranscriptStore) -> None:
+    await bot(shared, 1)
+    assert [entry async for entry in Relay(shared, BETA).entries(KEY)] == []
+    await Relay(shared, BETA).run(None)  # type: ignore[arg-type]
+
+
+async def test_own_words_and_those_of_people_are_not_relayed(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared)) as heard:
+        await bot(shared, 1, "Beta")
+        await bot(shared, 2, "Renamed", ids={"app_id": "cli_beta"})
+        await person(shared, 3)
+        await bot(shared, 4)
+        assert await heard.get() == "om_4"
+
+
+async def test_mentions_hands_out_only_what_is_for_the_agent(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared, "mentions")) as heard:
+        await bot(shared, 1)
+        await bot(shared, 2, content="@Beta your turn")
+        assert await heard.get() == "om_2"
+        await person(shared, 3)
+        await bot(shared, 4, "Beta")
+        await bot(shared, 5, content="As you said", reply_to="om_4")
+        assert await heard.get() == "om_5"
+        await person(shared, 6)
+        await bot(shared, 7, content="Number one", mentions=[{"name": "小贝", "id": "x"}])
+        assert await heard.get() == "om_7"
+
+
+async def test_the_loop_guard_is_asked_before(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared)) as heard:
+        await person(shared, 1)
+        await bot(shared, 2, hop=4)
+        await bot(shared, 3, content="谢谢")
+        await person(shared, 4)
+        await bot(shared, 5, content="Now something else")
+        assert await heard.get() == "om_5"
+
+
+async def test_what_the_platform_pushed_is_not_relayed_again(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared, seen={"om_1", "om_2b"}.__contains__)) as heard:
+        await bot(shared, 1)
+        await bot(shared, 2, message_ids=["om_2", "om_2b"])
+        await bot(shared, 3)
+        assert await heard.get() == "om_3"
+
+
+async def test_a_restart_repeats_nothing(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared)) as heard:
+        await bot(shared, 1)
+        assert await heard.get() == "om_1"
+    await bot(shared, 2)
+    async with listening(relay(shared)) as heard:
+        assert await heard.get() == "om_2"
+
+
+async def test_what_is_old_at_the_start_is_left_out(shared: AsyncGroupTranscriptStore) -> None:
+    await bot(shared, 1, ts=now_ms() - 400_000)
+    await bot(shared, 2, ts=now_ms() - 200_000)
+    async with listening(relay(shared)) as heard:
+        assert await heard.get() == "om_2"
+
+
+async def test_what_became_old_while_the_agent_was_away_is_left_out(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared)) as heard:
+        await bot(shared, 1)
+        assert await heard.get() == "om_1"
+    await bot(shared, 2)
+    later = relay(shared, clock=lambda: time.time() + 1000)
+    async with listening(later) as heard:
+        await bot(shared, 3, ts=now_ms() + 1_000_000)
+        assert await heard.get() == "om_3"
+
+
+async def test_a_card_that_is_being_written_is_handed_out_when_it_is_done(shared: AsyncGroupTranscriptStore) -> None:
+    def readable(entry: Entry) -> bool:
+        return entry["content"] != "[card]"
+
+    async with listening(relay(shared, readable=readable)) as heard:
+        await bot(shared, 1, content="[card]", source="peer_event")
+        await bot(shared, 2, content="Something else")
+        assert await heard.get() == "om_2"
+        await person(shared, 3)
+        await shared.edit(KEY, "om_1", "The whole text", "Alpha", agent="Alpha", source="stream")
+        assert await heard.get() == "om_1"
+    async with listening(relay(shared, readable=readable)) as heard:
+        await bot(shared, 4, content="Later")
+        assert await heard.get() == "om_4"
+
+
+async def test_a_recalled_message_is_not_relayed(shared: AsyncGroupTranscriptStore) -> None:
+    await bot(shared, 1)
+    await shared.recall(KEY, "om_1")
+    await bot(shared, 2)
+    async with listening(relay(shared)) as heard:
+        assert await heard.get() == "om_2"
+
+
+async def test_agents_remember_their_place_apart(shared: AsyncGroupTranscriptStore) -> None:
+    await bot(shared, 1)
+    async with listening(relay(shared)) as heard:
+        assert await heard.get() == "om_1"
+    gamma = Relay(shared, AgentProfile("Gamma"), RelaySettings("all"))
+    async with listening(gamma) as heard:
+        assert await heard.get() == "om_1"
+
+
+async def test_all_chats_are_followed_also_later_ones(shared: AsyncGroupTranscriptStore) -> None:
+    heard: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    async def take(key: str, entry: Entry) -> None:
+        heard.put_nowait((key, str(entry["message_id"])))
+
+    await bot(shared, 1)
+    task = asyncio.create_task(relay(shared).run(take))
+    async with asyncio.timeout(20):
+        assert await heard.get() == (KEY, "om_1")
+        await bot(shared, 2, key="feishu:oc_later")
+        assert await heard.get() == ("feishu:oc_later", "om_2")
+        await bot(shared, 3, key="feishu:oc_later", agent="Delta")
+        assert await heard.get() == ("feishu:oc_later", "om_3")
+    task.cancel()
+    await asyncio.wait({task})
+
+
+async def test_a_chat_may_begin_after_the_relay(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared), "feishu:oc_new") as heard:
+        await bot(shared, 1, key="feishu:oc_new")
+        assert await heard.get() == "om_1"
+
+
+def place_files(base_dir: Path) -> list[Path]:
+    return list((base_dir / ".state" / "cursors").glob("relay-*.json"))
+
+
+@pytest.mark.parametrize("body", [b"garbage", b'{"v": 1, "cursor": "c1.nonsense.0.0"}', b'{"v": 1, "cursor": 7}'])
+async def test_a_damaged_place_begins_with_what_is_recent(
+    shared: AsyncGroupTranscriptStore, base_dir: Path, body: bytes
+) -> None:
+    async with listening(relay(shared)) as heard:
+        await bot(shared, 1)
+        assert await heard.get() == "om_1"
+    for path in place_files(base_dir):
+        path.write_bytes(body)
+    async with listening(relay(shared)) as heard:
+        assert await heard.get() == "om_1"
+
+
+async def test_a_newer_place_is_left_untouched(shared: AsyncGroupTranscriptStore, base_dir: Path) -> None:
+    async with listening(relay(shared)) as heard:
+        await bot(shared, 1)
+        await heard.get()
+    (path,) = place_files(base_dir)
+    path.write_text('{"v": 99}')
+    async with listening(relay(shared)) as heard:
+        assert await heard.get() == "om_1"
+    assert json.loads(path.read_text()) == {"v": 99}
+
+
+async def test_the_place_is_private(shared: AsyncGroupTranscriptStore, base_dir: Path) -> None:
+    old = os.umask(0)
+    try:
+        async with listening(relay(shared)) as heard:
+            await bot(shared, 1)
+            await heard.get()
+    finally:
+        os.umask(old)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in place_files(base_dir)] == [0o600]
