@@ -1,0 +1,307 @@
+"""One agent at work: which messages it answers, what it is told, what becomes of its answer."""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreError, TranscriptError
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.runner.answering import AnswerLimits
+from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.deciding import Choice, Gate, addressed, answered_by, before
+from nanobot_transcript.runner.lanes import Lanes
+from nanobot_transcript.runner.membership import Members
+from nanobot_transcript.runner.messages import InboundMessage, OutboundMessage
+from nanobot_transcript.runner.prompting import ContextLimits, Prompt, build_messages
+from nanobot_transcript.runner.recording import answer_entry
+from nanobot_transcript.runner.replying import Replies
+from nanobot_transcript.runner.responders.contract import Responder
+from nanobot_transcript.runner.sessions import Sessions
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns.claim import AnswerClaims, Claim
+from nanobot_transcript.turns.loop_guard import LoopGuard
+from nanobot_transcript.turns.owner import owner_of
+from nanobot_transcript.turns.speakers import hop_of, ids_of
+
+__all__ = ["AgentLoop", "LoopOptions"]
+
+logger = logging.getLogger(__name__)
+
+_HISTORY: Final = 120
+_REMEMBERED: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class LoopOptions:
+    """How an agent works.
+
+    ``instructions`` go into every prompt. Messages older than ``stale_after`` seconds are recorded and not answered.
+    At most ``parallel_chats`` chats are answered at a time, and ``backlog`` messages of one chat wait. ``stream``
+    shows an answer while it is being written, where the channel can.
+    """
+
+    instructions: str = ""
+    context: ContextLimits = field(default_factory=ContextLimits)
+    answer: AnswerLimits = field(default_factory=AnswerLimits)
+    stale_after: float = 1800.0
+    parallel_chats: int = 8
+    backlog: int = 200
+    stream: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Turn:
+    """A message to be handled; ``claim`` when it was won only after another bot had failed to answer."""
+
+    inbound: InboundMessage
+    claim: Claim | None = None
+    choice: Choice | None = None
+
+
+class AgentLoop:
+    """Handles the messages of one agent: in order within a chat, chats side by side.
+
+    Without ``transcript_store`` it is an ordinary bot that knows only what it heard and said itself. Without ``gate``
+    it answers what mentions it or replies to it. ``guard`` bounds what bots say to each other, ``claims`` lets one of
+    several bots answer what is addressed to nobody. ``now_ms`` is the time in milliseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        agent: AgentProfile,
+        responder: Responder,
+        bus: MessageBus,
+        transcript_store: AsyncGroupTranscriptStore | None = None,
+        *,
+        gate: Gate | None = None,
+        guard: LoopGuard | None = None,
+        claims: AnswerClaims | None = None,
+        members: Members | None = None,
+        options: LoopOptions | None = None,
+        now_ms: Callable[[], float] = lambda: time.time() * 1000,
+    ) -> None:
+        self.agent: AgentProfile = agent
+        self._bus: MessageBus = bus
+        self._store: AsyncGroupTranscriptStore | None = transcript_store
+        self._gate: Gate | None = gate
+        self._guard: LoopGuard = guard or LoopGuard()
+        self._claims: AnswerClaims | None = claims
+        self._members: Members = members or (lambda _: (agent,))
+        self._options: LoopOptions = options or LoopOptions()
+        self._now_ms: Callable[[], float] = now_ms
+        self._sessions: Sessions = Sessions()
+        self._handled: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._standing_by: set[asyncio.Task[None]] = set()
+        parallel, backlog = self._options.parallel_chats, self._options.backlog
+        limits, stream = self._options.answer, self._options.stream
+        self._replies: Replies = Replies(responder, bus, limits, stream=stream)
+        self._lanes: Lanes[_Turn] = Lanes(self._handle, parallel=parallel, backlog=backlog)
+
+    async def run(self) -> None:
+        """Take messages from the bus until it is closed."""
+        async for inbound in self._bus.inbound():
+            pushed_out = self._lanes.put(inbound.session_key, _Turn(inbound))
+            if pushed_out is not None:
+                logger.warning("%s is too busy to answer %s", self.agent.name, pushed_out.inbound.message_id)
+
+    async def finish(self, grace: float) -> None:
+        """Begin nothing new; give the answers under way ``grace`` seconds, then break them off."""
+        for waiting in self._standing_by:
+            waiting.cancel()
+        if left := self._lanes.clear():
+            logger.warning("%s stops and leaves %d messages unanswered", self.agent.name, len(left))
+        for turn in left:
+            if turn.claim is not None:
+                turn.claim.release()
+        if not await self._lanes.finish(grace):
+            logger.warning("%s broke off an answer that took longer than %g s to finish", self.agent.name, grace)
+        await asyncio.gather(*self._standing_by, return_exceptions=True)
+
+    def forget(self, session_key: str, message_id: str) -> None:
+        """A message was taken back."""
+        self._sessions.forget(session_key, message_id)
+
+    # --- one message
+
+    async def _handle(self, turn: _Turn) -> None:
+        inbound = turn.inbound
+        if turn.claim is not None and turn.choice is not None:
+            async with turn.claim:
+                await self._answer(inbound, await self._history(inbound), turn.choice, turn.claim)
+            return
+        if not self._is_new(inbound):
+            return
+        history = await self._history(inbound)
+        self._sessions.add(inbound.session_key, inbound.entry)
+        if self._is_stale(inbound.entry) or answered_by(self.agent, inbound.entry, history):
+            return
+        choice = await self._check_relevance(inbound, history)
+        logger.debug("%s: %s %s: %s", self.agent.name, inbound.message_id, choice.respond, choice.reason)
+        if not choice.respond:
+            return
+        if choice.open and self._claims is not None:
+            await self._answer_if_claimed(inbound, history, choice, self._claims)
+        else:
+            await self._answer(inbound, history, choice, None)
+
+    def _is_new(self, inbound: InboundMessage) -> bool:
+        """False for a message that was handled already: platforms push again, relays overlap with pushes."""
+        handled = [(inbound.session_key, known) for known in ids_of(inbound.entry)]
+        if any(one in self._handled for one in handled):
+            return False
+        self._handled.update(dict.fromkeys(handled))
+        while len(self._handled) > _REMEMBERED:
+            self._handled.popitem(last=False)
+        return True
+
+    def _is_stale(self, message: Entry) -> bool:
+        return self._now_ms() - message["ts"] > self._options.stale_after * 1000
+
+    async def _history(self, inbound: InboundMessage) -> list[Entry]:
+        """The newest entries of the chat; of a private chat, or without a record, what this agent heard itself."""
+        if self._store is not None and not inbound.private:
+            try:
+                return (await self._store.recent(inbound.session_key, _HISTORY)).entries
+            except StoreError as error:
+                logger.error("%s goes by its own memory, the record cannot be read: %s", self.agent.name, error)
+        return self._sessions.history(inbound.session_key)
+
+    async def _check_relevance(self, inbound: InboundMessage, history: Sequence[Entry]) -> Choice:
+        """Whether to answer: the gate's word, then the guard's, and the judge only when both leave it open."""
+        message = inbound.entry
+        if inbound.private:
+            return Choice(True, "private")
+        if self._gate is None:
+            return self._guarded(message, history, Choice(addressed(message, history, self.agent), "addressed"))
+        members, earlier = self._members(inbound.session_key), before(message, history)
+        owner = owner_of(
+            earlier,
+            message.get("thread_id"),
+            root_id=message.get("root_id"),
+            bots=members,
+            now_ms=message["ts"],
+        )
+        decision = self._gate.decide(message, earlier, self.agent, members, owner=owner, now_ms=self._now_ms())
+        if decision.respond is False:
+            return Choice(False, decision.reason)
+        is_open = decision.stage != "certain" and owner != self.agent.name
+        choice = self._guarded(message, history, Choice(True, decision.reason, open=is_open, score=decision.score))
+        if decision.respond is None and choice.respond:
+            decision = await self._gate.resolve(decision)
+            return choice._replace(respond=bool(decision.respond), reason=decision.reason, score=decision.score)
+        return choice
+
+    def _guarded(self, message: Entry, history: Sequence[Entry], choice: Choice) -> Choice:
+        verdict = self._guard.allows(message, history, self.agent)
+        hop = 1 + max(verdict.hops, hop_of(message))
+        if choice.respond and not verdict.allowed:
+            logger.info("%s does not answer %s: %s", self.agent.name, message["message_id"], verdict.reason)
+            return choice._replace(respond=False, reason=verdict.reason)
+        return choice._replace(hop=hop)
+
+    # --- what nobody is addressed with
+
+    async def _answer_if_claimed(
+        self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice, claims: AnswerClaims
+    ) -> None:
+        """Answer if this process is the first to claim the message; otherwise wait beside the lane for its turn."""
+        alone = sum(member.kind == "bot" for member in self._members(inbound.session_key)) <= 1
+        claim = await claims.win(inbound.session_key, inbound.entry, score=choice.score, alone=alone, stand_by=False)
+        if claim is not None:
+            async with claim:
+                await self._answer(inbound, history, choice, claim)
+            return
+        waiting = asyncio.get_running_loop().create_task(self._stand_by(inbound, choice, claims))
+        self._standing_by.add(waiting)
+        waiting.add_done_callback(self._standing_by.discard)
+
+    async def _stand_by(self, inbound: InboundMessage, choice: Choice, claims: AnswerClaims) -> None:
+        """Another bot answers. When it dies over it, the message comes to this one after all."""
+        try:
+            claim = await claims.win(inbound.session_key, inbound.entry, score=1.0, alone=True)
+        except StoreError as error:
+            logger.warning("%s does not stand by for %s: %s", self.agent.name, inbound.message_id, error)
+            return
+        if claim is not None:
+            self._lanes.put(inbound.session_key, _Turn(inbound, claim, choice))
+
+    # --- the answer
+
+    async def build_messages(self, inbound: InboundMessage, transcript_history: Sequence[Entry]) -> Prompt:
+        """The prompt for a message; ``transcript_history`` are the recent entries of its chat."""
+        shared = self._store is not None and not inbound.private
+        return build_messages(
+            self.agent,
+            inbound.session_key,
+            inbound.entry,
+            transcript_history=transcript_history if shared else None,
+            session_history=() if shared else before(inbound.entry, transcript_history),
+            members=self._members(inbound.session_key) if shared else (),
+            quoted=await self._quoted(inbound, transcript_history) if shared else None,
+            instructions=self._options.instructions,
+            limits=self._options.context,
+        )
+
+    async def _quoted(self, inbound: InboundMessage, shown: Sequence[Entry]) -> Entry | None:
+        """The message that is replied to, when it is too old to be among those that are shown."""
+        target = inbound.entry.get("reply_to")
+        newest = shown[-self._options.context.max_entries :]
+        if self._store is None or not target or any(target in ids_of(entry) for entry in newest):
+            return None
+        return await self._store.get(inbound.session_key, target)
+
+    async def _answer(
+        self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice, claim: Claim | None
+    ) -> None:
+        """Let the responder answer. When it cannot, one line in the log says why, and another bot may try."""
+
+        async def may_send() -> bool:
+            return (claim is None or claim.holds()) and not await self._is_recalled(inbound, history)
+
+        try:
+            prompt = await self.build_messages(inbound, history)
+            said = await self._replies.reply(self._outbound(inbound, choice.hop), prompt, may_send)
+        except TranscriptError as error:
+            logger.error("%s does not answer %s: %s %s", self.agent.name, inbound.message_id, error, error.hint)
+            if claim is not None:
+                claim.release()
+            return
+        if claim is not None:
+            claim.settle()
+        if said is None:
+            logger.info("%s has nothing to say to %s", self.agent.name, inbound.message_id)
+        else:
+            self._sessions.add(inbound.session_key, answer_entry(said.message, said.sent, self.agent))
+
+    def _outbound(self, inbound: InboundMessage, hop: int) -> OutboundMessage:
+        message = inbound.entry
+        return OutboundMessage(
+            inbound.session_key,
+            "",
+            reply_to=message["message_id"],
+            thread_id=message.get("thread_id"),
+            idempotency_key=_key(self.agent, inbound),
+            agent=self.agent.name,
+            hop=hop,
+            private=inbound.private,
+        )
+
+    async def _is_recalled(self, inbound: InboundMessage, history: Sequence[Entry]) -> bool:
+        """True when the message was in the record and is not any more."""
+        ids = ids_of(inbound.entry)
+        if self._store is None or not any(ids & ids_of(entry) for entry in history):
+            return False
+        found = [await self._store.get(inbound.session_key, known) for known in ids]
+        return not any(found)
+
+
+def _key(agent: AgentProfile, inbound: InboundMessage) -> str:
+    """The same at every attempt to answer this message, in every process of this agent."""
+    told = f"{agent.name}\0{inbound.session_key}\0{inbound.message_id}"
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:40]

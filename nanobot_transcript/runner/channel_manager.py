@@ -1,0 +1,128 @@
+"""What goes out: sent in order per chat, tried again where that may help, recorded once it is out."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from nanobot_transcript.errors import (
+    DeliveryError,
+    NoAnswerError,
+    PlatformError,
+    RateLimitedError,
+    TranscriptError,
+)
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.runner.bus import Delivery, MessageBus
+from nanobot_transcript.runner.channel import Channel, LiveMessage, StreamingChannel
+from nanobot_transcript.runner.lanes import Lanes
+from nanobot_transcript.runner.live import LiveText
+from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
+from nanobot_transcript.runner.recording import Recorder, Source
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+
+__all__ = ["ChannelManager"]
+
+logger = logging.getLogger(__name__)
+
+_DELAYS: Final = (0.5, 2.0, 8.0)  # seconds
+_LONGEST_WAIT: Final = 60.0
+_PARALLEL: Final = 64
+
+
+class ChannelManager:
+    """Takes an agent's messages from the bus to its channel.
+
+    ``transcript_store`` None means that nothing is recorded. ``delays`` are the seconds before each further attempt
+    after a failure that may pass; a platform that names a time is obeyed up to a minute.
+    """
+
+    def __init__(
+        self,
+        bus: MessageBus,
+        channel: Channel,
+        agent: AgentProfile,
+        transcript_store: AsyncGroupTranscriptStore | None = None,
+        *,
+        delays: Sequence[float] = _DELAYS,
+    ) -> None:
+        self._bus: MessageBus = bus
+        self._channel: Channel = channel
+        self._delays: Sequence[float] = delays
+        self._recorder: Recorder | None = Recorder(transcript_store, agent) if transcript_store is not None else None
+        self._lanes: Lanes[Delivery] = Lanes(self._dispatch, parallel=_PARALLEL)
+
+    async def run(self) -> None:
+        """Dispatch until the bus is closed and everything is sent."""
+        try:
+            await self._dispatch_outbound()
+            await self._lanes.finish()
+        finally:
+            await self._lanes.finish(0)
+            if self._recorder is not None:
+                await self._recorder.close()
+
+    async def _dispatch_outbound(self) -> None:
+        async for delivery in self._bus.outbound():
+            dropped = self._lanes.put(delivery.message.session_key, delivery)
+            if dropped is not None:
+                dropped.fail(DeliveryError("Too many messages wait for this chat.", hint="Post less into one chat."))
+
+    async def _dispatch(self, delivery: Delivery) -> None:
+        try:
+            sent, source = await self._sent(delivery.message)
+        except TranscriptError as error:
+            delivery.fail(error)
+        except BaseException as error:
+            delivery.fail(DeliveryError(f"The message was not sent: {type(error).__name__}."))
+            raise
+        else:
+            await self._record(delivery.message, sent, source)
+            delivery.succeed(sent)
+
+    async def _sent(self, message: OutboundMessage) -> tuple[SentMessage, Source]:
+        if message.live is None:
+            return await self._send(message), "send"
+        if isinstance(self._channel, StreamingChannel):
+            return await self._stream(self._channel, message, message.live), "stream"
+        whole = replace(message, content=await message.live.whole(), live=None)
+        return await self._send(whole), "send"
+
+    async def _stream(self, channel: StreamingChannel, message: OutboundMessage, text: LiveText) -> SentMessage:
+        """Show the text as it grows. What cannot be shown that way is sent when it is finished."""
+        shown: LiveMessage | None = None
+        try:
+            async with channel.stream(message) as shown:
+                async for state in text.states():
+                    await shown.update(state)
+        except BaseException as error:
+            if shown is not None and shown.sent is not None:  # it broke off, and could not be taken back
+                await self._record(message, shown.sent, "stream")
+            elif isinstance(error, DeliveryError | PlatformError):
+                logger.warning("An answer is sent as a whole: %s %s", error, error.hint)
+                key = f"{message.idempotency_key}-whole" if message.idempotency_key else ""
+                return await self._send(replace(message, content=await text.whole(), live=None, idempotency_key=key))
+            raise
+        if shown.sent is None:
+            raise DeliveryError("The platform did not say what became of a streamed message.")
+        return shown.sent
+
+    async def _send(self, message: OutboundMessage) -> SentMessage:
+        for delay in self._delays:
+            try:
+                return await self._channel.send(message)
+            except (DeliveryError, NoAnswerError, RateLimitedError) as error:
+                if isinstance(error, DeliveryError) and not error.retryable:
+                    raise
+                wanted = getattr(error, "retry_after", None)
+                logger.warning("A message was not sent yet: %s %s", error, error.hint)
+            await asyncio.sleep(delay if wanted is None else min(max(wanted, 0.0), _LONGEST_WAIT))
+        return await self._channel.send(message)
+
+    async def _record(self, message: OutboundMessage, sent: SentMessage, source: Source) -> None:
+        if self._recorder is None or message.private:
+            return
+        if message.live is not None:
+            message = replace(message, content=message.live.text)
+        await self._recorder.said(message, sent, source)

@@ -1,0 +1,136 @@
+"""One agent with everything it needs, from the channel to the mind: started together, stopped in order."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
+from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.channel import Channel
+from nanobot_transcript.runner.channel_manager import ChannelManager
+from nanobot_transcript.runner.deciding import Gate
+from nanobot_transcript.runner.intake import Intake, OfferAction, OfferReply
+from nanobot_transcript.runner.membership import Members
+from nanobot_transcript.runner.messages import InboundMessage, OutboundMessage, SentMessage
+from nanobot_transcript.runner.responders.contract import Responder
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns.claim import AnswerClaims
+from nanobot_transcript.turns.loop_guard import LoopGuard
+from nanobot_transcript.turns.relay import Relay
+
+__all__ = ["Agent", "HostedAgent", "Serve"]
+
+logger = logging.getLogger(__name__)
+
+_SEND_LAST: Final = 10.0
+
+Serve = Callable[["HostedAgent"], Awaitable[None]]
+"""Work beside an agent that ends only by being cancelled, such as serving the outbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What makes an agent; see ``AgentLoop`` for gate, guard and claims.
+
+    ``relay`` brings what other bots said out of the record. ``offer_reply`` and ``offer_action`` are asked before a
+    message or a pressed button goes further, ``serve`` runs beside the agent.
+    """
+
+    profile: AgentProfile
+    channel: Channel
+    responder: Responder
+    options: LoopOptions = field(default_factory=LoopOptions)
+    gate: Gate | None = None
+    guard: LoopGuard | None = None
+    claims: AnswerClaims | None = None
+    members: Members | None = None
+    relay: Relay | None = None
+    offer_reply: OfferReply | None = None
+    offer_action: OfferAction | None = None
+    serve: Serve | None = None
+
+
+class HostedAgent:
+    """An agent that runs. ``failed`` ends when one of its parts does; ``stop`` may be called at any time."""
+
+    def __init__(self, agent: Agent, transcript_store: AsyncGroupTranscriptStore | None = None) -> None:
+        self.agent: Agent = agent
+        self._bus: MessageBus = MessageBus()
+        self._loop: AgentLoop = AgentLoop(
+            agent.profile,
+            agent.responder,
+            self._bus,
+            transcript_store,
+            gate=agent.gate,
+            guard=agent.guard,
+            claims=agent.claims,
+            members=agent.members,
+            options=agent.options,
+        )
+        self._manager: ChannelManager = ChannelManager(self._bus, agent.channel, agent.profile, transcript_store)
+        self._intake: Intake = Intake(
+            self._bus,
+            transcript_store,
+            forget=self._loop.forget,
+            offer_reply=agent.offer_reply,
+            offer_action=agent.offer_action,
+        )
+        self._sending: asyncio.Task[None] | None = None
+        self._parts: list[asyncio.Task[None]] = []
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+        return self.agent.profile.name
+
+    async def start(self) -> None:
+        """Connect and begin to answer. Raises TranscriptError kinds when the channel cannot start."""
+        loop = asyncio.get_running_loop()
+        self._sending = loop.create_task(self._manager.run())
+        self._parts = [self._sending, loop.create_task(self._loop.run())]
+        await self.agent.channel.start(self._intake.publish)
+        if self.agent.relay is not None and self.agent.relay.settings.mode != "off":
+            self._parts.append(loop.create_task(self.agent.relay.run(self._relayed)))
+        if self.agent.serve is not None:
+            self._parts.append(asyncio.ensure_future(_awaited(self.agent.serve(self))))
+
+    async def failed(self) -> None:
+        """Wait until a part ends by itself, which none should; raises what it raised."""
+        done, _ = await asyncio.wait(self._parts, return_when=asyncio.FIRST_COMPLETED)
+        for part in done:
+            part.result()
+
+    async def send(self, message: OutboundMessage) -> SentMessage:
+        """Say something without having been asked; it is sent and recorded like an answer. Raises as ``deliver``."""
+        return await self._bus.deliver(message)
+
+    async def stop(self, grace: float) -> None:
+        """Hear nothing any more, finish the answers under way within ``grace`` seconds, then disconnect."""
+        self._bus.close_inbound()
+        for part in self._parts[2:]:
+            part.cancel()
+        await self._loop.finish(grace)
+        self._bus.close_outbound()
+        if self._sending is not None:
+            await asyncio.wait([self._sending], timeout=_SEND_LAST)
+        for part in self._parts:
+            part.cancel()
+        for part, error in zip(self._parts, await asyncio.gather(*self._parts, return_exceptions=True), strict=True):
+            if isinstance(error, Exception):
+                logger.error("A part of %s had failed: %s", self.name, part.get_name(), exc_info=error)
+        with suppress(asyncio.CancelledError):
+            await self.agent.channel.stop()
+            await self.agent.responder.close()
+
+    async def _relayed(self, session_key: str, entry: Entry) -> None:
+        if self.agent.channel.sits_in(session_key):
+            await self._intake.publish(InboundMessage(session_key, entry, relayed=True))
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work

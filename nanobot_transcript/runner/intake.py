@@ -1,0 +1,80 @@
+"""What comes in: written down first, offered to whoever waits for it, and only then handed to the agent."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.messages import CardAction, InboundMessage, Recalled
+from nanobot_transcript.runner.recording import append_entry
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+
+__all__ = ["Intake", "OfferAction", "OfferReply"]
+
+logger = logging.getLogger(__name__)
+
+OfferReply = Callable[[str, Entry], Awaitable[bool]]
+"""Asked about a message before a turn starts: True when it answers a post of the outbox and is no turn."""
+OfferAction = Callable[[CardAction], Awaitable[Mapping[str, Any] | None]]
+"""Asked about a pressed button; the platform's answer to show, if there is one."""
+
+
+class Intake:
+    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages."""
+
+    def __init__(
+        self,
+        bus: MessageBus,
+        transcript_store: AsyncGroupTranscriptStore | None = None,
+        *,
+        forget: Callable[[str, str], None] = lambda key, message_id: None,
+        offer_reply: OfferReply | None = None,
+        offer_action: OfferAction | None = None,
+    ) -> None:
+        self._bus: MessageBus = bus
+        self._store: AsyncGroupTranscriptStore | None = transcript_store
+        self._forget: Callable[[str, str], None] = forget
+        self._offer_reply: OfferReply | None = offer_reply
+        self._offer_action: OfferAction | None = offer_action
+
+    async def publish(self, event: InboundMessage | Recalled | CardAction) -> Mapping[str, Any] | None:
+        """See ``Publish``."""
+        if isinstance(event, CardAction):
+            return await self._offer_action(event) if self._offer_action is not None else None
+        if isinstance(event, Recalled):
+            await self._recalled(event)
+        else:
+            await self._message(event)
+        return None
+
+    async def _message(self, message: InboundMessage) -> None:
+        """Whatever happens to the record, the agent gets the message."""
+        failure = await self._recorded(message)
+        offer = self._offer_reply
+        if message.private or offer is None or not await offer(message.session_key, message.entry):
+            self._hand_on(message)
+        if failure is not None:
+            raise failure
+
+    async def _recorded(self, message: InboundMessage) -> StoreError | None:
+        if self._store is None or message.private or message.relayed:
+            return None
+        try:
+            await append_entry(self._store, message.session_key, message.entry)
+        except InvalidEntryError:
+            logger.exception("A message cannot be recorded")
+        except StoreError as error:
+            logger.error("A message was not recorded, the platform will push it again: %s %s", error, error.hint)
+            return error
+        return None
+
+    def _hand_on(self, message: InboundMessage) -> None:
+        if not self._bus.publish_inbound(message):
+            logger.warning("Too many messages wait, %s is recorded and not answered", message.message_id)
+
+    async def _recalled(self, recalled: Recalled) -> None:
+        self._forget(recalled.session_key, recalled.message_id)
+        if self._store is not None and not recalled.private:
+            await self._store.recall(recalled.session_key, recalled.message_id, "", recalled.ts)

@@ -1,0 +1,43 @@
+"""Who is in a chat, as the gate and the prompt want to know it."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from nanobot_transcript.identity import AgentProfile, agent_names
+from nanobot_transcript.store.members import MemberDirectory
+
+__all__ = ["Members", "members_of"]
+
+Members = Callable[[str], Sequence[AgentProfile]]
+"""The members of a chat by session key."""
+
+
+def members_of(directory: MemberDirectory, own: Iterable[AgentProfile] = ()) -> Members:
+    """Everybody whom the store's members file knows in a chat, and ``own``, this process's agents."""
+    known = tuple(own)
+
+    def members(session_key: str) -> list[AgentProfile]:
+        seen = directory.of_chat(session_key)
+        present = {member.sender for member in seen}
+        bots = {bot.name: bot for bot in _bots(directory) if bot.name in present} | {bot.name: bot for bot in known}
+        people = [
+            AgentProfile(member.name, ids=frozenset({member.sender}), kind="human")
+            for member in seen
+            if member.kind == "human"
+        ]
+        return [*bots.values(), *people]
+
+    return members
+
+
+def _bots(directory: MemberDirectory) -> list[AgentProfile]:
+    bots = directory.bots()
+    names = agent_names({bot.app_id: bot.name for bot in bots})
+    return [
+        AgentProfile(
+            names[bot.app_id],
+            bot.aliases,
+            bot.description,
+            frozenset({names[bot.app_id], bot.app_id, *bot.open_ids.values()}),
+        )
+        for bot in bots
+    ]

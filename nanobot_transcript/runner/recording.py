@@ -1,0 +1,117 @@
+"""Writing entries into the record: what came in before it is acknowledged, what went out once it is out."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final, Literal
+
+from nanobot_transcript.entry import Entry, EntryFields
+from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+
+__all__ = ["Recorder", "answer_entry", "append_entry"]
+
+logger = logging.getLogger(__name__)
+
+_DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
+_FIELDS: Final = frozenset(EntryFields.__annotations__)
+
+Source = Literal["send", "stream"]
+
+
+async def append_entry(store: AsyncGroupTranscriptStore, session_key: str, entry: Entry) -> bool:
+    """Record an entry as it is; False when its id was there already. Raises StoreError, InvalidEntryError."""
+    fields: dict[str, Any] = {name: value for name, value in entry.items() if name in _FIELDS}
+    return await store.append(
+        session_key,
+        entry["role"],
+        entry["content"],
+        entry["sender"],
+        entry.get("message_id"),
+        entry.get("ts"),
+        **fields,
+    )
+
+
+def answer_entry(message: OutboundMessage, sent: SentMessage, agent: AgentProfile, source: Source = "send") -> Entry:
+    """The entry of what ``agent`` said, with the platform's id and time; unknown fields are left out."""
+    entry: dict[str, Any] = {
+        "role": "assistant",
+        "content": message.content if sent.text is None else sent.text,
+        "sender": agent.name,
+        "message_id": sent.message_id,
+        "ts": sent.ts,
+        "sender_name": agent.name,
+        "sender_kind": "bot",
+        "ids": sent.ids or None,
+        "msg_type": sent.msg_type,
+        "reply_to": message.reply_to,
+        "root_id": sent.root_id,
+        "thread_id": sent.thread_id or message.thread_id,
+        "message_ids": list(sent.message_ids) if len(sent.message_ids) > 1 else None,
+        "agent": agent.name,
+        "hop": message.hop,
+        "source": source,
+    }
+    return _known(entry)  # pyright: ignore[reportReturnType] -- built key by key
+
+
+def _known(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if value is not None or name in ("message_id", "ts")}
+
+
+class Recorder:
+    """Records what an agent said. Never raises: the message is out, and nobody will bring it again."""
+
+    def __init__(self, store: AsyncGroupTranscriptStore, agent: AgentProfile) -> None:
+        self._store: AsyncGroupTranscriptStore = store
+        self._agent: AgentProfile = agent
+        self.delays: Sequence[float] = _DELAYS
+        """Seconds to wait before each further attempt."""
+        self._later: set[asyncio.Task[None]] = set()
+
+    async def said(self, message: OutboundMessage, sent: SentMessage, source: Source) -> None:
+        """Append a delivered message, now, or soon when the store is in trouble."""
+        entry = answer_entry(message, sent, self._agent, source)
+        write = partial(append_entry, self._store, message.session_key, entry)
+        try:
+            await write()
+        except InvalidEntryError:
+            logger.exception("A message was delivered but cannot be recorded")
+        except StoreError as error:
+            logger.warning("A message was delivered but not recorded yet: %s %s", error, error.hint)
+            later = asyncio.get_running_loop().create_task(self._write_later(write))
+            self._later.add(later)
+            later.add_done_callback(self._later.discard)
+
+    async def close(self) -> None:
+        """Give up waiting; what is still to be recorded is tried once more, now."""
+        for later in self._later:
+            later.cancel()
+        await asyncio.gather(*self._later, return_exceptions=True)
+
+    async def _write_later(self, write: Callable[[], Awaitable[bool]]) -> None:
+        failure = ""
+        for delay in self.delays:
+            stopping = await _cancelled(asyncio.sleep(delay))
+            try:
+                await write()
+            except StoreError as error:
+                failure = f"{error} {error.hint}"
+                if not stopping:
+                    continue
+                break
+            return
+        logger.error("A message was delivered but could not be recorded: %s", failure)
+
+
+async def _cancelled(pause: Awaitable[None]) -> bool:
+    """Wait; True when the wait was cut short because the runner stops."""
+    try:
+        await pause
+    except asyncio.CancelledError:
+        return True
+    return False

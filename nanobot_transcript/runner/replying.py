@@ -1,0 +1,83 @@
+"""From a prompt to a delivered answer: shown while it is being written, taken back when it does not come to an end."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import NamedTuple
+
+from nanobot_transcript.errors import ResponderError, TranscriptError
+from nanobot_transcript.runner.answering import AnswerLimits, pieces
+from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.live import LiveText
+from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
+from nanobot_transcript.runner.prompting import Prompt
+from nanobot_transcript.runner.responders.contract import Responder
+
+__all__ = ["MaySend", "Replies", "Said"]
+
+MaySend = Callable[[], Awaitable[bool]]
+"""Asked at the last moment before anything is shown."""
+
+
+class Said(NamedTuple):
+    """An answer with its text, and what the platform says about it."""
+
+    message: OutboundMessage
+    sent: SentMessage
+
+
+class Replies:
+    """Lets a responder answer and hands the answer to the bus."""
+
+    def __init__(self, responder: Responder, bus: MessageBus, limits: AnswerLimits, *, stream: bool) -> None:
+        self._responder: Responder = responder
+        self._bus: MessageBus = bus
+        self._limits: AnswerLimits = limits
+        self._stream: bool = stream
+
+    async def reply(self, message: OutboundMessage, prompt: Prompt, may_send: MaySend) -> Said | None:
+        """Fill ``message`` with the answer and deliver it. None when there is none, or it may not be sent.
+
+        Raises ResponderError, DeliveryError and PlatformError; then nothing stands in the chat.
+        """
+        text = LiveText()
+        sending: asyncio.Task[SentMessage] | None = None
+        try:
+            async with aclosing(pieces(self._responder, prompt, self._limits)) as said:
+                async for piece in said:
+                    text.add(piece)
+                    if sending is not None and sending.done():  # it failed: nobody shows what is still to come
+                        break
+                    if self._stream and sending is None and text.text.strip():
+                        if not await may_send():
+                            return None
+                        live = replace(message, live=text)
+                        sending = asyncio.get_running_loop().create_task(self._bus.deliver(live))
+            return await self._finish(message, text, sending, may_send)
+        except BaseException as error:
+            await _take_back(text, sending, error)
+            raise
+
+    async def _finish(
+        self,
+        message: OutboundMessage,
+        text: LiveText,
+        sending: "asyncio.Task[SentMessage] | None",
+        may_send: MaySend,
+    ) -> Said | None:
+        whole = text.text.strip()
+        message = replace(message, content=whole)
+        if sending is not None:
+            text.finish(whole)
+            return Said(message, await sending)
+        if not whole or not await may_send():
+            return None
+        return Said(message, await self._bus.deliver(message))
+
+
+async def _take_back(text: LiveText, sending: "asyncio.Task[SentMessage] | None", error: BaseException) -> None:
+    """Tell whoever shows the text that it is none, and wait until that is done."""
+    text.fail(error if isinstance(error, TranscriptError) else ResponderError("The answer was broken off."))
+    if sending is not None:
+        await asyncio.gather(sending, return_exceptions=True)

@@ -1,0 +1,41 @@
+"""The environment a command is started with: what it needs to run, and no secret it was not given."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Final, Literal
+
+__all__ = ["Inherit", "environment_for"]
+
+Inherit = Literal["safe", "minimal", "all"]
+"""``safe``: everything but what looks like a secret; ``minimal``: what programs need to run; ``all``: everything."""
+
+_SECRET: Final = re.compile(
+    r"^NANOBOT_|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|TOKEN|PRIVATE|(^|_)(API_?)?KEYS?(_|$)|(^|_)(AUTH|PAT)(_|$)"
+    r"|_URL$|_URI$|_DSN$",
+    re.IGNORECASE,
+)
+_NEEDED: Final = frozenset(
+    {"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER"}
+)
+_NEEDED_PREFIXES: Final = ("LC_", "XDG_")
+
+
+def environment_for(
+    inherit: Inherit, given: Mapping[str, str], base: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment of a command: the part of this process's (or of ``base``) that is inherited, and ``given``.
+
+    >>> environment_for("safe", {"MY_KEY": "1"}, {"PATH": "/bin", "OPENAI_API_KEY": "sk", "KEYBOARD": "de"})
+    {'PATH': '/bin', 'KEYBOARD': 'de', 'MY_KEY': '1'}
+    """
+    base = os.environ if base is None else base
+    return {name: value for name, value in base.items() if _passes(name, inherit)} | dict(given)
+
+
+def _passes(name: str, inherit: Inherit) -> bool:
+    if inherit == "all":
+        return True
+    if name in _NEEDED or name.startswith(_NEEDED_PREFIXES):
+        return True
+    return inherit == "safe" and not _SECRET.search(name)
