@@ -21,6 +21,7 @@ from nanobot_transcript.errors import (
     TranscriptError,
     UnsafePathError,
 )
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import (
     Chat,
     Hit,
@@ -30,7 +31,7 @@ from nanobot_transcript.store.contract import (
     StoreBackend,
     VerifyReport,
 )
-from nanobot_transcript.store.front import AsyncGroupTranscriptStore, GroupTranscriptStore
+from nanobot_transcript.store.front import GroupTranscriptStore
 
 __version__ = "0.1.0"
 

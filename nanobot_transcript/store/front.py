@@ -1,10 +1,9 @@
-"""The two front doors of a transcript store: one for plain code, one for code on an event loop."""
+"""The front door of a transcript store for plain code; ``async_front`` has the one for code on an event loop."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, ParamSpec, Self, TypeVar, Unpack
+from typing import Literal, Self, Unpack
 
 from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_formed
 from nanobot_transcript.errors import InvalidEntryError
@@ -21,12 +20,7 @@ from nanobot_transcript.store.contract import (
 from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
 from nanobot_transcript.store.members import MemberDirectory
 
-__all__ = ["AsyncGroupTranscriptStore", "GroupTranscriptStore", "default_base_dir"]
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-_LOOP_WAIT: Final = 0.2
-_SCAN_PAGE: Final = 500
+__all__ = ["GroupTranscriptStore", "default_base_dir"]
 
 
 def default_base_dir() -> Path:
@@ -64,6 +58,8 @@ class GroupTranscriptStore:
             lock_timeout=lock_timeout,
         )
         self.members: MemberDirectory = MemberDirectory(self.base_dir)
+        self.on_read: Callable[[str], object] | None = None
+        """Told the session key of each ``get_recent``; the asynchronous door starts filling gaps from it."""
 
     def append(
         self,
@@ -134,6 +130,8 @@ class GroupTranscriptStore:
 
     def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
         """The newest messages, oldest first, as ``{"role", "content", "sender"}``. An unknown chat has none."""
+        if self.on_read is not None:
+            self.on_read(shape.key(session_key))
         return self.backend.get_recent(shape.key(session_key), max_messages)
 
     def recent(self, session_key: str, limit: int = 20) -> Page:
@@ -214,190 +212,3 @@ class GroupTranscriptStore:
     ) -> Literal[False]:
         self.close()
         return False
-
-
-class AsyncGroupTranscriptStore:
-    """``GroupTranscriptStore`` for code on an event loop: the same names, awaited.
-
-    Appends and small reads of a backend that does not wait for a disk or a network run in place (microseconds);
-    everything else runs in a thread. A lock that another process holds is waited for 0.2 s unless ``max_wait`` says
-    otherwise, because the whole loop waits.
-    """
-
-    def __init__(self, base_dir: str | Path | None = None, **options: Any) -> None:
-        """Takes what ``GroupTranscriptStore`` takes; ``AsyncGroupTranscriptStore.over`` wraps an existing one."""
-        self.sync: GroupTranscriptStore = GroupTranscriptStore(base_dir, **options)
-
-    @classmethod
-    def over(cls, store: GroupTranscriptStore) -> Self:
-        """An asynchronous door to a store that is already open."""
-        self = cls.__new__(cls)
-        self.sync = store
-        return self
-
-    @property
-    def base_dir(self) -> Path:
-        """Where the transcripts lie."""
-        return self.sync.base_dir
-
-    @property
-    def members(self) -> MemberDirectory:
-        """Who is who in this store."""
-        return self.sync.members
-
-    async def append(
-        self,
-        session_key: str,
-        role: str,
-        content: str,
-        sender: str,
-        message_id: str | None = None,
-        timestamp_ms: float | str | None = None,
-        *,
-        max_wait: float | None = _LOOP_WAIT,
-        **fields: Unpack[EntryFields],
-    ) -> bool:
-        """See ``GroupTranscriptStore.append``."""
-        return await self._run(
-            partial(
-                self.sync.append,
-                session_key,
-                role,
-                content,
-                sender,
-                message_id,
-                timestamp_ms,
-                max_wait=max_wait,
-                **fields,
-            )
-        )
-
-    async def edit(
-        self,
-        session_key: str,
-        target: str,
-        content: str,
-        sender: str = "",
-        timestamp_ms: float | str | None = None,
-        *,
-        max_wait: float | None = _LOOP_WAIT,
-        **fields: Unpack[EntryFields],
-    ) -> bool:
-        """See ``GroupTranscriptStore.edit``."""
-        return await self._run(
-            partial(
-                self.sync.edit,
-                session_key,
-                target,
-                content,
-                sender,
-                timestamp_ms,
-                max_wait=max_wait,
-                **fields,
-            )
-        )
-
-    async def recall(
-        self,
-        session_key: str,
-        target: str,
-        sender: str = "",
-        timestamp_ms: float | str | None = None,
-        *,
-        max_wait: float | None = _LOOP_WAIT,
-    ) -> bool:
-        """See ``GroupTranscriptStore.recall``."""
-        return await self._run(partial(self.sync.recall, session_key, target, sender, timestamp_ms, max_wait=max_wait))
-
-    async def redact(
-        self,
-        session_key: str,
-        target: str,
-        sender: str = "",
-        timestamp_ms: float | str | None = None,
-        *,
-        max_wait: float | None = _LOOP_WAIT,
-    ) -> bool:
-        """See ``GroupTranscriptStore.redact``."""
-        return await _in_thread(self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait)
-
-    async def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
-        """See ``GroupTranscriptStore.get_recent``."""
-        return await self._run(partial(self.sync.get_recent, session_key, max_messages))
-
-    async def recent(self, session_key: str, limit: int = 20) -> Page:
-        """See ``GroupTranscriptStore.recent``."""
-        return await self._run(partial(self.sync.recent, session_key, limit))
-
-    async def read(self, session_key: str, after: str | None = None, limit: int = 100) -> Page:
-        """See ``GroupTranscriptStore.read``."""
-        return await _in_thread(self.sync.read, session_key, after, limit)
-
-    async def end(self, session_key: str) -> str:
-        """See ``GroupTranscriptStore.end``."""
-        return await self._run(partial(self.sync.end, session_key))
-
-    def follow(self, session_key: str, after: str | None = None) -> AsyncIterator[Entry]:
-        """See ``GroupTranscriptStore.follow``."""
-        return self.sync.follow(session_key, after)
-
-    async def get(self, session_key: str, message_id: str) -> Entry | None:
-        """See ``GroupTranscriptStore.get``."""
-        return await _in_thread(self.sync.get, session_key, message_id)
-
-    async def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
-        """See ``GroupTranscriptStore.search``."""
-        return await _in_thread(self.sync.search, query, session_key, limit)
-
-    async def scan(self, session_key: str) -> AsyncIterator[Entry]:
-        """See ``GroupTranscriptStore.scan``."""
-        cursor = None
-        while (page := await self.read(session_key, cursor, _SCAN_PAGE)).entries:
-            for entry in page.entries:
-                yield entry
-            cursor = page.cursor
-
-    async def chats(self) -> list[Chat]:
-        """See ``GroupTranscriptStore.chats``."""
-        return await _in_thread(self.sync.chats)
-
-    async def purge(
-        self, session_key: str | None = None, *, sender: str | None = None, before_ms: float | None = None
-    ) -> list[MaintenanceReport]:
-        """See ``GroupTranscriptStore.purge``."""
-        return await _in_thread(self.sync.purge, session_key, sender=sender, before_ms=before_ms)
-
-    async def maintain(
-        self, session_keys: Sequence[str] | None = None, retention: Retention | None = None
-    ) -> list[MaintenanceReport]:
-        """See ``GroupTranscriptStore.maintain``."""
-        return await _in_thread(self.sync.maintain, session_keys, retention)
-
-    async def verify(self, session_key: str) -> VerifyReport:
-        """See ``GroupTranscriptStore.verify``."""
-        return await _in_thread(self.sync.verify, session_key)
-
-    async def close(self) -> None:
-        """See ``GroupTranscriptStore.close``."""
-        await _in_thread(self.sync.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> Literal[False]:
-        await self.close()
-        return False
-
-    async def _run(self, call: "partial[_T]") -> _T:
-        if self.sync.backend.blocking:
-            return await _in_thread(call)
-        return call()
-
-
-async def _in_thread(call: "Callable[_P, _T]", *args: "_P.args", **kwargs: "_P.kwargs") -> "_T":
-    # asyncio is two thirds of what importing this package would cost; who awaits this has it already.
-    import asyncio
-
-    return await asyncio.to_thread(call, *args, **kwargs)

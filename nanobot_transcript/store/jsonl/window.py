@@ -18,6 +18,9 @@ from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
 __all__ = ["Window", "brief"]
 
+_LOOK_PAST: Final = 2000
+"""How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
+
 _INTERRUPTED: Final = 1 << 62
 """No file is so long: what was taken in half is read again from the beginning."""
 
@@ -74,6 +77,7 @@ class Window:
         self._seen: tuple[int, int, int] | None = None
         self._end = 0
         self._depth = 0
+        self._began_with = 0
         self._messages = _Messages()
         self._answer: tuple[int, list[RecentMessage]] = (-1, [])
 
@@ -146,7 +150,7 @@ class Window:
             self._messages.add(Place(segment.number, offset), entry)
         self._end = end
         self._answer = (-1, [])
-        return len(self._messages) <= 4 * self._depth
+        return len(self._messages) <= self._began_with + 3 * self._depth
 
     def _rebuild(self, count: int) -> None:
         depth = max(count, 0) + SLACK
@@ -158,16 +162,18 @@ class Window:
         status = os.fstat(segment.descriptor)
         self._segment, self._end = segment, complete_end(segment.descriptor, status.st_size)
         self._read_back(segment, depth)
+        self._began_with = len(self._messages)
         if segment.active:
             self._seen = (status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _read_back(self, segment: OpenSegment, depth: int) -> None:
         blocks: list[list[tuple[Place, Entry]]] = []
-        wanted = depth
+        wanted, most = depth, depth + _LOOK_PAST
         for block in self._backwards(segment):
             blocks.append(block)
-            wanted -= sum(not is_op(entry) for _, entry in block)
-            if wanted <= 0:
+            wanted -= sum(_is_news(entry) for _, entry in block)
+            most -= len(block)
+            if wanted <= 0 or most <= 0:
                 wanted = depth - self._take(blocks, depth)
                 if wanted <= 0:
                     return
@@ -198,6 +204,7 @@ class Window:
         self._seen = None
         self._end = 0
         self._depth = 0
+        self._began_with = 0
         self._messages = _Messages()
         self._answer = (-1, [])
 
@@ -205,6 +212,11 @@ class Window:
 def _entries(number: int, offset: int, block: bytes) -> list[tuple[Place, Entry]]:
     lines = ((Place(number, at), decode(line)) for at, line in split(offset, block))
     return [(place, entry) for place, entry in lines if entry is not None]
+
+
+def _is_news(entry: Entry) -> bool:
+    """False for what may stand behind newer messages, because it was filled in from the platform's history."""
+    return not is_op(entry) and entry.get("source") != "history"
 
 
 def brief(entry: Entry) -> RecentMessage:

@@ -1,0 +1,135 @@
+"""Filling what no process has heard from the platform's own history."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import TranscriptError
+
+if TYPE_CHECKING:
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["Fallback", "GapFiller"]
+
+logger = logging.getLogger(__name__)
+
+Fallback: TypeAlias = Callable[[str, float | None, int], Awaitable[Sequence[Entry]]]
+"""``fallback(session_key, since_ms, limit)``: what the platform knows of a chat since a time (ms; None = the newest),
+at most ``limit`` entries in any order; ``op: recall`` entries stand for messages that were taken back. It sees to it
+that only one process asks, and answers with nothing where it may not."""
+
+_AT_MOST: Final = 1000
+_OVERLAP: Final = 50
+_PATIENCE: Final = 5.0
+_FIELDS: Final = frozenset(
+    {
+        "sender_name",
+        "sender_kind",
+        "ids",
+        "msg_type",
+        "mentions",
+        "reply_to",
+        "root_id",
+        "thread_id",
+        "pos",
+        "message_ids",
+        "agent",
+        "hop",
+    }
+)
+
+
+class GapFiller:
+    """Knows which chats may have gaps, and asks for each of them once. For one event loop."""
+
+    def __init__(self, store: "GroupTranscriptStore", fallback: Fallback) -> None:
+        self._store = store
+        self._fallback = fallback
+        self._known: set[str] = set()
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def touch(self, session_key: str) -> None:
+        """A chat is used: what came while this process was not running may be missing."""
+        if session_key not in self._known:
+            self.missed(session_key)
+
+    def missed(self, session_key: str, since_ms: float | None = None) -> None:
+        """Ask for what is missing since a time, by default since the newest entries; does nothing without a loop."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._known.add(session_key)
+        if session_key in self._running:
+            return
+        since = self._newest(session_key) if since_ms is None else since_ms
+        task = loop.create_task(self._fill(session_key, since))
+        self._running[session_key] = task
+        task.add_done_callback(partial(self._done, session_key))
+
+    async def filled(self, session_key: str) -> None:
+        """Wait until a chat has been asked for, at most a few seconds."""
+        self.touch(session_key)
+        task = self._running.get(session_key)
+        if task is not None:
+            await asyncio.wait({task}, timeout=_PATIENCE)
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _done(self, session_key: str, task: "asyncio.Task[None]") -> None:
+        self._running.pop(session_key, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("the history of %s could not be taken in", session_key, exc_info=error)
+
+    def _newest(self, session_key: str) -> float | None:
+        # Some entries back: an answer that was sent by a process killed before it could record it is among them, and
+        # the platform gives that many at once.
+        entries = self._store.backend.recent(session_key, _OVERLAP).entries
+        return min(entry["ts"] for entry in entries) if entries else None
+
+    async def _fill(self, session_key: str, since_ms: float | None) -> None:
+        try:
+            entries = await self._fallback(session_key, since_ms, _AT_MOST)
+        except TranscriptError as error:
+            logger.warning("no history for %s: %s %s", session_key, error, error.hint)
+            return
+        added = await asyncio.to_thread(self._take_in, session_key, entries)
+        if added:
+            logger.info("%s: %d messages were missing and came from the platform's history", session_key, added)
+
+    def _take_in(self, session_key: str, entries: Sequence[Entry]) -> int:
+        return sum(self._take(session_key, entry) for entry in sorted(entries, key=lambda entry: entry["ts"]))
+
+    def _take(self, session_key: str, entry: Entry) -> bool:
+        target = entry.get("target")
+        if entry.get("op") == "recall" and target:
+            return self._store.recall(session_key, target, entry["sender"], entry["ts"])
+        fields: dict[str, Any] = {name: value for name, value in entry.items() if name in _FIELDS}
+        message_id = entry["message_id"]
+        if self._store.append(
+            session_key,
+            entry["role"],
+            entry["content"],
+            entry["sender"],
+            message_id,
+            entry["ts"],
+            source="history",
+            **fields,
+        ):
+            return True
+        return bool(entry.get("edited") and message_id) and self._take_edit(session_key, message_id or "", entry)
+
+    def _take_edit(self, session_key: str, message_id: str, entry: Entry) -> bool:
+        """The platform tells of edits by history only; what a bot wrote itself is better than its rendered card."""
+        known = self._store.get(session_key, message_id)
+        if known is None or known.get("agent") or known["content"] == entry["content"]:
+            return False
+        return self._store.edit(session_key, message_id, entry["content"], entry["sender"])

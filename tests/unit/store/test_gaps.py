@@ -1,0 +1,122 @@
+"""What no process has heard is taken in from the platform's history, once."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore, TranscriptError
+from nanobot_transcript.entry import Entry
+
+KEY = "feishu:oc_a"
+THEN = 1_700_000_000_000
+
+
+def entry(number: int, content: str = "", **fields: Any) -> Entry:
+    """A message of the platform's history, one second after the one before."""
+    line: Any = {"role": "user", "content": content or f"text {number}", "sender": "on_ada"}
+    return line | {"message_id": f"om_{number}", "ts": THEN + number * 1000} | fields
+
+
+class Platform:
+    """Knows every message of a chat and counts how often it is asked."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = list(entries)
+        self.asked: list[tuple[str, float | None]] = []
+        self.answer: Callable[[], object] | None = None
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+        self.asked.append((session_key, since_ms))
+        await self.may_answer.wait()
+        newest = sorted(self.entries, key=lambda one: one["ts"], reverse=True)
+        return [one for one in newest if since_ms is None or one["ts"] >= since_ms][:limit]
+
+
+def record(store: GroupTranscriptStore, *numbers: int) -> None:
+    for number in numbers:
+        store.append(KEY, "user", f"text {number}", "on_ada", f"om_{number}", THEN + number * 1000)
+
+
+def texts(entries: Sequence[Any]) -> list[str]:
+    return [one["content"] for one in entries]
+
+
+async def test_an_empty_chat_is_filled_before_it_is_read(tmp_path: Path) -> None:
+    platform = Platform([entry(number) for number in range(30)])
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        page = await store.recent(KEY, 5)
+        assert texts(page.entries) == [f"text {number}" for number in range(25, 30)]
+        assert {one.get("source") for one in page.entries} == {"history"}
+        await store.get_recent(KEY)
+    assert platform.asked == [(KEY, None)]
+
+
+async def test_a_gap_is_filled_behind_newer_messages_and_shown_in_order(tmp_path: Path) -> None:
+    record(GroupTranscriptStore(tmp_path), 0, 1)
+    platform = Platform([entry(number) for number in range(300)])
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        for number in range(295, 300):
+            await store.append(KEY, "user", f"text {number}", "on_ada", f"om_{number}", THEN + number * 1000)
+        assert texts(await store.get_recent(KEY, 20)) == [f"text {number}" for number in range(280, 300)]
+        assert sorted(texts([one async for one in store.scan(KEY)])) == sorted(f"text {n}" for n in range(300))
+        record(store.sync, 300)
+        assert texts(store.sync.get_recent(KEY, 2)) == ["text 299", "text 300"]
+    assert texts(GroupTranscriptStore(tmp_path).get_recent(KEY, 10)) == [f"text {n}" for n in range(291, 301)]
+    assert platform.asked == [(KEY, THEN)]
+
+
+async def test_the_plain_read_answers_at_once_and_starts_the_filling(tmp_path: Path) -> None:
+    record(GroupTranscriptStore(tmp_path), 0)
+    platform = Platform([entry(0), entry(1)])
+    platform.may_answer.clear()
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        assert texts(store.sync.get_recent(KEY)) == ["text 0"]
+        platform.may_answer.set()
+        assert texts(await store.get_recent(KEY)) == ["text 0", "text 1"]
+
+
+async def test_a_reconnect_is_another_reason_to_ask(tmp_path: Path) -> None:
+    platform = Platform([entry(0)])
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        await store.recent(KEY)
+        platform.entries += [entry(1), entry(2)]
+        store.missed(KEY, THEN)
+        assert texts((await store.recent(KEY)).entries) == ["text 0", "text 1", "text 2"]
+    assert platform.asked == [(KEY, None), (KEY, THEN)]
+
+
+async def test_recalls_and_edits_of_the_history_are_taken_over(tmp_path: Path) -> None:
+    plain = GroupTranscriptStore(tmp_path)
+    record(plain, 0, 1)
+    plain.append(KEY, "assistant", "**mine**", "Alpha", "om_2", THEN + 2000, agent="Alpha", source="send")
+    gone: Any = entry(9) | {"message_id": None, "op": "recall", "target": "om_0"}
+    changed, card = entry(1, "new words", edited=True), entry(2, "mine, as a card", edited=True)
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=Platform([gone, changed, card])) as store:
+        assert texts((await store.recent(KEY)).entries) == ["new words", "**mine**"]
+
+
+async def test_a_platform_that_refuses_leaves_what_is_on_disk(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    record(GroupTranscriptStore(tmp_path), 0)
+
+    async def refuse(session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+        raise TranscriptError("The app lacks im:message.group_msg.", hint="Grant it.")
+
+    with caplog.at_level(logging.WARNING):
+        async with AsyncGroupTranscriptStore(tmp_path, fallback=refuse) as store:
+            assert texts((await store.recent(KEY)).entries) == ["text 0"]
+    assert "im:message.group_msg" in caplog.text
+
+
+async def test_closing_gives_up_a_platform_that_does_not_answer(tmp_path: Path) -> None:
+    platform = Platform([])
+    platform.may_answer.clear()
+    store = AsyncGroupTranscriptStore(tmp_path, fallback=platform)
+    await store.append(KEY, "user", "text", "on_ada", "om_0")
+    await asyncio.wait_for(store.close(), 10)
+    assert texts(store.sync.get_recent(KEY)) == ["text"]
