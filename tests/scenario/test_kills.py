@@ -96,6 +96,25 @@ async def test_a_restarted_bot_repeats_no_line_to_a_session_it_had(killed: Scene
     assert prompt.count("still here") == 1
 
 
+async def test_what_was_taken_back_while_the_bot_was_dead_is_gone_from_its_next_prompt(killed: Scene) -> None:
+    group, gateway = killed.group(killed.alpha, killed.ada, killed.bo), killed.gateways["Alpha"]
+    root = await killed.feishu.say(group, killed.bo, "a topic")
+    secret = await killed.feishu.say(group, killed.bo, "the code is 4713", reply_to=root, in_thread=True)
+    in_topic = {"reply_to": secret, "in_thread": True}
+    await killed.ask(group, killed.ada, "@Alpha first", killed.alpha, "still here", **in_topic)
+    assert "[Reply to: the code is 4713]" in killed.request("first").text
+    assert '"text": "the code is 4713"' in killed.request("first").text
+    await killed.recorded(group, 4)
+    await gateway.kill()
+    assert killed.store.recall(killed.key(group), secret.message_id)
+    await gateway.start()
+    in_topic["reply_to"] = root
+    await killed.ask(group, killed.ada, "@Alpha second", killed.alpha, "still here", **in_topic)
+    prompt = killed.request("second").text
+    assert "first" in prompt
+    assert "4713" not in prompt
+
+
 async def restart(gateway: Gateway) -> None:
     await gateway.kill()
     await gateway.start()

@@ -179,6 +179,33 @@ async def test_a_message_recalled_after_it_was_shown_is_gone_from_the_session(sc
     assert "Jericho" not in prompt
 
 
+async def test_what_another_process_takes_back_is_gone_from_the_next_prompt(scene: Scene) -> None:
+    """No event tells Beta: the record does."""
+    group = scene.group()
+    for word in ("question one", "question two", "question three"):
+        scene.when(word, f"Answer to {word}.")
+    shown = await scene.feishu.say(group, scene.bo, "the code is 4712")
+    edited = await scene.feishu.say(group, scene.bo, "we meet at nine")
+    await scene.ask(group, scene.ada, "@Beta question one, code word Jericho", scene.beta)
+    asked, answered = (await scene.recorded(group, 4))[2:]
+    for message_id in (shown.message_id, asked["message_id"], answered["message_id"]):
+        assert scene.store.recall(scene.key(group), str(message_id))
+    assert scene.store.edit(scene.key(group), edited.message_id, "we meet at ten")
+    await scene.ask(group, scene.ada, "@Beta question two", scene.beta)
+    prompt = scene.request("question two").text
+    for gone in ("4712", "Jericho", "Answer to question one"):
+        assert gone not in prompt
+        assert gone not in _sessions(scene)
+    assert "we meet at nine" in prompt
+    told = [json.loads(line) for line in scene.request("question two").last_user_text.splitlines() if line[:1] == "{"]
+    assert [(line["text"], line["edited"]) for line in told] == [("we meet at ten", True)]
+    await asyncio.to_thread(scene.store.purge, scene.key(group), sender=scene.bo.union_id)
+    await scene.ask(group, scene.ada, "@Beta question three", scene.beta)
+    prompt = scene.request("question three").text
+    assert "we meet" not in prompt
+    assert "Answer to question two." in prompt
+
+
 def _sessions(scene: Scene) -> str:
     home = scene.gateways["Beta"].home
     return "".join(path.read_text(encoding="utf-8") for path in home.rglob("*.jsonl") if "sessions" in path.parts)

@@ -1,6 +1,7 @@
 """What a turn is given: the entries of its group that its session has not been given yet."""
 
-from collections.abc import Callable, Collection, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any, Final
@@ -11,6 +12,7 @@ from nanobot_transcript.identity import is_own
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.contract import Page
 from transcript_channels.feishu import text_of
+from transcript_channels.nanobot_host.changes import changes_since
 from transcript_channels.nanobot_host.host import Bot, Host
 from transcript_channels.nanobot_host.watermark import Watermark
 from transcript_channels.nanobot_host.wording import encode, fit, shown
@@ -45,27 +47,56 @@ class GroupContext:
         key = session_key(FEISHU, chat_id)
         turns = (mark or Watermark("")).with_turn(request.message_id, request.original_user_text).turns
 
-        told_before = frozenset(mark.told if mark else ())
+        edited = await self._edited(key, mark, session)
+        told_before = frozenset(mark.told if mark else ()) - edited.keys()
 
         def is_news(entry: Entry) -> bool:
             # Late messages with old times can bring told ones into the newest again: never twice in one session.
             if _is_unreadable(entry) or entry.get("message_id") in told_before:
                 return False
-            return not _in_session(entry, session, turns, bot)
+            return entry.get("message_id") in edited or not _in_session(entry, session, turns, bot)
 
-        entries, cursor = await self._unread(key, mark)
+        entries, cursor = await self._unread(key, mark, edited)
         if await self._waited_for_names(filter(is_news, entries), chat_id, bot.app_id):
-            entries, cursor = await self._unread(key, mark)  # something may have been taken back meanwhile
+            entries, cursor = await self._unread(key, mark, edited)  # something may have been taken back meanwhile
         waiting = [str(entry.get("message_id")) for entry in entries if _is_unreadable(entry)]
-        mark = replace(mark or Watermark(""), turns=turns).moved(cursor, waiting)
         told, omitted = self._choice(list(filter(is_news, entries)), bot.app_id)
-        self._host.watermarks.save(bot.app_id, session, mark.with_told(line.get("id") for line in told))
+        latest = self._host.watermarks.load(bot.app_id, session) if mark else None  # it may have changed meanwhile
+        latest = self._checked(latest or Watermark(""), request, session, cursor).moved(cursor, waiting)
+        latest = latest.with_turn(request.message_id, request.original_user_text)
+        self._host.watermarks.save(bot.app_id, session, latest.with_told(line.get("id") for line in told))
         return _wording(told, omitted)
 
-    async def _unread(self, key: str, mark: Watermark | None) -> tuple[list[Entry], str]:
+    def _checked(self, mark: Watermark, request: Any, session: str, cursor: str) -> Watermark:
+        """The mark after what was taken back up to ``cursor`` is out of the session.
+
+        What is shown within a turn stands in the session only when the turn has ended. So the position moves at a
+        turn's beginning and not with the messages that reach a running turn.
+        """
+        turn = str(getattr(request, "turn_id", None) or "")
+        begins = not turn or turn != mark.turn
+        clean = begins and self._host.forgetting.is_clean(session)
+        checked = cursor if clean or not mark.checked else mark.checked
+        return replace(mark, chat=str(request.chat_id), turn=turn, checked=checked)
+
+    async def _unread(self, key: str, mark: Watermark | None, edited: Mapping[str, Entry]) -> tuple[list[Entry], str]:
         """What may be news, and the position after it."""
         page = await self._behind(key, mark)
-        return [*await self._waited_for(key, mark), *page.entries], page.cursor
+        behind = {entry.get("message_id") for entry in page.entries}
+        again = [entry for message_id, entry in edited.items() if message_id not in behind]
+        return [*await self._waited_for(key, mark), *again, *page.entries], page.cursor
+
+    async def _edited(self, key: str, mark: Watermark | None, session: str) -> dict[str, Entry]:
+        """What the session holds with a text that is no longer the newest, as it reads now."""
+        try:
+            changes = await asyncio.to_thread(changes_since, self._host.store, key, mark.cursor) if mark else None
+        except InvalidCursorError:
+            changes = None
+        if changes is None or not changes.edited:
+            return {}
+        held = sorted(changes.edited & self._host.forgetting.ids_in(session))
+        found = {message_id: await self._host.async_store.get(key, message_id) for message_id in held}
+        return {message_id: entry for message_id, entry in found.items() if entry is not None and entry.get("edited")}
 
     async def _behind(self, key: str, mark: Watermark | None) -> Page:
         """The newest entries behind the mark: enough that ``max_entries`` remain when own ones are left out."""

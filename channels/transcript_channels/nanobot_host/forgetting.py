@@ -1,92 +1,122 @@
-"""A message that was taken back is also taken out of nanobot's sessions that were shown it, so that no prompt to come
-replays it. What a model has already answered stays.
+"""What was taken back from the record is also taken out of nanobot's sessions, so that no prompt to come replays it.
+
+nanobot asks its session manager for the session at the beginning of every turn, before it puts the prompt together.
+There the plugin looks whether anything was taken back since the session was last seen to be clean, by whomever: this
+process, another bot's, or a command. Such a message is searched for in the session itself: where it was shown it stands
+under its id, and where it was a turn or an answer its id was written beside it. What a model has made of it stays.
 """
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from transcript_channels.nanobot_host.watermark import Watermarks, digest
+from nanobot_transcript.session_key import FEISHU, session_key
+from nanobot_transcript.store.front import GroupTranscriptStore
+from transcript_channels.nanobot_host.changes import changes_since
+from transcript_channels.nanobot_host.sessions import forget, ids_in, write_ids
+from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
+from transcript_channels.nanobot_host.wording import shown_id
 
-__all__ = ["Forgetting", "forget"]
+__all__ = ["Forgetting"]
 
 logger = logging.getLogger(__name__)
 
-_MARKER: Final = "_runtime_context"
-_GONE: Final = "[this message was taken back]"
+_REMEMBERED: Final = 512
+_ATTENTIVE: Final = "_group_transcript_attentive"
 
 
 class Forgetting:
-    """Finds the sessions in the background and changes them on nanobot's own loop."""
+    """Keeps the sessions of this process's bots clean. Nothing here ever raises into nanobot."""
 
     def __init__(
         self,
+        store: GroupTranscriptStore,
         watermarks: Watermarks,
         app_ids: Callable[[], Iterable[str]],
         loop: Callable[[], asyncio.AbstractEventLoop | None],
     ) -> None:
+        self._store: GroupTranscriptStore = store
         self._watermarks: Watermarks = watermarks
         self._app_ids: Callable[[], Iterable[str]] = app_ids
         self._loop: Callable[[], asyncio.AbstractEventLoop | None] = loop
-        self.sessions: Any = None
-        """nanobot's session manager, once there is one."""
+        self._sessions: Any = None
+        self._clean: OrderedDict[str, tuple[object, ...]] = OrderedDict()
+
+    def attend(self, sessions: Any) -> None:
+        """Look at each session that nanobot's session manager hands out, from now on."""
+        if sessions is None or getattr(sessions, _ATTENTIVE, False):
+            return
+        self._sessions = sessions
+        hand_out = sessions.get_or_create
+
+        def get_or_create(key: str) -> Any:
+            session = hand_out(key)
+            self.look(key, session)
+            return session
+
+        sessions.get_or_create = get_or_create
+        setattr(sessions, _ATTENTIVE, True)
 
     def recalled(self, message_id: str) -> None:
-        """To be called off the loop: look for the message and have it removed."""
-        loop = self._loop()
-        if self.sessions is None or loop is None or not loop.is_running():
+        """To be called off the loop: clean the sessions that hold a message at once, not only when they are used."""
+        loop, sessions = self._loop(), self._sessions
+        if sessions is None or loop is None or not loop.is_running():
             return
-        for held in self._watermarks.holding(self._app_ids(), message_id):
-            loop.call_soon_threadsafe(self._clean, held.session_key, message_id, held.digest)
+        for key in self._watermarks.holding(self._app_ids(), message_id):
+            loop.call_soon_threadsafe(self._have_cleaned, key)
 
-    def _clean(self, session_key: str, message_id: str, own: str | None) -> None:
+    def is_clean(self, key: str) -> bool:
+        """Look at a session now; False when something that was taken back may still stand in it."""
+        return self._sessions is None or self.look(key, self._sessions.get_or_create(key))
+
+    def ids_in(self, key: str) -> set[str]:
+        """The messages of its group that a session holds."""
+        return ids_in(self._sessions.get_or_create(key)) if self._sessions is not None else set()
+
+    def look(self, key: str, session: Any) -> bool:
+        """Take out of a session what was taken back since it was checked; False when that was not possible."""
         try:
-            session = self.sessions.get_or_create(session_key)
-            if forget(session, message_id, own):
-                self.sessions.save(session)
+            marks = [self._watermarks.load(app_id, key) for app_id in self._app_ids()]
+            for mark in marks:
+                if mark is not None and mark.chat:
+                    self._look(key, session, mark)
         except Exception:
-            logger.exception("A message that was taken back may still stand in nanobot's session %s", session_key)
+            logger.exception("A message that was taken back may still stand in nanobot's session %s", key)
+            return False
+        return True
 
+    def _look(self, key: str, session: Any, mark: Watermark) -> None:
+        write_ids(session, mark)
+        chat = session_key(FEISHU, mark.chat)
+        state = (self._store.end(chat), mark.checked, id(session), len(session.messages))
+        if self._clean.get(key) == state:
+            return
+        if mark.checked and self._forget(session, chat, mark.checked):
+            self._sessions.save(session)
+        self._clean[key] = state
+        self._clean.move_to_end(key)
+        while len(self._clean) > _REMEMBERED:
+            self._clean.popitem(last=False)
 
-def forget(session: Any, message_id: str, own: str | None) -> bool:
-    """Take a message out of a session: where it was shown, and, with its digest, where it was a turn."""
-    changed = False
-    for message in session.messages:
-        if own is not None and message.get("role") == "user":
-            changed |= _forget_turn(message, own)
-        for key, value in list(message.items()):
-            cleaned = _without(value, f'{{"id": "{message_id}"')
-            changed |= cleaned is not value
-            message[key] = cleaned
-    if changed and getattr(session, "provider_state", None) is not None:
-        session.provider_state = None  # the provider's own copy of the conversation
-    return changed
+    def _forget(self, session: Any, chat: str, after: str) -> bool:
+        changes = changes_since(self._store, chat, after)
+        if not (changes.hidden or changes.erased):
+            return False
+        hidden = {shown_id(message_id) for message_id in changes.hidden}
 
+        def is_gone(message_id: str) -> bool:
+            return message_id in hidden or (changes.erased and self._store.get(chat, message_id) is None)
 
-def _forget_turn(message: dict[str, Any], own: str) -> bool:
-    content, marker = message.get("content"), message.get(_MARKER)
-    if not isinstance(content, str):
-        return False
-    suffix = marker.get("suffix") if isinstance(marker, dict) else None
-    tail = f"\n\n{suffix}" if isinstance(suffix, str) and content.endswith(f"\n\n{suffix}") else ""
-    if digest(content.removesuffix(tail)) != own:
-        return False
-    message["content"] = _GONE + tail
-    return True
+        def parent_of(message_id: str) -> str | None:
+            entry = self._store.get(chat, message_id)
+            return entry.get("reply_to") if entry is not None else None
 
+        return forget(session, is_gone, parent_of)
 
-def _without(value: Any, beginning: str) -> Any:
-    """The value with every line that begins so emptied; the same object when there is none."""
-    if isinstance(value, str):
-        if beginning not in value:
-            return value
-        gone = f'{beginning}, "recalled": true}}'
-        return "\n".join(gone if line.startswith(beginning) else line for line in value.split("\n"))
-    if isinstance(value, dict):
-        items = {key: _without(item, beginning) for key, item in value.items()}
-        return items if any(items[key] is not item for key, item in value.items()) else value
-    if isinstance(value, list):
-        items = [_without(item, beginning) for item in value]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    return value
+    def _have_cleaned(self, key: str) -> None:
+        try:
+            self._sessions.get_or_create(key)
+        except Exception:
+            logger.exception("A message that was taken back may still stand in nanobot's session %s", key)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.store.front import AsyncGroupTranscriptStore, GroupTranscriptStore
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.inbound import Inbound
@@ -48,12 +49,14 @@ class Host:
         self.watermarks: Watermarks = Watermarks(store.base_dir)
         self.background: Background = Background(self._maintain)
         self.bots: dict[str, Bot] = {}
-        self.forgetting: Forgetting = Forgetting(self.watermarks, lambda: self.bots, self._loop)
+        self.forgetting: Forgetting = Forgetting(store, self.watermarks, lambda: self.bots, self._loop)
         self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
         self.inbound: Inbound = Inbound(
             store, self.policy, self.names, self.private, self.background, self.roster, self.forgetting
         )
-        self.outbound: Outbound = Outbound(self.async_store, self.policy, self.names, self.private, self.inbound)
+        self.outbound: Outbound = Outbound(
+            self.async_store, self.policy, self.names, self.private, self.inbound, self._answered
+        )
 
     def register(self, channel: Any) -> Bot:
         """A channel object nanobot made; one that replaces another keeps its turns."""
@@ -73,6 +76,16 @@ class Host:
     def bot_on(self, channel_name: str) -> Bot | None:
         """The bot that speaks on a channel of nanobot."""
         return next((bot for bot in self.bots.values() if bot.channel_name == channel_name), None)
+
+    def _answered(self, app_id: str, chat_id: str, trigger: str | None, message_id: str, text: str) -> None:
+        """Keep which answer of a session this message is, so that it is found there when it is taken back."""
+        bot = self.bots.get(app_id)
+        if bot is None:
+            return
+        session = bot.turns.session_of(trigger) or f"{bot.channel_name}:{chat_id}"
+        mark = self.watermarks.load(app_id, session)
+        if mark is not None:
+            self.watermarks.save(app_id, session, mark.with_answer(message_id, text))
 
     def _of_channel(self, app_id: str, attribute: str) -> Any:
         bot = self.bots.get(app_id)

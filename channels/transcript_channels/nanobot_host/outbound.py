@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.session_key import FEISHU, session_key
-from nanobot_transcript.store.front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from transcript_channels.feishu import text_of
 from transcript_channels.nanobot_host.deliveries import Delivery, Outgoing
 from transcript_channels.nanobot_host.inbound import Inbound
@@ -18,6 +18,9 @@ from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats
 
 __all__ = ["Outbound", "Streams"]
+
+Answered = Callable[[str, str, str | None, str, str], None]
+"""Called with app id, chat id, the message that is being answered, the answer's id, and its text."""
 
 logger = logging.getLogger(__name__)
 
@@ -36,12 +39,14 @@ class Outbound:
         names: Names,
         private: PrivateChats,
         inbound: Inbound,
+        answered: Answered,
     ) -> None:
         self._store: AsyncGroupTranscriptStore = store
         self._policy: Policy = policy
         self._names: Names = names
         self._private: PrivateChats = private
         self._inbound: Inbound = inbound
+        self._answered: Answered = answered
         self.delays: Sequence[float] = _DELAYS
         """Seconds to wait before each further attempt to record what was delivered."""
         self._later: set[asyncio.Future[None]] = set()
@@ -131,6 +136,7 @@ class Outbound:
             agent=name,
             source=source,
         )
+        self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
         await asyncio.to_thread(self._names.spoke, key, name)
 
 

@@ -47,7 +47,8 @@ class GroupTranscriptTool(Tool):
         self._sessions: Any = getattr(ctx, "sessions", None)
         self._context: GroupContext = GroupContext(host, where)
         self._query: Query = Query(host, where)
-        host.forgetting.sessions = self._sessions or host.forgetting.sessions
+        if "forgetting" in installation().abilities:
+            host.forgetting.attend(self._sessions)
 
     @classmethod
     def enabled(cls, ctx: Any) -> bool:

@@ -61,6 +61,14 @@ _ABILITIES: Final = (
         ),
     ),
     _Ability(
+        "forgetting",
+        "what is taken back stays in sessions that were shown it",
+        names=(
+            "nanobot.session.manager:SessionManager.get_or_create",
+            "nanobot.session.manager:SessionManager.save",
+        ),
+    ),
+    _Ability(
         "inbound",
         "messages of people are not recorded",
         methods=("_on_message_sync", "_on_message", "_handle_message", "_is_group_message_for_bot"),

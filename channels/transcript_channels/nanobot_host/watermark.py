@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from transcript_channels.nanobot_host.statefiles import make_folder, read_json, write_json
 
-__all__ = ["Holding", "Watermark", "Watermarks", "digest"]
+__all__ = ["Watermark", "Watermarks", "digest"]
 
 logger = logging.getLogger(__name__)
 
 _VERSION: Final = 1
 _CACHED: Final = 512
 _TURNS: Final = 64
+_ANSWERS: Final = 64
 _TOLD: Final = 256
 _WAITING: Final = 16
 _FILES: Final = 5000
@@ -29,14 +30,20 @@ _FILES: Final = 5000
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """``cursor`` is the store's position up to which the session was told.
+    """``cursor`` is the store's position up to which the session was told of its ``chat`` (a chat id).
 
-    ``turns`` are the session's newest own messages, each with a digest of its text as nanobot keeps it; ``told`` are
-    the newest messages of others that the session was shown; ``waiting`` those that had no readable text yet.
+    ``checked`` is the position up to which it is certain that nothing in the session was taken back; it moves when a
+    new ``turn`` begins. ``turns`` are the session's newest own messages and ``answers`` the bot's, each with a digest
+    of its text as nanobot keeps it; ``told`` are the newest messages of others that the session was shown;
+    ``waiting`` those that had no readable text yet.
     """
 
     cursor: str
+    chat: str = ""
+    checked: str = ""
+    turn: str = ""
     turns: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(default_factory=dict)
     told: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
 
@@ -46,23 +53,20 @@ class Watermark:
 
     def with_turn(self, message_id: str | None, text: str | None) -> "Watermark":
         """The mark after another turn of the session."""
-        if not message_id:
-            return self
-        turns = {**self.turns, message_id: digest(text or "")}
-        return replace(self, turns=dict(list(turns.items())[-_TURNS:]))
+        return replace(self, turns=_added(self.turns, message_id, text, _TURNS)) if message_id else self
+
+    def with_answer(self, message_id: str, text: str) -> "Watermark":
+        """The mark after the bot said something in this session."""
+        return replace(self, answers=_added(self.answers, message_id, text, _ANSWERS))
 
     def with_told(self, message_ids: Iterable[str | None]) -> "Watermark":
         """The mark after these messages were shown."""
         told = dict.fromkeys((*self.told, *filter(None, message_ids)))
         return replace(self, told=tuple(told)[-_TOLD:])
 
-
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """A session that holds a message; ``digest`` is set when it was a turn of its own."""
-
-    session_key: str
-    digest: str | None
+    def holds(self, message_id: str) -> bool:
+        """True when the message is one of those the session was given or gave lately."""
+        return message_id in self.told or message_id in self.turns or message_id in self.answers
 
 
 class Watermarks:
@@ -90,7 +94,9 @@ class Watermarks:
         name = _name(app_id, session_key)
         self._keep(name, mark)
         document: dict[str, Any] = {"v": _VERSION, "app_id": app_id, "session": session_key, "cursor": mark.cursor}
-        document |= {"turns": dict(mark.turns), "told": list(mark.told), "waiting": list(mark.waiting)}
+        document |= {"chat": mark.chat, "checked": mark.checked, "turn": mark.turn}
+        document |= {"turns": dict(mark.turns), "answers": dict(mark.answers)}
+        document |= {"told": list(mark.told), "waiting": list(mark.waiting)}
         try:
             path = self._folder / name
             if (read_json(path) or document).get("v") != _VERSION:
@@ -100,18 +106,16 @@ class Watermarks:
         except OSError as error:
             logger.warning("How far a session was told is kept until the next restart only: %s", error)
 
-    def holding(self, app_ids: Iterable[str], message_id: str) -> list[Holding]:
-        """The sessions of these bots that hold a message."""
+    def holding(self, app_ids: Iterable[str], message_id: str) -> list[str]:
+        """The sessions of these bots that hold a message, as far as their newest messages tell."""
         wanted, found = set(app_ids), []
         for path in self._files():
             document = _read(path)
             if document is None or document.get("app_id") not in wanted:
                 continue
             mark, session_key = _mark(document), document.get("session")
-            if mark is None or not isinstance(session_key, str):
-                continue
-            if message_id in mark.turns or message_id in mark.told:
-                found.append(Holding(session_key, mark.turns.get(message_id)))
+            if mark is not None and isinstance(session_key, str) and mark.holds(message_id):
+                found.append(session_key)
         return found
 
     def prune(self, keep: int = _FILES) -> int:
@@ -136,8 +140,12 @@ class Watermarks:
 
 
 def digest(text: str) -> str:
-    """A short fingerprint by which a text is found again without being kept."""
-    return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """A short fingerprint by which a text is found again without being kept; spaces and line ends do not count."""
+    return hashlib.sha256("".join(text.split()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _added(digests: Mapping[str, str], message_id: str, text: str | None, limit: int) -> dict[str, str]:
+    return dict(list({**digests, message_id: digest(text or "")}.items())[-limit:])
 
 
 def _name(app_id: str, session_key: str) -> str:
@@ -154,16 +162,28 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _mark(document: Mapping[str, Any]) -> Watermark | None:
-    cursor, turns = document.get("cursor"), document.get("turns")
+    cursor = document.get("cursor")
     if document.get("v") != _VERSION or not isinstance(cursor, str):
         return None
-    kept = turns.items() if isinstance(turns, dict) else ()
     return Watermark(
         cursor,
-        {key: value for key, value in kept if isinstance(value, str)},
+        _string(document.get("chat")),
+        _string(document.get("checked")),
+        _string(document.get("turn")),
+        _digests(document.get("turns")),
+        _digests(document.get("answers")),
         _strings(document.get("told")),
         _strings(document.get("waiting")),
     )
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _digests(values: Any) -> dict[str, str]:
+    kept = values.items() if isinstance(values, dict) else ()
+    return {key: value for key, value in kept if isinstance(value, str)}
 
 
 def _strings(values: Any) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import is_own
 from transcript_channels.nanobot_host.names import Names
 
-__all__ = ["encode", "fit", "shown", "zone"]
+__all__ = ["encode", "fit", "shown", "shown_id", "zone"]
 
 _MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
 _LINE_BREAKS: Final = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
@@ -70,9 +70,13 @@ def _shortened(line: dict[str, Any], limit: int) -> dict[str, Any]:
     return line | {"text": f"{text[:limit]}… ({len(text) - limit} more characters)"}
 
 
+def shown_id(value: str) -> str:
+    """A message id as it is shown; lines that other programs wrote may hold anything there."""
+    return _safe(value)[:_LONGEST_NAME]
+
+
 def _id(value: object) -> str | None:
-    """A message id; lines that other programs wrote may hold anything there."""
-    return _safe(value)[:_LONGEST_NAME] if isinstance(value, str) else None
+    return shown_id(value) if isinstance(value, str) else None
 
 
 def _safe(text: str) -> str:

@@ -1,91 +1,283 @@
-"""A message that was taken back disappears from nanobot's sessions, too."""
+"""A message that was taken back, by whomever, is in none of the prompts to come."""
 
 import asyncio
+import copy
+from datetime import UTC
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.stub_nanobot import group_event, recall_event, sdk_object
+from support.stub_nanobot import Outbound, group_event, recall_event, sdk_object
+from support.waiting import until
 
-from transcript_channels.nanobot_host.forgetting import forget
+from nanobot_transcript import GroupTranscriptStore
+from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.watermark import Watermark, digest
-from transcript_channels.nanobot_host.wording import encode
 
-LINE = encode({"id": "om_1", "from": "Ada", "text": "secret"})
-OTHER = encode({"id": "om_12", "from": "Bo", "text": "kept"})
-GONE = '{"id": "om_1", "recalled": true}'
+KEY = "feishu:oc_1"
+SESSION = "feishu:oc_1"
 
 
-def session(*messages: dict[str, Any]) -> Any:
-    return SimpleNamespace(messages=list(messages), provider_state="state")
+class Sessions:
+    """nanobot's session manager: what is saved is on the "disk"; another one over the same disk is a restart."""
+
+    def __init__(self, disk: dict[str, list[dict[str, Any]]]) -> None:
+        self.disk, self.cached = disk, dict[str, Any]()
+        self.saves = 0
+        self.broken = False
+
+    def get_or_create(self, key: str) -> Any:
+        if key not in self.cached:
+            messages = copy.deepcopy(self.disk.get(key, []))
+            self.cached[key] = SimpleNamespace(key=key, messages=messages, metadata={}, provider_state=None)
+        return self.cached[key]
+
+    def save(self, session: Any) -> None:
+        if self.broken:
+            raise OSError("no disk")
+        self.saves += 1
+        self.disk[session.key] = copy.deepcopy(session.messages)
 
 
-def told(text: str, *lines: str) -> dict[str, Any]:
-    suffix = "\n".join(["[Runtime Context]", *lines, "[/Runtime Context]"])
-    return {
-        "role": "user",
-        "content": f"{text}\n\n{suffix}",
-        "_runtime_context": {"version": 1, "suffix": suffix},
-    }
+class Agent:
+    """One gateway: the plugin, and a nanobot that keeps what its turns were shown and said."""
+
+    def __init__(self, host: Host, channel: Any, disk: dict[str, list[dict[str, Any]]]) -> None:
+        self.host, self.channel, self.sessions = host, channel, Sessions(disk)
+        self.context = GroupContext(host, UTC)
+        host.forgetting.attend(self.sessions)
+        self.turns = 0
+
+    def hear(self, message_id: str, text: str, person: str = "ada") -> None:
+        self.channel._on_message_sync(sdk_object(group_event(message_id, text, person=person)))
+
+    async def ask(self, message_id: str, text: str, answer: str = "", *, tool: str = "") -> str:
+        """A turn as nanobot runs it. Returns the prompt: the history as it was at the beginning, and the turn."""
+        self.hear(message_id, text)
+        self.turns += 1
+        session = self.sessions.get_or_create(SESSION)
+        history = copy.deepcopy(session.messages)
+        request = await self.begin(message_id, text, session)
+        if tool:
+            session.messages.append({"role": "tool", "content": tool})
+        if answer:
+            session.messages.append({"role": "assistant", "content": answer})
+            self.sessions.save(session)
+            await self.channel.send(Outbound("oc_1", answer, {"message_id": message_id}))
+        return str([*history, request])
+
+    async def begin(self, message_id: str, text: str, session: Any) -> dict[str, Any]:
+        self.channel._transcript_bot.turns.confirm(message_id, SESSION)
+        request = {"channel": "feishu", "chat_id": "oc_1", "message_id": message_id, "session_key": SESSION}
+        request |= {"original_user_text": text, "turn_id": f"turn {id(self)} {self.turns}"}
+        lines = await self.context.lines(SimpleNamespace(**request), is_fresh=lambda key: not session.messages)
+        suffix = "\n".join(lines)
+        message: dict[str, Any] = {"role": "user", "content": f"{text}\n\n{suffix}" if lines else text}
+        if lines:
+            message["_runtime_context"] = {"version": 1, "suffix": suffix}
+        session.messages.append(message)
+        self.sessions.save(session)
+        return message
 
 
-def test_a_shown_line_is_emptied_wherever_it_stands() -> None:
-    kept = session(
-        told("hi", LINE, OTHER),
-        {"role": "tool", "content": f"Messages:\n{LINE}\n{OTHER}"},
-        {"role": "user", "content": [{"type": "text", "text": f"x\n{LINE}"}]},
-    )
-    assert forget(kept, "om_1", None)
-    assert "secret" not in str(kept.messages)
-    assert str(kept.messages).count("kept") == 3
-    first = kept.messages[0]
-    assert first["content"].endswith(first["_runtime_context"]["suffix"])
-    assert GONE in first["content"]
-    assert kept.provider_state is None
+@pytest.fixture
+def disk() -> dict[str, list[dict[str, Any]]]:
+    return {}
 
 
-def test_a_message_that_was_a_turn_is_emptied_and_what_was_told_with_it_stays() -> None:
-    kept = session(told("my secret", OTHER), {"role": "assistant", "content": "my secret"})
-    assert forget(kept, "om_9", digest("my secret"))
-    assert kept.messages[0]["content"].startswith("[this message was taken back]\n\n")
-    assert "kept" in kept.messages[0]["content"]
-    assert kept.messages[1]["content"] == "my secret"
+@pytest.fixture
+def start(make_host: Any, make_channel: Any, disk: dict[str, list[dict[str, Any]]]) -> Any:
+    """``start()``: the gateway, again after a kill."""
+
+    def starting() -> Agent:
+        host = make_host()
+        return Agent(host, make_channel(host), disk)
+
+    return starting
 
 
-def test_a_session_without_the_message_is_left_alone() -> None:
-    kept = session(told("hi", OTHER), {"role": "user", "content": None})
-    before = str(kept.messages)
-    assert not forget(kept, "om_1", digest("something else"))
-    assert str(kept.messages) == before
-    assert kept.provider_state == "state"
+@pytest.fixture
+def agent(start: Any) -> Agent:
+    return start()
 
 
-async def test_a_recall_reaches_the_sessions_that_were_told(host: Host, channel: Any) -> None:
-    channel._loop = asyncio.get_running_loop()
-    kept, saved = session(told("hi", LINE)), asyncio.Event()
-    host.forgetting.sessions = SimpleNamespace(get_or_create=lambda key: kept, save=lambda session: saved.set())
-    channel._on_message_sync(sdk_object(group_event("om_1", "secret")))
-    host.watermarks.save("cli_a", "feishu:oc_1", Watermark("c").with_told(["om_1"]))
-    await asyncio.to_thread(host.inbound.recall, sdk_object(recall_event("om_1")))
-    async with asyncio.timeout(10):
-        await saved.wait()
-    assert "secret" not in str(kept.messages)
+@pytest.fixture
+def other(agent: Agent) -> Any:
+    """The record as another process sees it: another bot's, or a command."""
+    with GroupTranscriptStore(agent.host.store.base_dir) as store:
+        yield store
 
 
-async def test_a_session_that_cannot_be_saved_is_reported(
-    host: Host, channel: Any, caplog: pytest.LogCaptureFixture
+async def test_what_another_process_takes_back_is_in_no_later_prompt(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_2", "kept")
+    assert "4711" in await agent.ask("om_3", "Alpha?", "yes?")
+    other.recall(KEY, "om_1")
+    prompt = await agent.ask("om_4", "Alpha??")
+    assert "4711" not in prompt
+    assert "kept" in prompt
+    assert "4711" not in str(agent.sessions.disk)
+
+
+async def test_a_redaction_counts_like_a_recall(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_3", "Alpha?", "yes?")
+    other.redact(KEY, "om_1")
+    assert "4711" not in await agent.ask("om_4", "Alpha??")
+
+
+async def test_a_message_shown_long_ago_is_found(agent: Agent, other: Any) -> None:
+    agent.hear("om_secret", "the code is 4711")
+    for number in range(70):
+        for line in range(5):
+            agent.hear(f"om_{number}_{line}", f"line {number} {line}")
+        await agent.ask(f"om_ask{number}", f"Alpha {number}?", f"answer {number}")
+    mark = agent.host.watermarks.load("cli_a", SESSION)
+    assert mark is not None
+    assert not mark.holds("om_secret")
+    other.recall(KEY, "om_secret")
+    assert "4711" not in await agent.ask("om_last", "Alpha, once more?")
+
+
+async def test_a_turn_of_long_ago_and_an_answer_are_found(agent: Agent, other: Any) -> None:
+    await agent.ask("om_secret", "Alpha, the code is 4711", "I note 4711.")
+    for number in range(70):
+        await agent.ask(f"om_ask{number}", f"Alpha {number}?", f"answer {number}")
+    other.recall(KEY, "om_secret")
+    assert "the code is 4711" not in await agent.ask("om_next", "Alpha?")
+    other.recall(KEY, "om_out_1")
+    prompt = await agent.ask("om_last", "Alpha, once more?")
+    assert "4711" not in prompt
+    assert "answer 69" in prompt
+
+
+async def test_everything_of_a_purged_person_is_gone_and_the_rest_stays(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "bo was here", "bo")
+    agent.hear("om_2", "ada was here")
+    await agent.ask("om_3", "Alpha?", "yes?")
+    other.purge(sender="on_bo")
+    prompt = await agent.ask("om_4", "Alpha??")
+    assert "bo was here" not in prompt
+    assert "ada was here" in prompt
+    assert "yes?" in prompt
+
+
+async def test_a_purged_chat_is_gone_from_the_session(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_3", "Alpha, and 4712?", "yes?")
+    other.purge(KEY)
+    prompt = await agent.ask("om_4", "Alpha??")
+    assert "4711" not in prompt
+    assert "4712" not in prompt
+
+
+async def test_what_is_taken_back_while_no_process_runs_is_gone_after_the_restart(
+    agent: Agent, other: Any, start: Any
 ) -> None:
-    channel._loop = asyncio.get_running_loop()
-    failed = asyncio.Event()
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_3", "Alpha?", "yes?")
+    other.recall(KEY, "om_1")
+    assert "4711" in str(agent.sessions.disk)
+    assert "4711" not in await start().ask("om_4", "Alpha??")
 
-    def fail(key: str) -> Any:
-        failed.set()
-        raise OSError("no disk")
 
-    host.forgetting.sessions = SimpleNamespace(get_or_create=fail)
-    host.watermarks.save("cli_a", "feishu:oc_1", Watermark("c").with_told(["om_1"]))
-    await asyncio.to_thread(host.forgetting.recalled, "om_1")
-    async with asyncio.timeout(10):
-        await failed.wait()
-    assert "may still stand" in caplog.text
+@pytest.mark.parametrize("killed", ["before the session is saved", "before the mark is saved"])
+async def test_a_kill_in_between_leaves_the_work_to_the_next_start(
+    agent: Agent, other: Any, start: Any, killed: str
+) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_3", "Alpha?", "yes?")
+    before = copy.deepcopy(agent.sessions.disk)
+    other.recall(KEY, "om_1")
+    agent.sessions.get_or_create(SESSION)
+    assert "4711" not in str(agent.sessions.disk)
+    if killed == "before the session is saved":
+        agent.sessions.disk.update(before)
+    prompt = await start().ask("om_4", "Alpha??")
+    assert "4711" not in prompt
+    assert prompt.count("yes?") == 1
+
+
+async def test_what_a_running_turn_was_shown_is_gone_from_the_next_one(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_2", "Alpha?", "yes?")
+    session = agent.sessions.get_or_create(SESSION)
+    shown = '{"id": "om_1", "from": "Ada", "text": "the code is 4711"}'
+    await agent.ask("om_3", "Alpha, look it up")  # the answer of the tool is not in the session yet ...
+    other.recall(KEY, "om_1")
+    agent.hear("om_4", "Alpha, hurry")
+    await agent.begin("om_4", "Alpha, hurry", session)  # ... when another message reaches the same turn ...
+    session.messages.append({"role": "tool", "content": shown})  # ... and stands there when it ends
+    session.provider_state = "what the provider keeps of it"
+    agent.sessions.save(session)
+    assert "4711" not in await agent.ask("om_5", "Alpha?")
+    assert session.provider_state is None
+
+
+async def test_without_something_taken_back_nothing_is_searched_or_saved(agent: Agent) -> None:
+    for number in range(3):
+        agent.hear(f"om_{number}", f"line {number}")
+        await agent.ask(f"om_ask{number}", "Alpha?", "yes")
+    assert agent.sessions.saves == 6  # nanobot's own
+
+
+async def test_a_session_that_cannot_be_saved_is_reported_and_tried_again(
+    agent: Agent, other: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_3", "Alpha?", "yes?")
+    other.recall(KEY, "om_1")
+    agent.sessions.broken = True
+    agent.sessions.get_or_create(SESSION)
+    assert "may still stand in nanobot's session" in caplog.text
+    agent.sessions.broken = False
+    agent.sessions.cached.clear()
+    agent.sessions.get_or_create(SESSION)
+    assert "4711" not in str(agent.sessions.disk)
+
+
+async def test_a_recall_this_bot_hears_of_reaches_an_idle_session_at_once(agent: Agent) -> None:
+    agent.channel._loop = asyncio.get_running_loop()
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_3", "Alpha?", "yes?")
+    await asyncio.to_thread(agent.host.inbound.recall, sdk_object(recall_event("om_1")))
+    await until(lambda: "4711" not in str(agent.sessions.disk))
+
+
+async def test_an_edited_message_is_told_again_with_its_newest_text(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "at nine")
+    agent.hear("om_2", "unchanged")
+    await agent.ask("om_3", "Alpha, the plan is red", "noted")
+    other.edit(KEY, "om_1", "at ten")
+    other.edit(KEY, "om_3", "Alpha, the plan is blue")
+    session = agent.sessions.get_or_create(SESSION)
+    prompt = await agent.ask("om_4", "Alpha?", "yes")
+    told = session.messages[2]["content"]
+    assert told.count('"edited": true') == 2
+    assert "at ten" in told
+    assert "the plan is blue" in told
+    assert "unchanged" not in told
+    assert "at nine" in prompt
+    await agent.ask("om_5", "Alpha??")
+    assert session.messages[-1]["content"] == "Alpha??"
+    other.recall(KEY, "om_1")
+    prompt = await agent.ask("om_6", "Alpha!")
+    assert "at nine" not in prompt
+    assert "at ten" not in prompt
+
+
+async def test_an_edit_of_what_the_session_never_held_is_not_told(agent: Agent, other: Any) -> None:
+    await agent.ask("om_1", "Alpha?", "yes?")
+    for number in range(40):
+        agent.hear(f"om_x{number}", f"line {number}")
+    await agent.ask("om_2", "Alpha?", "yes?")
+    other.edit(KEY, "om_x0", "something else")
+    assert "something else" not in await agent.ask("om_3", "Alpha?")
+
+
+async def test_sessions_of_other_chats_are_handed_out_as_they_are(agent: Agent) -> None:
+    session = agent.sessions.get_or_create("websocket:1")
+    session.messages.append({"role": "user", "content": '{"id": "om_1", "text": "mine"}'})
+    assert agent.sessions.get_or_create("websocket:1") is session
+    assert agent.host.forgetting.is_clean("websocket:1")
+    assert "mine" in str(session.messages)

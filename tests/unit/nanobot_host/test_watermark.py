@@ -24,10 +24,12 @@ def files(base: Path) -> list[Path]:
 
 
 def test_a_mark_is_found_again_by_another_process(base: Path) -> None:
-    mark = Watermark("c1").with_turn("om_1", "hello").with_told(["om_0", None, "om_0"])
+    mark = Watermark("c1", "oc_1", "c0", "turn 1").with_turn("om_1", "hello").with_told(["om_0", None, "om_0"])
+    mark = mark.with_answer("om_2", "hi")
     Watermarks(base).save("cli_a", SESSION, mark)
     assert Watermarks(base).load("cli_a", SESSION) == mark
     assert (mark.turns, mark.told) == ({"om_1": digest("hello")}, ("om_0",))
+    assert mark.answers == {"om_2": digest(" hi\n")}
 
 
 def test_bots_and_sessions_do_not_share_marks(base: Path) -> None:
@@ -53,8 +55,8 @@ def test_files_are_private_and_left_whole(base: Path) -> None:
 def test_what_is_kept_of_a_session_is_bounded() -> None:
     mark = Watermark("c")
     for number in range(1000):
-        mark = mark.with_turn(f"om_{number}", "x").with_told([f"om_t{number}"])
-    assert (len(mark.turns), len(mark.told)) == (64, 256)
+        mark = mark.with_turn(f"om_{number}", "x").with_answer(f"om_{number}", "x").with_told([f"om_t{number}"])
+    assert (len(mark.turns), len(mark.answers), len(mark.told)) == (64, 64, 256)
     assert "om_999" in mark.turns
     assert mark.told[-1] == "om_t999"
 
@@ -118,5 +120,5 @@ def test_the_sessions_that_hold_a_message_are_found(base: Path) -> None:
     marks.save("cli_a", "asked", Watermark("c").with_turn("om_1", "hi"))
     marks.save("cli_a", "neither", Watermark("c").with_told(["om_2"]))
     marks.save("cli_b", "of another bot", Watermark("c").with_told(["om_1"]))
-    found = {held.session_key: held.digest for held in Watermarks(base).holding(["cli_a"], "om_1")}
-    assert found == {"told": None, "asked": digest("hi")}
+    marks.save("cli_a", "answered", Watermark("c").with_answer("om_1", "hi"))
+    assert sorted(Watermarks(base).holding(["cli_a"], "om_1")) == ["answered", "asked", "told"]
