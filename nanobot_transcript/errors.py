@@ -12,6 +12,10 @@ TranscriptError
 │   └── StoreBusyError                          another process holds the maintenance lock
 ├── HostError                                   the host framework (nanobot) lacks what the plugin needs
 ├── DeliveryError                               a message could not be sent to its chat
+├── OutboxError                                 a post cannot be put into the outbox or found in it
+│   ├── InvalidPostError     (also ValueError)  a post without content, too long, or not for a chat
+│   ├── PostConflictError                       the idempotency key belongs to another post
+│   └── UnknownPostError                        there is no such post, or it ended too long ago
 ├── PlatformError                               the chat platform (Feishu) failed a call or refused it
 │   ├── NotPermittedError                       a scope is missing, or the bot does not sit in the chat
 │   ├── CredentialsRefusedError                 app id, app secret or token are not accepted
@@ -39,10 +43,13 @@ __all__ = [
     "ImportFormatError",
     "InvalidCursorError",
     "InvalidEntryError",
+    "InvalidPostError",
     "MessageGoneError",
     "NoAnswerError",
     "NotPermittedError",
+    "OutboxError",
     "PlatformError",
+    "PostConflictError",
     "QuotaExhaustedError",
     "RateLimitedError",
     "RequestRefusedError",
@@ -54,6 +61,7 @@ __all__ = [
     "StoreUnavailableError",
     "TranscriptError",
     "UnexpectedAnswerError",
+    "UnknownPostError",
     "UnsafePathError",
 ]
 
@@ -157,6 +165,30 @@ class ResponderTimeoutError(ResponderError):
     """An agent's mind took longer than it may."""
 
     code = "responder_timeout"
+
+
+class OutboxError(TranscriptError):
+    """A post cannot be put into the outbox or found in it."""
+
+    code = "outbox"
+
+
+class InvalidPostError(OutboxError, ValueError):
+    """A post has no content, too much of it, or does not name a chat."""
+
+    code = "invalid_post"
+
+
+class PostConflictError(OutboxError):
+    """The idempotency key was used for a post with other content; nothing was queued."""
+
+    code = "post_conflict"
+
+
+class UnknownPostError(OutboxError):
+    """There is no post with this id; posts are removed some days after their end."""
+
+    code = "unknown_post"
 
 
 class PlatformError(TranscriptError):
