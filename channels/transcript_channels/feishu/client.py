@@ -111,6 +111,13 @@ class FeishuClient:
         other._own_http = False
         return other
 
+    def patient(self, patience: Patience) -> Self:
+        """The same client with other bounds for a call."""
+        other = copy.copy(self)
+        other._patience = patience
+        other._own_http = False
+        return other
+
     async def call(
         self,
         method: str,

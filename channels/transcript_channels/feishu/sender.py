@@ -1,0 +1,211 @@
+"""Sending, replying, editing and recalling as one app. Every message carries a ``uuid``, so that none comes twice."""
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from nanobot_transcript.errors import MessageGoneError, RequestRefusedError, UnexpectedAnswerError
+from transcript_channels.feishu.bodies import CARD_BYTES, At, card_content, post_contents, text_contents
+from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.fields import milliseconds, string
+from transcript_channels.feishu.streaming import CardStream
+
+__all__ = ["FeishuSender", "Sent", "uuid_for"]
+
+logger = logging.getLogger(__name__)
+
+_PATH: Final = "/open-apis/im/v1/messages"
+_NEEDS: Final = ("im:message:send_as_bot", "im:message")
+_RECEIVERS: Final = {"oc_": "chat_id", "ou_": "open_id", "on_": "union_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message that is there, as the platform says: its id, its time in milliseconds, and where it stands."""
+
+    message_id: str
+    chat_id: str
+    ts_ms: float | None = None
+    thread_id: str | None = None
+    root_id: str | None = None
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    chat_id: str
+    reply_to: str | None
+    in_thread: bool
+    key: str
+
+
+class FeishuSender:
+    """Sends as the app of ``client``.
+
+    ``key`` makes a message unmistakable: sent again with the same key within an hour, also after a crash, it comes once
+    and the same ids are returned. Of a message in several parts, those that are there are not sent again. Without a key
+    only the client's own repetitions are safe. ``reply_to`` is a message id; when that message is gone, the answer goes
+    into the chat. ``chat_id`` may also be a person's open or union id. All calls raise PlatformError kinds.
+    """
+
+    def __init__(self, client: FeishuClient) -> None:
+        self.client: FeishuClient = client
+
+    async def text(
+        self,
+        chat_id: str,
+        text: str,
+        *,
+        mentions: Iterable[At] = (),
+        reply_to: str | None = None,
+        in_thread: bool = False,
+        key: str | None = None,
+    ) -> list[Sent]:
+        """Send a text, in parts when it is long. ``@Name`` of a given member mentions them; the others come first."""
+        _check(text)
+        place = _Place(chat_id, reply_to, in_thread, key or secrets.token_hex(8))
+        return await self._parts(place, "text", text_contents(text, mentions))
+
+    async def post(
+        self,
+        chat_id: str,
+        text: str,
+        *,
+        title: str = "",
+        mentions: Iterable[At] = (),
+        reply_to: str | None = None,
+        in_thread: bool = False,
+        key: str | None = None,
+    ) -> list[Sent]:
+        """Send Markdown as a post, in parts when it is long. Mentions as in ``text``; they reach bots, too."""
+        _check(text)
+        place = _Place(chat_id, reply_to, in_thread, key or secrets.token_hex(8))
+        return await self._parts(place, "post", post_contents(text, mentions, title))
+
+    async def card(
+        self,
+        chat_id: str,
+        card: Mapping[str, Any],
+        *,
+        reply_to: str | None = None,
+        in_thread: bool = False,
+        key: str | None = None,
+    ) -> Sent:
+        """Send a card; raises RequestRefusedError when it is larger than 30 KB."""
+        content = card_content(card)
+        _check_card(content)
+        place = _Place(chat_id, reply_to, in_thread, key or secrets.token_hex(8))
+        return (await self._parts(place, "interactive", [content]))[0]
+
+    async def stream(
+        self,
+        chat_id: str,
+        *,
+        title: str = "",
+        reply_to: str | None = None,
+        in_thread: bool = False,
+        key: str | None = None,
+    ) -> "CardStream[Sent]":
+        """Send a card whose text is still being written; go on with ``update`` and ``finish`` of what is returned.
+
+        Needs ``cardkit:card:write``.
+        """
+        key = key or secrets.token_hex(8)
+        stream: CardStream[Sent] = CardStream(self.client, title)
+        content = await stream.open()
+        place = _Place(chat_id, reply_to, in_thread, key)
+
+        async def rest(text: str) -> list[Sent]:
+            return await self.post(chat_id, text, reply_to=reply_to, in_thread=in_thread, key=f"{key}/rest")
+
+        stream.sent = await self._parts(place, "interactive", [content])
+        stream.send_rest = rest
+        return stream
+
+    async def edit(
+        self, message_id: str, text: str, *, mentions: Iterable[At] = (), post: bool = False, title: str = ""
+    ) -> None:
+        """Give one's own text (or, with ``post``, post) new words; at most 20 times. What is too long is refused."""
+        _check(text)
+        contents = post_contents(text, mentions, title) if post else text_contents(text, mentions)
+        if len(contents) > 1:
+            raise RequestRefusedError("The new text is too long for one message.", hint="Send the rest as another one.")
+        body = {"msg_type": "post" if post else "text", "content": contents[0]}
+        await self.client.call("PUT", _one(message_id), body=body, needs=_NEEDS)
+
+    async def update_card(self, message_id: str, card: Mapping[str, Any]) -> None:
+        """Replace one's own card, for up to 14 days. A member named only now is not told of it."""
+        content = card_content(card)
+        _check_card(content)
+        await self.client.call("PATCH", _one(message_id), body={"content": content}, needs=_NEEDS)
+
+    async def recall(self, message_id: str) -> bool:
+        """Take one's own message back; False when it was gone already."""
+        try:
+            await self.client.call("DELETE", _one(message_id), needs=_NEEDS)
+        except MessageGoneError:
+            return False
+        return True
+
+    async def _parts(self, place: _Place, msg_type: str, contents: list[str]) -> list[Sent]:
+        sent: list[Sent] = []
+        for number, content in enumerate(contents):
+            uuid = uuid_for(self.client.app_id, place.key, number)
+            body = {"msg_type": msg_type, "content": content, "uuid": uuid}
+            sent.append(await self._put(place, body))
+        return sent
+
+    async def _put(self, place: _Place, body: dict[str, Any]) -> Sent:
+        if place.reply_to:
+            path = f"{_one(place.reply_to)}/reply"
+            reply = {**body, "reply_in_thread": place.in_thread}
+            try:
+                return _sent(await self._send(path, reply, place.chat_id), place.chat_id)
+            except MessageGoneError as error:
+                logger.info("The message to reply to is gone, the answer goes into the chat: %s", error)
+        kind = _RECEIVERS.get(place.chat_id[:3], "user_id")
+        message = {**body, "receive_id": place.chat_id}
+        return _sent(await self._send(_PATH, message, place.chat_id, {"receive_id_type": kind}), place.chat_id)
+
+    async def _send(
+        self, path: str, body: dict[str, Any], chat_id: str, query: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        # the uuid makes it safe to send again what may have arrived
+        return await self.client.call("POST", path, query=query, body=body, chat=chat_id, repeatable=True, needs=_NEEDS)
+
+
+def uuid_for(app_id: str, key: str, part: int = 0) -> str:
+    """The platform's mark of a message: the same for the same arguments in every process, 43 characters."""
+    return "nt-" + hashlib.sha256(f"{app_id}\0{key}\0{part}".encode("utf-8", "replace")).hexdigest()[:40]
+
+
+def _one(message_id: str) -> str:
+    return f"{_PATH}/{quote(message_id, safe='')}"
+
+
+def _check(text: str) -> None:
+    if not text.strip():
+        raise RequestRefusedError("There is nothing to send.", hint="Give a text that is not empty.")
+
+
+def _check_card(content: str) -> None:
+    if len(content.encode()) > CARD_BYTES:
+        raise RequestRefusedError("The card is larger than 30 KB.", hint="Send the rest as further messages.")
+
+
+def _sent(answer: Mapping[str, Any], chat_id: str) -> Sent:
+    message_id = string(answer, "message_id")
+    if not message_id:
+        raise UnexpectedAnswerError("Feishu took the message and gave it no id.", hint="Look at the API's address.")
+    return Sent(
+        message_id,
+        string(answer, "chat_id") or chat_id,
+        milliseconds(answer.get("create_time")),
+        string(answer, "thread_id") or None,
+        string(answer, "root_id") or None,
+        string(answer, "parent_id") or None,
+    )
