@@ -110,6 +110,12 @@ class AgentLoop:
             if pushed_out is not None:
                 logger.warning("%s is too busy to answer %s", self.agent.name, pushed_out.inbound.message_id)
 
+    async def settled(self) -> None:
+        """Wait until everything that came in is dealt with; what another bot has claimed is not waited for."""
+        while self._bus.waiting or self._lanes.busy:
+            await self._lanes.finish()
+            await asyncio.sleep(0)
+
     async def finish(self, grace: float) -> None:
         """Begin nothing new; give the answers under way ``grace`` seconds, then break them off."""
         for waiting in self._standing_by:

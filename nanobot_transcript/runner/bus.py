@@ -43,6 +43,11 @@ class MessageBus:
         """Hand a message to the agent. False when it is too busy or stopping: the message is in the record only."""
         return self._inbound.offer(message)
 
+    @property
+    def waiting(self) -> int:
+        """How many messages wait for the agent."""
+        return len(self._inbound)
+
     def inbound(self) -> AsyncIterator[InboundMessage]:
         """Messages for the agent, until ``close_inbound``."""
         return self._inbound

@@ -99,6 +99,10 @@ class HostedAgent:
         if self.agent.serve is not None:
             self._parts.append(asyncio.ensure_future(_awaited(self.agent.serve(self))))
 
+    async def settled(self) -> None:
+        """Wait until every message that came in is dealt with."""
+        await self._loop.settled()
+
     async def failed(self) -> None:
         """Wait until a part ends by itself, which none should; raises what it raised."""
         done, _ = await asyncio.wait(self._parts, return_when=asyncio.FIRST_COMPLETED)

@@ -27,6 +27,11 @@ class Lanes(Generic[_T]):
         self._waiting: dict[str, deque[_T]] = {}
         self._workers: set[asyncio.Task[None]] = set()
 
+    @property
+    def busy(self) -> bool:
+        """True while something is worked on or waits."""
+        return bool(self._workers)
+
     def put(self, key: str, item: _T) -> _T | None:
         """Add an item to its lane; returns the one that had to make room for it."""
         lane = self._waiting.get(key)

@@ -1,5 +1,6 @@
 """A model behind an OpenAI-compatible endpoint as a mind; the answer is streamed."""
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -49,6 +50,7 @@ class OpenAIResponder:
             raise ConfigError("An openai responder needs a model.", hint="Set `model`.")
         self._options: OpenAIOptions = options
         self._client: AsyncOpenAI | None = None
+        self._opening: asyncio.Lock = asyncio.Lock()
 
     async def respond(self, prompt: Prompt) -> AsyncIterator[str]:
         """See ``Responder``. Raises ResponderError, ResponderTimeoutError when the endpoint falls silent."""
@@ -72,7 +74,9 @@ class OpenAIResponder:
     async def _asked(self, prompt: Prompt) -> AsyncIterator[Any]:
         options = self._options
         messages: list[Any] = [{"role": "system", "content": prompt.system}, *prompt.turns]
-        stream = await self._opened().chat.completions.create(
+        async with self._opening:
+            client = await asyncio.to_thread(self._opened)  # the first time it imports for seconds
+        stream = await client.chat.completions.create(
             model=options.model, messages=messages, stream=True, extra_body=dict(options.extra) or None
         )
         try:

@@ -1,0 +1,165 @@
+"""What goes out: tried again where that may help, recorded once it is out, in order."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from support.memory_chat import KEY, MemoryChannel, MemoryChat, profile
+
+from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.errors import DeliveryError, NoAnswerError, RateLimitedError, StoreFullError
+from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.channel_manager import ChannelManager
+from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
+from nanobot_transcript.runner.recording import Recorder
+
+
+class Sending:
+    """A manager at work on a chat in memory."""
+
+    def __init__(self, store: AsyncGroupTranscriptStore | None) -> None:
+        self.chat = MemoryChat()
+        self.seat = MemoryChannel(self.chat, profile("Alpha"))
+        self.bus = MessageBus()
+        self.manager = ChannelManager(self.bus, self.seat, self.seat.agent, store, delays=(0, 0))
+        self.running = asyncio.get_running_loop().create_task(self.manager.run())
+
+    async def say(self, text: str, **options: Any) -> SentMessage:
+        async with asyncio.timeout(10):
+            return await self.bus.deliver(OutboundMessage(KEY, text, idempotency_key=text, agent="Alpha", **options))
+
+    async def end(self) -> None:
+        self.bus.close_outbound()
+        async with asyncio.timeout(10):
+            await self.running
+
+
+@pytest.fixture
+async def store(base_dir: Any) -> Any:
+    opened = AsyncGroupTranscriptStore(base_dir)
+    yield opened
+    await opened.close()
+
+
+@pytest.mark.parametrize(
+    "failure", [DeliveryError("busy", retryable=True), NoAnswerError("down"), RateLimitedError("slower")]
+)
+async def test_what_may_pass_is_tried_again_under_the_same_key(store: Any, failure: Exception) -> None:
+    if isinstance(failure, RateLimitedError):
+        failure.retry_after = 0.0
+    sending = Sending(store)
+    sending.chat.failures = [failure, failure]
+    await sending.say("hello")
+    await sending.end()
+    assert sending.chat.texts() == ["hello"]
+    assert [entry["content"] for entry in (await store.recent(KEY)).entries] == ["hello"]
+
+
+async def test_what_will_not_pass_is_given_up_at_once_and_not_recorded(store: Any) -> None:
+    sending = Sending(store)
+    sending.chat.failures = [DeliveryError("not in this chat")]
+    with pytest.raises(DeliveryError, match="not in this chat"):
+        await sending.say("hello")
+    await sending.say("another")
+    await sending.end()
+    assert [entry["content"] for entry in (await store.recent(KEY)).entries] == ["another"]
+
+
+async def test_after_the_last_attempt_the_sender_is_told(store: Any) -> None:
+    sending = Sending(store)
+    sending.chat.failures = [NoAnswerError("down")] * 3
+    with pytest.raises(NoAnswerError):
+        await sending.say("hello")
+    await sending.end()
+    assert (await store.recent(KEY)).entries == []
+
+
+async def test_an_unexpected_failure_reaches_the_sender_and_the_next_message_goes_out(
+    store: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    sending = Sending(store)
+    sending.chat.failures = [ZeroDivisionError()]
+    with pytest.raises(DeliveryError, match="ZeroDivisionError"):
+        await sending.say("hello")
+    await sending.say("another")
+    await sending.end()
+    assert "was not handled" in caplog.text
+
+
+async def test_a_private_message_is_sent_and_not_recorded(store: Any) -> None:
+    sending = Sending(store)
+    await sending.say("between us", private=True)
+    await sending.end()
+    assert sending.chat.texts() == ["between us"]
+    assert await store.chats() == []
+
+
+async def test_messages_of_a_chat_go_out_in_order_and_another_chat_does_not_wait(store: Any) -> None:
+    sending = Sending(store)
+    sending.seat.gate.clear()
+    first = asyncio.ensure_future(sending.say("first"))
+    second = asyncio.ensure_future(sending.say("second"))
+    await asyncio.sleep(0)
+    sending.seat.gate.set()
+    await asyncio.gather(first, second)
+    await sending.end()
+    assert sending.chat.texts() == ["first", "second"]
+
+
+async def test_after_the_end_nothing_is_taken(store: Any) -> None:
+    sending = Sending(store)
+    await sending.end()
+    with pytest.raises(DeliveryError, match="stopping"):
+        await sending.say("late")
+
+
+class FullStore:
+    """Has no space for the first appends."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.written: list[str] = []
+        self.done = asyncio.Event()
+
+    async def append(self, key: str, role: str, content: str, *rest: Any, **fields: Any) -> bool:
+        if self.failures:
+            self.failures -= 1
+            raise StoreFullError("No space.", hint="Make some.")
+        self.written.append(content)
+        self.done.set()
+        return True
+
+
+async def test_what_was_delivered_is_recorded_later_when_the_disk_is_full_now(caplog: pytest.LogCaptureFixture) -> None:
+    store: Any = FullStore(failures=3)
+    recorder = Recorder(store, profile("Alpha"))
+    recorder.delays = (0, 0, 0)
+    await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
+    async with asyncio.timeout(10):
+        await store.done.wait()
+    await recorder.close()
+    assert store.written == ["hello"]
+    assert "No space. Make some." in caplog.text
+
+
+async def test_a_stop_tries_once_more_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    store: Any = FullStore(failures=1)
+    recorder = Recorder(store, profile("Alpha"))
+    recorder.delays = (3600,)
+    await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        await recorder.close()
+    assert store.written == ["hello"]
+
+
+async def test_what_can_never_be_recorded_is_told_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    store: Any = FullStore(failures=9)
+    recorder = Recorder(store, profile("Alpha"))
+    recorder.delays = (0,)
+    with caplog.at_level(logging.ERROR):
+        await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
+        await asyncio.sleep(0)
+        await recorder.close()
+    assert "could not be recorded" in caplog.text

@@ -1,0 +1,208 @@
+"""Several agents in one process, started together and stopped in order."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from support.memory_chat import KEY, MemoryChannel
+
+from nanobot_transcript.errors import ConfigError, StoreFullError
+from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.intake import Intake
+from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled
+from nanobot_transcript.runner.prompting import Prompt
+
+
+class Slow:
+    """Answers when it is told to, and counts how often it was broken off."""
+
+    def __init__(self) -> None:
+        self.asked, self.go = asyncio.Event(), asyncio.Event()
+        self.broken_off = self.closed = 0
+
+    async def respond(self, prompt: Prompt) -> Any:
+        self.asked.set()
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.broken_off += 1
+            raise
+        yield "at last"
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+async def test_two_agents_in_one_process_each_answer_what_is_theirs_and_share_one_record(stage: Any) -> None:
+    stage.add("Alpha", "Alpha here.")
+    stage.add("Beta", "Beta here.")
+    await stage.start()
+    await stage.chat.say("@Alpha you?")
+    await stage.chat.say("@Beta you?")
+    await stage.chat.answers(2)
+    await stage.quiet()
+    assert sorted(stage.chat.texts()) == ["Alpha here.", "Beta here."]
+    assert len(await stage.record()) == 4
+
+
+async def test_an_orderly_stop_lets_the_running_answer_finish(stage: Any) -> None:
+    slow = Slow()
+    seat = stage.add("Alpha", slow)
+    await stage.start()
+    await stage.chat.say("@Alpha take your time")
+    await slow.asked.wait()
+    stopping = asyncio.ensure_future(stage.stop())
+    await asyncio.sleep(0)
+    slow.go.set()
+    await stopping
+    assert stage.chat.texts() == ["at last"]
+    assert len(await stage.record()) == 2
+    assert (slow.closed, seat.stopped) == (1, True)
+
+
+async def test_an_answer_that_takes_longer_than_the_grace_is_broken_off(stage: Any) -> None:
+    slow = Slow()
+    seat = stage.add("Alpha", slow)
+    await stage.start(grace=0.01)
+    await stage.chat.say("@Alpha take your time")
+    await slow.asked.wait()
+    await stage.stop()
+    assert stage.chat.texts() == []
+    assert slow.broken_off == 1
+    assert seat.stopped
+
+
+async def test_a_second_stop_does_not_wait_for_answers(stage: Any) -> None:
+    slow = Slow()
+    stage.add("Alpha", slow)
+    runner = await stage.start(grace=3600)
+    await stage.chat.say("@Alpha take your time")
+    await slow.asked.wait()
+    runner.stop()
+    runner.stop()
+    await stage.stop()
+    assert slow.broken_off == 1
+
+
+async def test_what_waits_behind_the_running_answer_is_left_at_a_stop(
+    stage: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow = Slow()
+    stage.add("Alpha", slow)
+    await stage.start()
+    await stage.chat.say("@Alpha one")
+    await slow.asked.wait()
+    await stage.chat.say("@Alpha two")
+    await asyncio.sleep(0)
+    slow.go.set()
+    await stage.stop()
+    assert stage.chat.texts() == ["at last"]
+    assert "leaves 1 messages unanswered" in caplog.text
+    assert len(await stage.record()) == 3
+
+
+class Refusing(MemoryChannel):
+    """Cannot connect."""
+
+    async def start(self, publish: Any) -> None:
+        raise ConfigError("The app secret is wrong.")
+
+
+async def test_a_channel_that_cannot_start_ends_the_others_and_is_told(stage: Any) -> None:
+    seat = stage.add("Alpha")
+    stage.add("Beta", channel=Refusing)
+    with pytest.raises(ConfigError, match="app secret"):
+        await stage.start()
+    assert seat.stopped
+    stage.runner = None
+
+
+async def test_work_beside_an_agent_is_ended_with_it_and_can_speak_through_it(stage: Any) -> None:
+    ended = asyncio.Event()
+
+    async def serve(hosted: Any) -> None:
+        await hosted.send(OutboundMessage(KEY, "posted", idempotency_key="p1", agent="Alpha"))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    stage.add("Alpha", serve=serve)
+    await stage.start()
+    await stage.chat.answers(1)
+    await stage.stop()
+    assert ended.is_set()
+    assert [entry["content"] for entry in await stage.record()] == ["posted"]
+
+
+async def test_work_beside_an_agent_that_fails_ends_the_runner_with_its_error(stage: Any) -> None:
+    async def serve(_: Any) -> None:
+        raise ConfigError("The outbox is not there.")
+
+    stage.add("Alpha", serve=serve)
+    await stage.start()
+    with pytest.raises(ConfigError, match="outbox"):
+        await stage.stop()
+
+
+async def test_a_message_that_answers_a_post_starts_no_turn(stage: Any) -> None:
+    offered: list[str] = []
+
+    async def offer(key: str, entry: Any) -> bool:
+        offered.append(entry["content"])
+        return "for the poster" in entry["content"]
+
+    stage.add("Alpha", offer_reply=offer)
+    await stage.start()
+    await stage.chat.say("@Alpha this is for the poster")
+    await stage.chat.say("@Alpha this is for you")
+    await stage.chat.answers(1)
+    await stage.quiet()
+    assert len(offered) == 2
+    assert stage.chat.shown[0].outbound.reply_to == (await stage.record())[1]["message_id"]
+    assert len(stage.chat.texts()) == 1
+
+
+async def test_a_pressed_button_is_offered_and_its_answer_given_back() -> None:
+    async def offer(action: CardAction) -> dict[str, Any]:
+        return {"toast": {"content": action.value["choice"]}}
+
+    action = CardAction(KEY, "om_1", {"choice": "yes"}, "on_ada")
+    assert await Intake(MessageBus(), offer_action=offer).publish(action) == {"toast": {"content": "yes"}}
+    assert await Intake(MessageBus()).publish(action) is None
+
+
+class Broken:
+    """A record that cannot be written."""
+
+    async def append(self, *values: Any, **fields: Any) -> bool:
+        raise StoreFullError("No space.")
+
+
+async def test_an_agent_gets_a_message_that_could_not_be_recorded_and_the_platform_is_told() -> None:
+    bus, store = MessageBus(), Broken()
+    intake = Intake(bus, store)  # pyright: ignore[reportArgumentType]
+    entry: Any = {"role": "user", "content": "x", "sender": "on_ada", "message_id": "om_1", "ts": 1.0}
+    with pytest.raises(StoreFullError):
+        await intake.publish(InboundMessage(KEY, entry))
+    assert bus.waiting == 1
+
+
+async def test_when_too_many_messages_wait_they_are_recorded_only(stage: Any, caplog: pytest.LogCaptureFixture) -> None:
+    bus = MessageBus(size=1)
+    intake = Intake(bus, stage.store)
+    for number in range(3):
+        await intake.publish(InboundMessage(KEY, stage.chat.entry(f"{number}")))
+    assert bus.waiting == 1
+    assert len(await stage.record()) == 3
+    assert "recorded and not answered" in caplog.text
+
+
+async def test_a_recall_reaches_the_record_and_the_memory(stage: Any) -> None:
+    forgotten: list[tuple[str, str]] = []
+    intake = Intake(MessageBus(), stage.store, forget=lambda key, message_id: forgotten.append((key, message_id)))
+    entry = stage.chat.entry("a secret")
+    await intake.publish(InboundMessage(KEY, entry))
+    await intake.publish(Recalled(KEY, entry["message_id"]))
+    assert forgotten == [(KEY, entry["message_id"])]
+    assert await stage.record() == []
