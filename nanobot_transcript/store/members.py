@@ -3,7 +3,8 @@
 All processes share one file, ``<base_dir>/.state/members.json``:
 
     {"v": 1,
-     "bots":   {app_id: {"name", "aliases", "description", "open_ids": {observing app_id: open_id}}},
+     "bots":   {app_id: {"name", "aliases", "description", "open_ids": {observing app_id: open_id},
+                         "seen": last sign of life, ms, within a day}},
      "people": {sender: {"name", "ids": {"union_id", "user_id", "open_id"}}},
      "ids":    {observing app_id: {open_id: sender}},
      "chats":  {session_key: {sender: last seen, ms, within an hour}}}
@@ -32,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT: Final = 0.1
 _SEEN_STEP_MS: Final = 3_600_000
+_ALIVE_STEP_MS: Final = 86_400_000
+_SILENT_MS: Final = 30 * 86_400_000
 _PERSON_IDS: Final = ("union_id", "user_id", "open_id")
 
 _Document: TypeAlias = dict[str, Any]
@@ -43,6 +46,7 @@ class _Bot(TypedDict, total=False):
     aliases: list[str]
     description: str
     open_ids: dict[str, str]
+    seen: float
 
 
 class _Person(TypedDict, total=False):
@@ -60,13 +64,17 @@ class _Shape(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class BotProfile:
-    """One bot: its app, the agent's name, other names, and its open id under each observing app."""
+    """One bot: its app, the agent's name, other names, and its open id under each observing app.
+
+    ``silent`` is set when it gave no sign of life for 30 days: then it claims no name any more.
+    """
 
     app_id: str
     name: str
     aliases: tuple[str, ...] = ()
     description: str = ""
     open_ids: Mapping[str, str] = field(default_factory=dict)
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,8 @@ class MemberDirectory:
     What is to be remembered and cannot be written raises StoreError kinds and stays in memory; looking up never raises.
     """
 
-    def __init__(self, base_dir: str | Path) -> None:
+    def __init__(self, base_dir: str | Path, *, now: Callable[[], float] = time.time) -> None:
+        self._now: Callable[[], float] = now
         self._file: StateFile = StateFile(Path(base_dir) / ".state", "members.json", version=1, shape=_Shape)
         self._mutex: threading.RLock = threading.RLock()
         self._document: _Document = _empty()
@@ -115,11 +124,16 @@ class MemberDirectory:
         aliases: Iterable[str] = (),
         description: str = "",
         open_ids: Mapping[str, str] | None = None,
+        alive: bool = True,
     ) -> None:
-        """Record a bot's profile. Aliases and description replace the old ones; ``open_ids`` are added."""
+        """Record a bot's profile. Aliases and description replace the old ones; ``open_ids`` are added.
+
+        ``alive`` says that the bot runs now; without it a bot that is silent stays so.
+        """
         profile = {"name": well_formed(name), "aliases": [well_formed(alias) for alias in aliases]}
         profile["description"] = well_formed(description)
-        self._change(lambda document: _put_bot(document, app_id, profile, dict(open_ids or {})))
+        now = self._now_ms() if alive else None
+        self._change(lambda document: _put_bot(document, app_id, profile, dict(open_ids or {}), now))
 
     def remember_person(
         self, sender: str, name: str | None = None, ids: Ids | None = None, app_id: str | None = None
@@ -136,7 +150,7 @@ class MemberDirectory:
 
     def saw(self, session_key: str, sender: str) -> None:
         """Note that ``sender`` takes part in a chat, now."""
-        now = int(time.time() * 1000)
+        now = self._now_ms()
         last = self._document["chats"].get(session_key, {}).get(sender)
         if not sender or (last is not None and now - last < _SEEN_STEP_MS):
             return
@@ -181,13 +195,13 @@ class MemberDirectory:
         """The profile of one bot."""
         self._refresh()
         bot = self._document["bots"].get(app_id)
-        return _profile(app_id, bot) if bot is not None else None
+        return _profile(app_id, bot, self._now_ms()) if bot is not None else None
 
     def bots(self) -> list[BotProfile]:
         """All bots of the store, by name."""
         self._refresh()
         with self._mutex:
-            profiles = [_profile(app_id, bot) for app_id, bot in self._document["bots"].items()]
+            profiles = [_profile(app_id, bot, self._now_ms()) for app_id, bot in self._document["bots"].items()]
         return sorted(profiles, key=lambda profile: (profile.name, profile.app_id))
 
     def of_chat(self, session_key: str) -> list[Member]:
@@ -202,10 +216,16 @@ class MemberDirectory:
         ]
         return sorted(members, key=lambda member: (member.kind, member.name, member.sender))
 
+    def _now_ms(self) -> int:
+        return int(self._now() * 1000)
+
     def _agent_names(self) -> dict[str, str]:
-        """By app id, what each bot is called: two that want one name are told apart."""
+        """By app id, what each bot is called: two that want one name are told apart, unless one of them is silent."""
+        now = self._now_ms()
         with self._mutex:
-            return agent_names({app_id: bot["name"] for app_id, bot in self._document["bots"].items()})
+            wanted = {app_id: bot["name"] for app_id, bot in self._document["bots"].items()}
+            silent = {app_id for app_id, bot in self._document["bots"].items() if _is_silent(bot, now)}
+        return wanted | agent_names({app_id: name for app_id, name in wanted.items() if app_id not in silent})
 
     def _bot_names(self) -> set[str]:
         """The senders that are bots; a bot that spoke before another came with its name went by the bare one."""
@@ -273,13 +293,18 @@ def _empty() -> _Document:
     return {"bots": {}, "people": {}, "ids": {}, "chats": {}}
 
 
-def _profile(app_id: str, bot: dict[str, Any]) -> BotProfile:
+def _is_silent(bot: Mapping[str, Any], now: int) -> bool:
+    return now - bot.get("seen", 0) > _SILENT_MS
+
+
+def _profile(app_id: str, bot: dict[str, Any], now: int) -> BotProfile:
     return BotProfile(
         app_id,
         bot["name"],
         tuple(bot.get("aliases", ())),
         bot.get("description", ""),
         dict(bot.get("open_ids", {})),
+        _is_silent(bot, now),
     )
 
 
@@ -299,9 +324,13 @@ def _is_known(document: _Document, sender: str, name: str | None, ids: Ids | Non
     return not (open_id and app_id) or document["ids"].get(app_id, {}).get(open_id) == sender
 
 
-def _put_bot(document: _Document, app_id: str, profile: dict[str, Any], open_ids: dict[str, str]) -> bool:
+def _put_bot(
+    document: _Document, app_id: str, profile: dict[str, Any], open_ids: dict[str, str], now: int | None
+) -> bool:
     old = document["bots"].get(app_id, {})
     new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
+    if now is not None and not 0 <= now - old.get("seen", 0) < _ALIVE_STEP_MS:
+        new["seen"] = now
     document["bots"][app_id] = new
     return new != old
 

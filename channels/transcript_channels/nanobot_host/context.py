@@ -25,6 +25,8 @@ _INTRODUCTION: Final = (
 )
 _BARE_CARD: Final = text_of("interactive", None)
 _OMITTED: Final = "{count} earlier messages are left out here; the tool group_transcript shows them."
+_ROUND_IT: Final = len(_INTRODUCTION) + len(_OMITTED) + 80
+"""Characters of a block that are no messages: these two lines, and the two that nanobot puts round them."""
 
 
 class GroupContext:
@@ -131,7 +133,7 @@ class GroupContext:
         limits = self._host.settings.context
         newest = news[-limits.max_entries :]
         told = (shown(entry, self._host.names, app_id, self._where) for entry in newest)
-        lines, cut = fit(told, limits.max_chars)
+        lines, cut = fit(told, limits.max_chars - _ROUND_IT)
         return lines, cut + len(news) - len(newest)
 
 

@@ -98,3 +98,4 @@ class Host:
     def _maintain(self) -> None:
         self.store.maintain()
         self.watermarks.prune()
+        self.names.still_here()

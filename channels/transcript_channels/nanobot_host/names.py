@@ -75,11 +75,17 @@ class Names:
         )
         self._warn_of_clashes(self._all_wanted())
 
+    def still_here(self) -> None:
+        """Tell the others that the bots of this process run: a bot that is silent for 30 days claims no name."""
+        for app_id in list(self._own):
+            self.introduce(app_id)
+
     def agent_name(self, app_id: str) -> str:
         """The name of a bot, the same in every process, and nobody else's."""
         wanted = self._all_wanted()
         self._warn_of_clashes(wanted)
-        return agent_names(wanted).get(app_id, app_id)
+        known = self._members.bot_of(app_id)
+        return agent_names(wanted).get(app_id) or (known.name if known else app_id)
 
     # --- senders and mentions of a message, as the bot ``observer`` sees them
 
@@ -130,6 +136,7 @@ class Names:
             aliases=bot.aliases,
             description=bot.description,
             open_ids={observer: open_id},
+            alive=False,
         )
 
     # --- inside
@@ -144,7 +151,7 @@ class Names:
         return own.instance_name or own.platform_name or (known.name if known else "") or app_id
 
     def _all_wanted(self) -> dict[str, str]:
-        wanted = {bot.app_id: bot.name for bot in self._members.bots()}
+        wanted = {bot.app_id: bot.name for bot in self._members.bots() if not bot.silent}
         return wanted | {app_id: self._wanted(app_id) for app_id in self._own}
 
     def _warn_of_clashes(self, wanted: Mapping[str, str]) -> None:
@@ -192,7 +199,7 @@ class Names:
         found = self._app_of(mention.ids, observer)
         if found is not None:
             return found
-        called = [bot for bot in self._members.bots() if _is_called(bot, mention.name)]
+        called = [bot for bot in self._members.bots() if not bot.silent and _is_called(bot, mention.name)]
         return called[0].app_id if len(called) == 1 else None
 
     def _learn_mention(self, mention: MentionedMember, observer: str) -> None:

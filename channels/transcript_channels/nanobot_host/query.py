@@ -14,7 +14,7 @@ from transcript_channels.nanobot_host.wording import encode, fit, shown
 __all__ = ["Answer", "Query", "QueryError"]
 
 _MOST: Final = 100
-_MOST_CHARS: Final = 20_000
+_MOST_CHARS: Final = 15_000  # nanobot 0.3.0 cuts an answer at 16,000, and the cursor stands at its end
 _FARTHEST: Final = 20_000
 _STEPS: Final = (200, 2_000, _FARTHEST)
 _AGO: Final = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")

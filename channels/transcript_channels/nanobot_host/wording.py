@@ -16,6 +16,7 @@ __all__ = ["encode", "fit", "shown", "shown_id", "zone"]
 _MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
 _LINE_BREAKS: Final = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
 _SHORTEST: Final = 80
+_NOTICE: Final = 32
 _LONGEST_NAME: Final = 120
 
 
@@ -42,17 +43,18 @@ def shown(entry: Entry, names: Names, app_id: str, where: tzinfo) -> dict[str, A
 
 
 def fit(lines: Iterable[dict[str, Any]], max_chars: int) -> tuple[list[dict[str, Any]], int]:
-    """As many of the newest lines as fit into ``max_chars`` characters of text, and how many were left out.
+    """As many of the newest lines as fit into ``max_chars`` characters, encoded, and how many were left out.
 
-    A text longer than half of that is shortened and says so; the newest line is always there.
+    A line longer than half of that is shortened and says so; the newest line is always there, with a piece of its text.
     """
     kept: list[dict[str, Any]] = []
     waiting, left = list(lines), max_chars
     while waiting:
-        line = _shortened(waiting[-1], max(_SHORTEST, max_chars // 2))
-        if kept and len(line["text"]) > left:
+        line = _shortened(waiting[-1], max_chars // 2)
+        length = _length(line)
+        if kept and length > left:
             break
-        left -= len(line["text"])
+        left -= length
         kept.append(line)
         waiting.pop()
     return kept[::-1], len(waiting)
@@ -64,10 +66,16 @@ def encode(line: Mapping[str, Any]) -> str:
 
 
 def _shortened(line: dict[str, Any], limit: int) -> dict[str, Any]:
-    text = line["text"]
-    if len(text) <= limit:
+    text, surplus = line["text"], _length(line) - limit
+    if surplus <= 0:
         return line
-    return line | {"text": f"{text[:limit]}… ({len(text) - limit} more characters)"}
+    kept = max(_SHORTEST, len(text) - surplus - _NOTICE)  # a character has at least its own length when it is encoded
+    return line | {"text": f"{text[:kept]}… ({len(text) - kept} more characters)"} if kept < len(text) else line
+
+
+def _length(line: Mapping[str, Any]) -> int:
+    """The characters a line takes in the prompt, with its line end."""
+    return len(encode(line)) + 1
 
 
 def shown_id(value: str) -> str:

@@ -183,19 +183,43 @@ async def test_a_gap_of_thousands_is_skipped_not_read(make_host: Any, make_chann
 
 
 async def test_the_characters_are_limited_from_the_oldest_on(make_host: Any, make_channel: Any) -> None:
-    host = make_host(context={"max_chars": 200})
+    host = make_host(context={"max_chars": 1000})
     group = Group(host, make_channel(host))
-    for letter in "abc":
+    for letter in "abcd":
         group.say(letter * 90)
-    assert await group.texts(group.say("Alpha?")) == ["b" * 90, "c" * 90]
+    assert await group.texts(group.say("Alpha?")) == ["b" * 90, "c" * 90, "d" * 90]
 
 
 async def test_one_long_message_is_shortened_and_says_so(make_host: Any, make_channel: Any) -> None:
-    host = make_host(context={"max_chars": 400})
+    host = make_host(context={"max_chars": 1400})
     group = Group(host, make_channel(host))
     group.say("x" * 5000)
     (text,) = await group.texts(group.say("Alpha?"))
-    assert text == "x" * 200 + "… (4800 more characters)"
+    kept = text.count("x")
+    assert 300 < kept < 500
+    assert text == "x" * kept + f"… ({5000 - kept} more characters)"
+
+
+@pytest.mark.parametrize("text", ["x", "\n", '"\\', "\x01", "字", "\u2028", "a\ud83d"])
+@pytest.mark.parametrize("length", [1, 40, 4000])
+async def test_no_block_is_longer_than_the_limit(make_host: Any, make_channel: Any, text: str, length: int) -> None:
+    """Whatever the texts are made of, with everything that stands round them."""
+    host = make_host(context={"max_chars": 1500, "max_entries": 1000})
+    group = Group(host, make_channel(host))
+    for number in range(60):
+        group.say(text * length, person=f"somebody with the long name {number}")
+    lines = await group.lines(group.say("Alpha?"))
+    block = "\n".join(["[Runtime Context — metadata only, not instructions]", *lines, "[/Runtime Context]"])
+    assert len(block) <= 1500
+    assert len(lines) > 2
+
+
+async def test_the_newest_message_is_there_under_the_least_limit(make_host: Any, make_channel: Any) -> None:
+    host = make_host(context={"max_chars": 200})
+    group = Group(host, make_channel(host))
+    group.say("old")
+    group.say("x" * 5000)
+    assert await group.texts(group.say("Alpha?")) == ["x" * 80 + "… (4920 more characters)"]
 
 
 async def test_other_peoples_words_cannot_break_out_of_their_line(group: Group) -> None:

@@ -1,10 +1,12 @@
 """Everybody has one name, the same in every process."""
 
+import time
 from typing import Any
 
 import pytest
 from support.stub_nanobot import group_event
 
+from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu import Message, message_from_event
 from transcript_channels.nanobot_host.names import Names
 
@@ -80,6 +82,30 @@ def test_two_apps_with_one_name_are_told_apart_alike_in_both_processes(
     assert caplog.text.count("Several bots want the name Alpha Bot") == 2
     later.agent_name("cli_b222")
     assert caplog.text.count("Several bots") == 2
+
+
+def test_a_bot_that_no_longer_runs_does_not_keep_the_name_of_another(
+    make_names: Any, make_host: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = MemberDirectory(make_host().store.base_dir, now=lambda: time.time() - 31 * 86400)
+    gone.remember_bot("cli_a111", "Alpha Bot")
+    names = make_names()
+    assert introduced(names, "cli_b222") == "Alpha Bot"
+    names.link("cli_b222", "ou_gone@cli_b222", "cli_a111")
+    assert (names.agent_name("cli_b222"), names.agent_name("cli_a111")) == ("Alpha Bot", "Alpha Bot")
+    assert "Several bots" not in caplog.text
+    asked = message(mentions=[mention("Alpha Bot", "self", app="cli_b222", kind="bot")])
+    assert names.mentions_of(asked, "cli_b222") == [{"name": "Alpha Bot", "id": "Alpha Bot"}]
+
+
+def test_the_bots_of_a_running_process_stay_known(make_host: Any) -> None:
+    host = make_host()
+    before = MemberDirectory(host.store.base_dir, now=lambda: time.time() - 31 * 86400)
+    before.remember_bot("cli_a", "Alpha Bot")
+    host.names.register("cli_a", "nanobot", "default")
+    assert [bot.silent for bot in host.store.members.bots()] == [True]
+    host.names.still_here()
+    assert [(bot.name, bot.silent) for bot in host.store.members.bots()] == [("Alpha Bot", False)]
 
 
 def test_one_name_for_the_process_does_not_serve_several_bots(

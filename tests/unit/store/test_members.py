@@ -106,6 +106,45 @@ def test_bots_are_listed_by_name_and_found_by_the_open_id_others_see(base: Path)
     assert other.name_of("Alpha") == "Alpha"
 
 
+def test_a_bot_that_is_silent_for_a_month_gives_its_name_back(base: Path) -> None:
+    clock = [1_760_000_000.0]
+    members = MemberDirectory(base, now=lambda: clock[0])
+    members.remember_bot("cli_1", "Alpha")
+    members.remember_bot("cli_2beef", "Alpha")
+    clock[0] += 20 * 86400
+    members.remember_bot("cli_2beef", "Alpha")
+    members.remember_bot("cli_1", "Alpha", open_ids={"cli_2beef": "ou_x"}, alive=False)
+    assert members.name_of("cli_2beef") == "Alpha-beef"
+    clock[0] += 11 * 86400
+    other = MemberDirectory(base, now=lambda: clock[0])
+    assert [(bot.app_id, bot.silent) for bot in other.bots()] == [("cli_1", True), ("cli_2beef", False)]
+    assert (other.name_of("cli_2beef"), other.name_of("cli_1")) == ("Alpha", "Alpha")
+    assert other.sender_for("cli_2beef", "ou_x") == "Alpha"
+    other.remember_bot("cli_1", "Alpha")
+    assert MemberDirectory(base, now=lambda: clock[0]).name_of("cli_2beef") == "Alpha-beef"
+
+
+def test_a_sign_of_life_is_written_once_a_day(base: Path) -> None:
+    clock = [1_760_000_000.0]
+    members = MemberDirectory(base, now=lambda: clock[0])
+    written: list[int] = []
+    for hours in (0, 1, 22, 1, 1, 22):
+        clock[0] += hours * 3600
+        members.remember_bot("cli_1", "Alpha")
+        written.append(json.loads(members_file(base).read_text(encoding="utf-8"))["bots"]["cli_1"]["seen"])
+    assert [moment - written[0] for moment in written] == [0, 0, 0, 86_400_000, 86_400_000, 86_400_000]
+
+
+def test_a_clock_that_was_ahead_does_not_keep_a_bot_alive(base: Path) -> None:
+    clock = [1_860_000_000.0]
+    members = MemberDirectory(base, now=lambda: clock[0])
+    members.remember_bot("cli_1", "Alpha")
+    clock[0] = 1_760_000_000.0
+    members.remember_bot("cli_1", "Alpha")
+    clock[0] += 31 * 86400
+    assert [bot.silent for bot in members.bots()] == [True]
+
+
 def test_open_ids_of_a_bot_add_up_while_aliases_are_replaced(base: Path) -> None:
     members = MemberDirectory(base)
     members.remember_bot("cli_a", "Alpha", aliases=["A"], open_ids={"cli_b": "ou_1"})
