@@ -1,0 +1,18 @@
+"""Into the group, from any process: durable posts that a bot of the chat sends, and the answers that come back."""
+
+from nanobot_transcript.outbox.outbox import Outbox
+from nanobot_transcript.outbox.server import OutboxServer, Send
+from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostState, PostStatus, Receipt
+
+__all__ = [
+    "Action",
+    "Answer",
+    "Job",
+    "Outbox",
+    "OutboxLimits",
+    "OutboxServer",
+    "PostState",
+    "PostStatus",
+    "Receipt",
+    "Send",
+]

@@ -1,0 +1,45 @@
+"""What a post must be like to be queued."""
+
+import json
+from typing import Any, Final
+
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import InvalidPostError
+
+__all__ = ["checked"]
+
+_LONGEST_TEXT: Final = 150_000
+_LONGEST_CARD: Final = 100_000
+
+
+def checked(
+    session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any, wants_answers: bool
+) -> dict[str, Any]:
+    """The fields of a post as the database holds them. Raises InvalidPostError."""
+    for what, value in (("session key", session_key), ("agent", agent), ("reply_to", reply_to)):
+        missing = value is None and what != "session key"
+        if not missing and not (isinstance(value, str) and value):
+            raise InvalidPostError(f"A post's {what} is a text of at least one character, not {value!r}.")
+    if content is not None and (not isinstance(content, str) or not content.strip()):
+        raise InvalidPostError("The content of a post is a text that is not empty.")
+    if content is None and card is None:
+        raise InvalidPostError("A post needs a text or a card.")
+    if content is not None and len(content) > _LONGEST_TEXT:
+        raise InvalidPostError(f"A post holds {_LONGEST_TEXT:,} characters at most.", hint="Send it in parts.")
+    texts = {"session_key": session_key, "content": content, "agent": agent, "reply_to": reply_to}
+    clean = {name: well_formed(text) if text is not None else None for name, text in texts.items()}
+    return {**clean, "card": _card(card), "wants_answers": int(wants_answers)}
+
+
+def _card(card: Any) -> str | None:
+    if card is None:
+        return None
+    if not isinstance(card, dict) or not card:
+        raise InvalidPostError("A card is a JSON object that is not empty.")
+    try:
+        text = json.dumps(card, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidPostError(f"The card cannot be written as JSON: {error}.") from error
+    if len(text) > _LONGEST_CARD:
+        raise InvalidPostError(f"A card holds {_LONGEST_CARD:,} bytes at most.", hint="Feishu takes about 30 KB.")
+    return text

@@ -1,0 +1,238 @@
+"""One SQLite file that all processes share: opened safely, migrated once, and moved aside when it cannot be read.
+
+SQLite and not files of our own, because a post has to be found by id, by chat and by the message it became, and changes
+hands between processes: that is a transaction, and SQLite's survive a kill at any instruction.
+"""
+
+import logging
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from nanobot_transcript.errors import (
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    UnsafePathError,
+)
+from nanobot_transcript.store.jsonl.layout import Layout, store_error
+from nanobot_transcript.store.jsonl.lock import exclusive
+
+__all__ = ["Database"]
+
+_T = TypeVar("_T")
+_SIDES: Final = ("", "-wal", "-shm")
+_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPENING: Final = 10.0
+_WRITE_FAILED: Final = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
+)
+_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+
+logger = logging.getLogger(__name__)
+
+_of_parents: list[sqlite3.Connection] = []
+
+
+class Database:
+    """The file ``.state/<name>/<name>.db`` of a store.
+
+    ``migrations`` holds the statements that lead from each version to the next; the version is ``user_version``.
+    ``busy`` bounds (seconds) the wait for another process's transaction. May be used from any thread and after a fork.
+    """
+
+    def __init__(self, base_dir: str | Path, name: str, migrations: Sequence[Sequence[str]], *, busy: float) -> None:
+        self._layout: Layout = Layout(Path(base_dir).expanduser())
+        self._folder: Path = self._layout.state / name
+        self.path: Path = self._folder / f"{name}.db"
+        self._lock: str = str(self._layout.locks / f"{name}.lock")
+        self._migrations: Sequence[Sequence[str]] = migrations
+        self._busy: float = busy
+        self._mutex: threading.RLock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._opened_as: tuple[int, int, int] | None = None
+
+    def read(self, work: Callable[[sqlite3.Connection], _T], missing: _T) -> _T:
+        """What ``work`` finds; ``missing`` when there is no file yet. Creates nothing. Raises StoreError kinds."""
+        return self._run(work, missing, create=False)
+
+    def write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """``work`` as one transaction that sees and changes everything at once, on the disk when this returns.
+
+        Raises StoreError kinds; then nothing was changed.
+        """
+
+        def transaction(connection: sqlite3.Connection) -> _T:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            return result
+
+        return self._run(transaction, None, create=True)  # type: ignore[return-value]
+
+    def close(self) -> None:
+        """Release the file; it is opened again when it is needed."""
+        with self._mutex:
+            if self._connection is not None and self._opened_as is not None:
+                if self._opened_as[0] == os.getpid():
+                    self._connection.close()
+                else:
+                    _of_parents.append(self._connection)  # a forked child must not touch it, not even to close it
+            self._connection = self._opened_as = None
+
+    def _run(self, work: Callable[[sqlite3.Connection], _T], missing: _T, *, create: bool) -> _T:
+        with self._mutex:
+            try:
+                connection = self._open(create=create)
+                return missing if connection is None else work(connection)
+            except sqlite3.Error as error:
+                if not self._heal(error):
+                    raise self._typed(error) from error
+            try:
+                connection = self._open(create=create)
+                return missing if connection is None else work(connection)
+            except sqlite3.Error as error:
+                raise self._typed(error) from error
+
+    def _open(self, *, create: bool) -> sqlite3.Connection | None:
+        """The connection to the file that lies there now, opened by this process."""
+        found = self._identity()
+        if self._connection is not None and found is not None and found == self._opened_as:
+            return self._connection
+        self.close()
+        if found is None and not create:
+            return None
+        self._make_folder()
+        with exclusive(self._lock, _OPENING, f"opening {self.path.name}"):
+            self._create_if_missing()
+            opened_as = self._identity()
+            self._connection = self._connect()
+            self._opened_as = opened_as
+        return self._connection
+
+    def _identity(self) -> tuple[int, int, int] | None:
+        """Process, device and inode. Raises UnsafePathError for links and foreign kinds of file."""
+        identity = None
+        for side in reversed(_SIDES):
+            path = f"{self.path}{side}"
+            try:
+                found = os.lstat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                identity = None
+                continue
+            except OSError as error:
+                store_error(error, path)
+            if not stat.S_ISREG(found.st_mode):
+                raise UnsafePathError(f"{path} is not a plain file.", hint="Move it away and try again.")
+            identity = (os.getpid(), found.st_dev, found.st_ino)
+        if self._folder.is_symlink():
+            raise UnsafePathError(f"{self._folder} is a link.", hint="The store never follows links. Move it away.")
+        return identity
+
+    def _make_folder(self) -> None:
+        self._layout.create()
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            store_error(error, str(self._folder))
+
+    def _create_if_missing(self) -> None:
+        # Never opened by us when it exists: closing it would drop the locks that SQLite holds on it in this process.
+        try:
+            os.close(os.open(self.path, _CREATE, 0o600))
+        except FileExistsError:
+            return
+        except OSError as error:
+            store_error(error, str(self.path))
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=self._busy, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        version = _version(connection)
+        if version > len(self._migrations):
+            raise StoreUnavailableError(
+                f"{self.path} was written by a newer version.", hint="Update this installation of nanobot-transcript."
+            )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")  # what was accepted survives a power cut, too
+        connection.execute("PRAGMA foreign_keys=ON")
+        if version == len(self._migrations):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        for step in self._migrations[version:]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={len(self._migrations)}")
+        connection.execute("COMMIT")
+
+    def _heal(self, error: sqlite3.Error) -> bool:
+        """Move a file that cannot be read aside, for a person; False when that is not what is wrong."""
+        if _code(error) not in _DAMAGED:
+            return False
+        self.close()
+        with exclusive(self._lock, _OPENING, f"mending {self.path.name}"):
+            if self._is_sound():
+                return _code(error) != sqlite3.SQLITE_ERROR  # another process has healed it meanwhile
+            self._move_aside()
+        return True
+
+    def _is_sound(self) -> bool:
+        try:
+            connection = sqlite3.connect(f"file:{self.path}?mode=rw", timeout=self._busy, uri=True)
+        except sqlite3.Error:
+            return False
+        try:
+            version = _version(connection)
+            tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            return sound and (tables > 0 or version == 0)
+        except sqlite3.Error:
+            return False
+        finally:
+            connection.close()
+
+    def _move_aside(self) -> None:
+        number = next(n for n in range(1, 10_000) if not os.path.lexists(f"{self.path}.broken-{n}"))
+        for side in reversed(_SIDES):
+            try:
+                os.rename(f"{self.path}{side}", f"{self.path}.broken-{number}{side}")  # noqa: PTH104
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                store_error(error, str(self.path))
+        logger.warning("%s cannot be read; it is kept as %s.broken-%d", self.path, self.path.name, number)
+
+    def _typed(self, error: sqlite3.Error) -> StoreError:
+        code, sentence = _code(error), f"{self.path}: {error}."
+        if code in _WRITE_FAILED:
+            return StoreFullError(sentence, hint="Free space or raise the quota, then try again.")
+        if code & 0xFF in _BUSY:
+            return StoreBusyError(sentence, hint="Try again in a moment.")
+        return StoreUnavailableError(sentence, hint="Check that the folder exists and that you may write there.")
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", None) or 0
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -1,0 +1,57 @@
+"""The tables of the outbox, version by version."""
+
+from typing import Final
+
+__all__ = ["MIGRATIONS"]
+
+# Times are seconds since 1970. ``uncertain_since`` is the first attempt whose outcome nobody has told yet.
+_JOBS: Final = """
+CREATE TABLE jobs (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL,
+    session_key TEXT NOT NULL,
+    agent TEXT,
+    content TEXT,
+    card TEXT,
+    reply_to TEXT,
+    wants_answers INTEGER NOT NULL,
+    state TEXT NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'sent', 'failed', 'expired')),
+    attempts INTEGER NOT NULL DEFAULT 0,
+    created REAL NOT NULL,
+    expires REAL NOT NULL,
+    due REAL NOT NULL DEFAULT 0,
+    holder TEXT,
+    lease_until REAL NOT NULL DEFAULT 0,
+    uncertain_since REAL,
+    finished REAL,
+    message_id TEXT,
+    error TEXT
+)
+"""
+_QUEUE: Final = "CREATE INDEX jobs_queued ON jobs (session_key, seq) WHERE state='queued'"
+_ENDED: Final = "CREATE INDEX jobs_ended ON jobs (finished) WHERE state<>'queued'"
+# Message ids and thread ids in which answers to a post stand.
+_PLACES: Final = """
+CREATE TABLE places (
+    place TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE
+) WITHOUT ROWID
+"""
+_PLACES_OF: Final = "CREATE INDEX places_of_job ON places (job_id)"
+_ANSWERS: Final = """
+CREATE TABLE answers (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    mark TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('reply', 'action')),
+    message_id TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    sender_name TEXT NOT NULL,
+    ts INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    UNIQUE (job_id, mark)
+)
+"""
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = ((_JOBS, _QUEUE, _ENDED, _PLACES, _PLACES_OF, _ANSWERS),)

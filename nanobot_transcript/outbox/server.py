@@ -1,0 +1,135 @@
+"""Sends what lies in the outbox for the chats in which this process sits."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+from nanobot_transcript.errors import (
+    DeliveryError,
+    MessageGoneError,
+    NoAnswerError,
+    PlatformError,
+    RequestRefusedError,
+    StoreError,
+    TranscriptError,
+    UnexpectedAnswerError,
+)
+from nanobot_transcript.outbox.outbox import Outbox
+from nanobot_transcript.outbox.values import Job, Receipt
+from nanobot_transcript.turns.coordination import new_holder
+
+__all__ = ["OutboxServer", "Send"]
+
+Send: TypeAlias = Callable[[Job], Awaitable[Receipt | str]]
+"""Sends a job under its ``uuid``, records it like any outbound message, and returns what the platform confirmed.
+
+Raises DeliveryError (with ``retryable`` the job is tried again, without it is given up) or PlatformError kinds (given
+up is what cannot be done as it was asked). Any other error counts as retryable: the message may have arrived.
+"""
+
+_LOOK_EVERY: Final = 0.25
+_CLEAN_EVERY: Final = 3600.0
+_AFTER_TROUBLE: Final = 5.0
+_LONGEST_PAUSE: Final = 300.0
+
+logger = logging.getLogger(__name__)
+
+
+class OutboxServer:
+    """Takes and sends one post after the other. ``sits_in`` says of a session key that this bot is in that chat.
+
+    ``agent`` is the bot's name: it may send what is for anybody and what is for it.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        send: Send,
+        *,
+        agent: str,
+        sits_in: Callable[[str], bool],
+        look_every: float = _LOOK_EVERY,
+    ) -> None:
+        self.holder: str = new_holder(agent)
+        self._outbox: Outbox = outbox
+        self._send: Send = send
+        self._agent: str = agent
+        self._sits_in: Callable[[str], bool] = sits_in
+        self._look_every: float = look_every
+        self._stopping: asyncio.Event = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Send until ``stop``. Ends after the send that is going on; cancelled, it leaves that one to the next server,
+        under the same uuid.
+        """
+        loop = asyncio.get_running_loop()
+        clean_at = loop.time()
+        while not self._stopping.is_set():
+            pause = self._look_every
+            try:
+                if loop.time() >= clean_at:
+                    clean_at = loop.time() + _CLEAN_EVERY
+                    await asyncio.to_thread(self._outbox.clean)
+                if await self.send_next():
+                    continue
+            except StoreError as error:
+                logger.warning("The outbox cannot be used now: %s %s", error, error.hint)
+                pause = _AFTER_TROUBLE
+            except Exception:
+                logger.exception("The outbox could not be served; it goes on in %.0f s", _AFTER_TROUBLE)
+                pause = _AFTER_TROUBLE
+            await self._rest(pause)
+
+    def stop(self) -> None:
+        """End ``serve`` as soon as the present send has ended."""
+        self._stopping.set()
+
+    async def send_next(self) -> bool:
+        """Send one post, if there is one for this bot; True when there was one, sent or not."""
+        waiting = await asyncio.to_thread(self._outbox.waiting, self._agent)
+        chats = [key for key in waiting if self._sits_in(key)]
+        if not chats:
+            return False
+        job = await asyncio.to_thread(self._outbox.take, self.holder, chats, self._agent)
+        if job is None:
+            return False
+        await self._deliver(job)
+        return True
+
+    async def _deliver(self, job: Job) -> None:
+        try:
+            # Shorter than the lease: nobody else begins while this one may still be at it.
+            async with asyncio.timeout(self._outbox.limits.lease * 0.8):
+                receipt = await self._send(job)
+        except DeliveryError as error:
+            await self._failed(job, error, (error.retry_after or _pause(job)) if error.retryable else None)
+        except (MessageGoneError, RequestRefusedError) as error:
+            await self._failed(job, error, None)
+        except PlatformError as error:
+            unclear = isinstance(error, NoAnswerError | UnexpectedAnswerError)
+            await self._failed(job, error, getattr(error, "retry_after", None) or _pause(job), doubtful=unclear)
+        except (TranscriptError, TimeoutError) as error:  # such as a record that could not be written after the send
+            await self._failed(job, error, _pause(job), doubtful=True)
+        except Exception as error:
+            logger.exception("A send of the outbox failed in an unexpected way")
+            await self._failed(job, error, _pause(job), doubtful=True)
+        else:
+            await asyncio.to_thread(self._outbox.sent, job, receipt)
+
+    async def _failed(self, job: Job, error: Exception, retry_after: float | None, *, doubtful: bool = False) -> None:
+        said = str(error) or type(error).__name__
+        logger.warning("%s: post %s was not sent (attempt %d): %s", job.session_key, job.id, job.attempt, said)
+        await asyncio.to_thread(self._outbox.failed, job, said, retry_after, doubtful=doubtful)
+
+    async def _rest(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+
+
+def _pause(job: Job) -> float:
+    """Seconds until the next attempt."""
+    return min(_LONGEST_PAUSE, 2.0 ** (job.attempt - 1))

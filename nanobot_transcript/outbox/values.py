@@ -1,0 +1,98 @@
+"""What goes into the outbox, what comes out of it, and what comes back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Action", "Answer", "Job", "OutboxLimits", "PostState", "PostStatus", "Receipt"]
+
+PostState = Literal["queued", "sent", "failed", "expired"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxLimits:
+    """``max_attempts`` to send a post; ``expires_in`` seconds until a post that nobody sent is given up.
+
+    ``lease`` seconds belong a job to the process that took it: as long may a send take. ``keep`` seconds after its end
+    a post and its answers are removed.
+    """
+
+    max_attempts: int = 8
+    expires_in: float = 86_400.0
+    lease: float = 60.0
+    keep: float = 7 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A post to be sent now by whoever took it.
+
+    ``uuid`` (32 characters) is the same at every attempt: given to the platform, it delivers at most once an hour under
+    it. ``content`` is the text, ``card`` a card of the platform that goes in its place; one of them may be missing.
+    """
+
+    id: str
+    session_key: str
+    content: str | None
+    card: dict[str, Any] | None
+    agent: str | None
+    reply_to: str | None
+    uuid: str
+    attempt: int
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What the platform said to a send: the message's id, those of all its parts, and the thread it began."""
+
+    message_id: str
+    thread_id: str | None = None
+    message_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PostStatus:
+    """How a post is doing. ``error`` says what went wrong last; times are in milliseconds since 1970."""
+
+    id: str
+    session_key: str
+    state: PostState
+    message_id: str | None
+    error: str | None
+    attempts: int
+    created_ms: int
+    expires_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Somebody pressed something on a card: ``message_id`` is the card's, ``value`` what the button carries.
+
+    ``action_id`` is the platform's id of the event. Without one, the same value from the same person counts once.
+    """
+
+    message_id: str
+    value: Mapping[str, Any]
+    operator: str = ""
+    operator_name: str = ""
+    form: Mapping[str, Any] = field(default_factory=dict)
+    action_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a post: a ``reply`` in its thread with a ``text``, or an ``action`` with the ``value`` of a button.
+
+    ``seq`` grows from answer to answer; ``message_id`` is the reply's, or the card's.
+    """
+
+    seq: int
+    kind: Literal["reply", "action"]
+    message_id: str
+    sender: str
+    sender_name: str
+    ts: int
+    text: str = ""
+    value: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
