@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 
 _HISTORY: Final = 120
 _REMEMBERED: Final = 4096
+_GUESSED: Final = frozenset({"score", "judge"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +112,10 @@ class AgentLoop:
                 logger.warning("%s is too busy to answer %s", self.agent.name, pushed_out.inbound.message_id)
 
     async def settled(self) -> None:
-        """Wait until everything that came in is dealt with; what another bot has claimed is not waited for."""
-        while self._bus.waiting or self._lanes.busy:
+        """Wait until everything that came in is dealt with, by this agent or by the one that claimed it."""
+        while self._bus.waiting or self._lanes.busy or self._standing_by:
             await self._lanes.finish()
+            await asyncio.gather(*self._standing_by)
             await asyncio.sleep(0)
 
     async def finish(self, grace: float) -> None:
@@ -151,7 +153,7 @@ class AgentLoop:
         logger.debug("%s: %s %s: %s", self.agent.name, inbound.message_id, choice.respond, choice.reason)
         if not choice.respond:
             return
-        if choice.open and self._claims is not None:
+        if choice.contested and self._claims is not None:
             await self._answer_if_claimed(inbound, history, choice, self._claims)
         else:
             await self._answer(inbound, history, choice, None)
@@ -185,23 +187,22 @@ class AgentLoop:
             return Choice(True, "private")
         if self._gate is None:
             return self._guarded(message, history, Choice(addressed(message, history, self.agent), "addressed"))
-        members, earlier = self._members(inbound.session_key), before(message, history)
-        owner = owner_of(
-            earlier,
-            message.get("thread_id"),
-            root_id=message.get("root_id"),
-            bots=members,
-            now_ms=message["ts"],
-        )
-        decision = self._gate.decide(message, earlier, self.agent, members, owner=owner, now_ms=self._now_ms())
-        if decision.respond is False:
-            return Choice(False, decision.reason)
-        is_open = decision.stage != "certain" and owner != self.agent.name
-        choice = self._guarded(message, history, Choice(True, decision.reason, open=is_open, score=decision.score))
+        members = self._members(inbound.session_key)
+        owner = self._owner(message, before(message, history), members)
+        decision = self._gate.decide(message, history, self.agent, members, owner=owner, now_ms=self._now_ms())
+        claimable = decision.open and self._claims is not None
+        respond = decision.respond is not False or claimable
+        contested = claimable or decision.stage in _GUESSED
+        choice = Choice(respond, decision.reason, contested=contested, score=decision.score)
+        choice = self._guarded(message, history, choice)
         if decision.respond is None and choice.respond:
             decision = await self._gate.resolve(decision)
             return choice._replace(respond=bool(decision.respond), reason=decision.reason, score=decision.score)
         return choice
+
+    def _owner(self, message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
+        thread, root = message.get("thread_id"), message.get("root_id")
+        return owner_of(earlier, thread, root_id=root, bots=members, now_ms=message["ts"])
 
     def _guarded(self, message: Entry, history: Sequence[Entry], choice: Choice) -> Choice:
         verdict = self._guard.allows(message, history, self.agent)

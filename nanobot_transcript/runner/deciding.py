@@ -1,11 +1,14 @@
 """What the loop must know before it answers, and whom it asks."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns.speakers import addresses, ids_of, wrote
+
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance.decision import Decision
 
 __all__ = ["Choice", "Gate", "addressed", "answered_by", "before"]
 
@@ -22,26 +25,26 @@ class Gate(Protocol):
         *,
         owner: str | None = None,
         now_ms: float | None = None,
-    ) -> Any:
-        """A decision with ``respond`` (None: undecided), ``reason``, ``score`` and ``stage``. Waits for nothing."""
+    ) -> "Decision":
+        """The decision; its ``respond`` is None while undecided. Waits for nothing."""
         ...
 
-    async def resolve(self, decision: Any) -> Any:
-        """The decision, settled."""
+    async def resolve(self, decision: "Decision") -> "Decision":
+        """The decision, settled by the judge."""
         ...
 
 
 class Choice(NamedTuple):
     """Whether this agent answers a message, and why.
 
-    ``hop`` is what the answer will carry. ``open`` says that the message is addressed to nobody and belongs to nobody:
-    then only the agent that claims it first answers; ``score`` (0 to 1) says how well it would.
+    ``hop`` is what the answer will carry. ``contested`` says that other agents may feel meant as well: then only the
+    one that claims the message first answers it, and the higher its ``score`` (0 to 1) the sooner it claims.
     """
 
     respond: bool
     reason: str
     hop: int = 1
-    open: bool = False
+    contested: bool = False
     score: float = 1.0
 
 

@@ -52,11 +52,20 @@ class Intake:
     async def _message(self, message: InboundMessage) -> None:
         """Whatever happens to the record, the agent gets the message."""
         failure = await self._recorded(message)
-        offer = self._offer_reply
-        if message.private or offer is None or not await offer(message.session_key, message.entry):
+        try:
+            answers_a_post = await self._offered(message)
+        except StoreError as error:
+            logger.error("Whether %s answers a post is not known: %s %s", message.message_id, error, error.hint)
+            failure, answers_a_post = error, False
+        if message.complete and not answers_a_post:
             self._hand_on(message)
         if failure is not None:
             raise failure
+
+    async def _offered(self, message: InboundMessage) -> bool:
+        if message.private or self._offer_reply is None:
+            return False
+        return await self._offer_reply(message.session_key, message.entry)
 
     async def _recorded(self, message: InboundMessage) -> StoreError | None:
         if self._store is None or message.private or message.relayed:

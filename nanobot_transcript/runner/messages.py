@@ -15,13 +15,15 @@ class InboundMessage:
     """A message that reached this agent: pushed by the platform, or relayed from the record.
 
     ``entry`` is the message as the record holds it. A ``private`` chat is never recorded; a ``relayed`` entry was
-    read from the record, so it is in there already.
+    read from the record, so it is in there already. ``complete`` is False for a message whose text is still being
+    written: it is recorded, and begins no turn.
     """
 
     session_key: str
     entry: Entry
     private: bool = False
     relayed: bool = False
+    complete: bool = True
 
     @property
     def message_id(self) -> str | None:
@@ -41,7 +43,10 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class CardAction:
-    """Somebody pressed something on a card: ``message_id`` is the card's, ``value`` what the button carries."""
+    """Somebody pressed something on a card: ``message_id`` is the card's, ``value`` what the button carries.
+
+    ``action_id`` is the platform's id of the event.
+    """
 
     session_key: str
     message_id: str
@@ -49,6 +54,7 @@ class CardAction:
     sender: str = ""
     sender_name: str = ""
     form: Mapping[str, Any] = field(default_factory=dict)
+    action_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,52 @@
+"""The outbox at an agent's side: what others want said in its chats, and the answers they wait for."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt
+from nanobot_transcript.runner.hosting import HostedAgent
+from nanobot_transcript.runner.messages import CardAction, OutboundMessage
+
+__all__ = ["Posting"]
+
+
+class Posting:
+    """Serves an outbox through one agent; its methods fit into ``Agent``."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox: Outbox = outbox
+
+    async def serve(self, hosted: HostedAgent) -> None:
+        """Send what lies there for the chats this agent sits in, as long as it runs."""
+
+        async def send(job: Job) -> Receipt:
+            sent = await hosted.send(_message(job, hosted.name))
+            return Receipt(sent.message_id, sent.thread_id, sent.message_ids)
+
+        agent = hosted.agent
+        await OutboxServer(self._outbox, send, agent=hosted.name, sits_in=agent.channel.sits_in).serve()
+
+    async def offer_reply(self, session_key: str, entry: Entry) -> bool:
+        """True when the message answers a post: then no turn begins. Raises StoreError kinds."""
+        if not (entry.get("reply_to") or entry.get("root_id") or entry.get("thread_id")):
+            return False
+        return await asyncio.to_thread(self._outbox.offer_reply, entry)
+
+    async def offer_action(self, action: CardAction) -> Mapping[str, Any] | None:
+        """Give a pressed button to the poster; the card stays as it is. Raises StoreError kinds."""
+        told = Action(action.message_id, action.value, action.sender, action.sender_name, action.form, action.action_id)
+        await asyncio.to_thread(self._outbox.offer_action, told)
+        return None
+
+
+def _message(job: Job, agent: str) -> OutboundMessage:
+    return OutboundMessage(
+        job.session_key,
+        job.content or "",
+        reply_to=job.reply_to,
+        idempotency_key=job.uuid,
+        agent=agent,
+        card=job.card,
+    )

@@ -1,0 +1,209 @@
+"""The gate, the guard and the claim at work in the loop, with several agents in one process."""
+
+import asyncio
+from typing import Any
+
+from support.memory_chat import KEY, profile
+
+from nanobot_transcript.errors import ResponderError
+from nanobot_transcript.outbox import Outbox
+from nanobot_transcript.relevance.decision import Decision, Reason, Stage
+from nanobot_transcript.runner.posting import Posting
+from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease, LoopGuard, LoopLimits, Relay, RelaySettings
+
+NAMES = ("Alpha", "Beta", "Gamma", "Delta")
+QUICK = ClaimLimits(ttl=5.0, longest_wait=0.2, look_every=0.02, patience=20)
+
+
+class FixedGate:
+    """Decides as it was told, and notes what it was asked."""
+
+    def __init__(
+        self, respond: bool | None, *, stage: Stage = Stage.SCORE, score: float = 0.5, judge: bool = True
+    ) -> None:
+        self.decision = Decision(respond, Reason.UNDECIDED, score, stage, open=stage is Stage.SCORE)
+        self.judge = judge
+        self.asked: list[Any] = []
+        self.resolved = 0
+
+    def decide(self, message: Any, history: Any, agent: Any, members: Any, **about: Any) -> Decision:
+        self.asked.append((message, list(history), about))
+        return self.decision
+
+    async def resolve(self, decision: Decision) -> Decision:
+        self.resolved += 1
+        return Decision(self.judge, Reason.JUDGE_YES if self.judge else Reason.JUDGE_NO, 0.5, Stage.JUDGE)
+
+
+def claims(stage: Any, name: str, limits: ClaimLimits = QUICK) -> AnswerClaims:
+    return AnswerClaims(FileLease(stage.folder, wait=1.0), stage.store, name, limits)
+
+
+def four(stage: Any, **gates: FixedGate) -> None:
+    members = tuple(profile(name) for name in NAMES)
+    for name in NAMES:
+        gate = gates.get(name, FixedGate(True))
+        stage.add(name, f"{name} answers.", gate=gate, claims=claims(stage, name), members=lambda _: members)
+
+
+async def test_of_four_bots_that_feel_meant_exactly_one_answers(stage: Any) -> None:
+    four(stage)
+    await stage.start()
+    for number in range(5):
+        await stage.chat.say(f"who knows about number {number}?")
+    await stage.chat.answers(5)
+    await stage.quiet()
+    answered = [shown.outbound.reply_to for shown in stage.chat.shown]
+    assert len(answered) == len(set(answered)) == 5
+
+
+async def test_the_one_that_fits_best_answers(stage: Any) -> None:
+    gates = {name: FixedGate(True, score=0.1) for name in NAMES}
+    gates["Gamma"] = FixedGate(True, score=1.0)
+    four(stage, **gates)
+    await stage.start()
+    await stage.chat.say("who knows?")
+    assert await stage.chat.answers(1) == ["Gamma answers."]
+    await stage.quiet()
+    assert len(stage.chat.texts()) == 1
+
+
+async def test_who_is_addressed_for_certain_answers_without_a_claim(stage: Any) -> None:
+    four(stage, **{name: FixedGate(True, stage=Stage.CERTAIN, score=1.0) for name in ("Alpha", "Beta")})
+    four_gates = {agent.profile.name: agent.gate for agent in stage.agents}
+    four_gates["Gamma"].decision = four_gates["Delta"].decision = Decision(
+        False, Reason.OTHER_MENTIONED, 0, Stage.OTHERS
+    )
+    await stage.start()
+    await stage.chat.say("@Alpha and @Beta, both of you?")
+    await stage.chat.answers(2)
+    await stage.quiet()
+    assert sorted(stage.chat.texts()) == ["Alpha answers.", "Beta answers."]
+
+
+async def test_what_is_open_to_anybody_is_claimed_also_by_those_that_do_not_feel_meant(stage: Any) -> None:
+    four(stage, **{name: FixedGate(False, score=0.05) for name in NAMES})
+    await stage.start()
+    await stage.chat.say("does anybody know?")
+    await stage.chat.answers(1)
+    await stage.quiet()
+    assert len(stage.chat.texts()) == 1
+
+
+async def test_the_judge_is_asked_only_when_it_is_undecided_and_its_word_holds(stage: Any) -> None:
+    undecided = FixedGate(None, judge=False)
+    stage.add("Alpha", "yes", gate=undecided)
+    certain = FixedGate(True, stage=Stage.CERTAIN)
+    stage.add("Beta", "yes", gate=certain)
+    await stage.start()
+    await stage.chat.say("what now?")
+    await stage.quiet()
+    assert (undecided.resolved, certain.resolved) == (1, 0)
+    assert stage.chat.texts("Alpha") == []
+    assert stage.chat.texts("Beta") == ["yes"]
+
+
+async def test_the_judge_is_not_asked_where_the_guard_says_no(stage: Any) -> None:
+    gate = FixedGate(None)
+    stage.add("Alpha", "yes", gate=gate, guard=LoopGuard(LoopLimits(hops=1)))
+    await stage.start()
+    beta: Any = stage.chat.entry("and you?", sender="Beta", role="assistant", sender_kind="bot", agent="Beta")
+    await stage.chat.tell(beta)
+    await stage.quiet()
+    assert gate.resolved == 0
+    assert len(gate.asked) == 1
+    assert stage.chat.shown == []
+
+
+async def test_the_gate_sees_the_shared_record_and_whose_talk_it_is(stage: Any) -> None:
+    gate = FixedGate(False, stage=Stage.OTHERS)
+    gate.decision = Decision(False, Reason.SCORE_LOW, 0.0, Stage.SCORE)
+    stage.add("Alpha", gate=gate)
+    await stage.start()
+    beta: Any = stage.chat.entry("I am on it", sender="Beta", role="assistant", sender_kind="bot", agent="Beta")
+    await stage.chat.tell(beta)
+    await stage.chat.say("thanks, go on")
+    await stage.quiet()
+    message, history, about = gate.asked[-1]
+    assert [entry["content"] for entry in history] == ["I am on it", "thanks, go on"]
+    assert message["content"] == "thanks, go on"
+    assert about["owner"] == "Beta"
+
+
+class Failing:
+    """A mind that cannot answer."""
+
+    async def respond(self, prompt: Any) -> Any:
+        raise ResponderError("no model")
+        yield ""
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_when_the_one_that_claimed_cannot_answer_another_one_does(stage: Any) -> None:
+    stage.add("Alpha", Failing(), gate=FixedGate(True, score=1.0), claims=claims(stage, "Alpha"), members=both)
+    stage.add("Beta", "I can.", gate=FixedGate(True, score=0.0), claims=claims(stage, "Beta"), members=both)
+    await stage.start()
+    await stage.chat.say("who can?")
+    assert await stage.chat.answers(1) == ["I can."]
+
+
+async def test_a_message_for_this_agent_does_not_wait_behind_one_that_another_agent_answers(stage: Any) -> None:
+    go = asyncio.Event()
+
+    class Slow:
+        async def respond(self, prompt: Any) -> Any:
+            await go.wait()
+            yield "slow"
+
+        async def close(self) -> None:
+            return None
+
+    stage.add("Alpha", Slow(), gate=FixedGate(True, score=1.0), claims=claims(stage, "Alpha"), members=both)
+    gate = FixedGate(True, score=0.0)
+    stage.add("Beta", "quick", gate=gate, claims=claims(stage, "Beta"), members=both)
+    await stage.start()
+    await stage.chat.say("who can?")
+    gate.decision = Decision(True, Reason.MENTIONED, 1.0, Stage.CERTAIN)
+    await stage.chat.tell(stage.chat.entry("@Beta quick question"), but="Alpha")
+    assert "quick" in await stage.chat.answers(1)
+    go.set()
+    await stage.chat.answers(2)
+    await stage.quiet()
+
+
+def both(_: str) -> Any:
+    return (profile("Alpha"), profile("Beta"))
+
+
+async def test_another_bots_words_come_out_of_the_record_where_the_platform_does_not_push_them(stage: Any) -> None:
+    numbers = iter(range(1000))
+    for name, other in (("Alpha", "Beta"), ("Beta", "Alpha")):
+        relay = Relay(stage.store, profile(name), RelaySettings("mentions"))
+        stage.add(name, lambda prompt, other=other: f"@{other} and what about {next(numbers)}?", relay=relay)
+    await stage.start()
+    await stage.chat.say("@Alpha discuss it with Beta")
+    await stage.chat.answers(4, timeout=20)
+    await stage.quiet()
+    assert len(stage.chat.texts()) == 4
+    assert [entry.get("hop") for entry in await stage.record()] == [None, 1, 2, 3, 4]
+
+
+async def test_a_post_is_sent_by_the_agent_recorded_once_and_its_answer_starts_no_turn(stage: Any) -> None:
+    outbox = Outbox(stage.folder)
+    posting = Posting(outbox)
+    stage.add("Alpha", offer_reply=posting.offer_reply, offer_action=posting.offer_action, serve=posting.serve)
+    await stage.start()
+    post = await asyncio.to_thread(outbox.post, KEY, "Shall we ship?", idempotency_key="ship-1")
+    assert await stage.chat.answers(1) == ["Shall we ship?"]
+    status = await outbox.wait_sent(post, 10)
+    assert (status.state, status.message_id) == ("sent", stage.chat.shown[0].message_id)
+    await stage.chat.say("yes, @Alpha", reply_to=status.message_id)
+    answer = await outbox.wait_answer(post, 10)
+    assert answer is not None
+    assert answer.text == "yes, @Alpha"
+    await stage.quiet()
+    assert len(stage.chat.texts()) == 1
+    assert [entry["content"] for entry in await stage.record()] == ["Shall we ship?", "yes, @Alpha"]
+    outbox.close()
