@@ -64,7 +64,9 @@ class Outbound:
 
 
 class FakeClient:
-    """The SDK's client: ``sent`` holds what arrived; ``refuse`` decides what the platform refuses."""
+    """The SDK's client: ``sent`` holds what arrived; ``refuse`` decides what the platform refuses; ``silent`` is how
+    often it will not say who the bot is.
+    """
 
     def __init__(self) -> None:
         self.sent: list[SimpleNamespace] = []
@@ -75,8 +77,12 @@ class FakeClient:
         self.im = SimpleNamespace(v1=SimpleNamespace(message=message))
         self.cardkit = SimpleNamespace(v1=SimpleNamespace(card_element=SimpleNamespace(content=self._update)))
         self.bot = {"app_name": "Alpha", "open_id": "ou_self"}
+        self.silent = 0
 
     def request(self, request: Any) -> Any:
+        if self.silent > 0:
+            self.silent -= 1
+            return SimpleNamespace(success=lambda: False)
         raw = SimpleNamespace(content=json.dumps({"code": 0, "bot": self.bot}).encode())
         return SimpleNamespace(success=lambda: True, raw=raw)
 
@@ -142,8 +148,8 @@ class StubChannel:
         return builder
 
     def _fetch_bot_open_id(self) -> str | None:
-        self._client.request(SimpleNamespace(uri="/open-apis/bot/v3/info"))
-        return "ou_self"
+        response = self._client.request(SimpleNamespace(uri="/open-apis/bot/v3/info"))
+        return "ou_self" if response.success() else None
 
     @staticmethod
     def _stream_key(chat_id: str, metadata: dict[str, Any] | None = None) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import logging
+import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -122,6 +123,13 @@ class _Names(_Core):
 
     def _fetch_bot_open_id(self) -> str | None:
         open_id = super()._fetch_bot_open_id()
+        self._transcript_introduce(open_id)
+        if not open_id:
+            host, here = self._transcript_host, weakref.ref(self)
+            host.asking.again(self._transcript_bot.app_id, lambda: _is_introduced(here()))
+        return open_id
+
+    def _transcript_introduce(self, open_id: str | None) -> None:
         try:
             self._transcript_host.names.introduce(
                 self._transcript_bot.app_id,
@@ -130,7 +138,16 @@ class _Names(_Core):
             )
         except Exception:
             logger.exception("The bot could not be entered among the members")
-        return open_id
+
+    def _transcript_ask_again(self) -> bool:
+        """nanobot asks for its bot's open id once, at the start; True when nobody needs to ask again."""
+        if not getattr(self, "_running", True) or getattr(self, "_bot_open_id", None):
+            return True
+        open_id = super()._fetch_bot_open_id()
+        if open_id:
+            self._bot_open_id = open_id  # without it nanobot takes every mention for a mention of its bot
+            self._transcript_introduce(open_id)
+        return bool(open_id)
 
 
 class _Outbound(_Core):
@@ -205,6 +222,10 @@ def _aside() -> Iterator[None]:
         yield
     finally:
         _ASIDE.reset(token)
+
+
+def _is_introduced(channel: "_Names | None") -> bool:
+    return channel is None or channel._transcript_ask_again()
 
 
 def _trigger(metadata: Any) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
+from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.inbound import Inbound
@@ -48,6 +49,7 @@ class Host:
         self.private: PrivateChats = PrivateChats(store.base_dir)
         self.watermarks: Watermarks = Watermarks(store.base_dir)
         self.background: Background = Background(self._maintain)
+        self.asking: Asking = Asking()
         self.bots: dict[str, Bot] = {}
         self.forgetting: Forgetting = Forgetting(store, self.watermarks, lambda: self.bots, self._loop)
         self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))

@@ -10,6 +10,7 @@ class NanobotChannel:
 
     name: str
     config: Any
+    _bot_open_id: str | None
 
     def __init__(self, *args: Any, **options: Any) -> None: ...
 
