@@ -25,7 +25,7 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 
-__all__ = ["Answer", "console_of", "decode", "failure", "grant_url"]
+__all__ = ["Answer", "decode", "failure", "grant_url"]
 
 _Kind = tuple[type[PlatformError], str, str]
 
@@ -38,7 +38,6 @@ _SCOPE_MISSING: Final = (99991672, 230027)
 _CHAT_LIMIT: Final = 230020
 _STALE_TOKEN: Final = frozenset({99991661, 99991663, 99991664, 99991668, 99991671, 99991677})
 _URL: Final = re.compile(r"https?://[^\s\"'<>，。]+")
-_LARK: Final = "larksuite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +112,6 @@ def failure(answer: Answer, app_id: str, console: str, needs: Sequence[str] = ()
 def grant_url(console: str, app_id: str, scopes: Sequence[str]) -> str:
     """The page of the developer console where scopes are applied for."""
     return f"{console}/app/{app_id}/auth?q={','.join(scopes)}&op_from=openapi&token_type=tenant"
-
-
-def console_of(base_url: str) -> str:
-    """Where the developer console of an API address is."""
-    return "https://open.larksuite.com" if _LARK in base_url else "https://open.feishu.cn"
 
 
 def _scope_missing(answer: Answer, app_id: str, console: str, needs: Sequence[str]) -> NotPermittedError:

@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-import ipaddress
 import logging
 import re
 import time
@@ -10,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, Final, Self
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -23,16 +21,14 @@ from nanobot_transcript.errors import (
     RateLimitedError,
     UnexpectedAnswerError,
 )
-from transcript_channels.feishu.answers import Answer, console_of, decode, failure
+from transcript_channels.feishu.addresses import FEISHU_URL, LARK_URL, console_of, is_loopback, web_origin
+from transcript_channels.feishu.answers import Answer, decode, failure
 from transcript_channels.feishu.patience import Patience, Pauses, Tries, UnsentError
 from transcript_channels.feishu.tokens import TenantToken, Token
 
 __all__ = ["FEISHU_URL", "LARK_URL", "BotInfo", "FeishuClient", "Spend"]
 
 logger = logging.getLogger(__name__)
-
-FEISHU_URL: Final = "https://open.feishu.cn"
-LARK_URL: Final = "https://open.larksuite.com"
 
 Spend = Callable[[], bool | Awaitable[bool]]
 """Asked before each request: False when the budget of calls is spent. May be a coroutine function."""
@@ -92,7 +88,7 @@ class FeishuClient:
         if not app_id or not app_secret:
             raise ConfigError("A Feishu app needs an app id and an app secret.", hint="See the app's credentials page.")
         self.app_id: str = app_id
-        self.base_url: str = _origin(base_url)
+        self.base_url: str = web_origin(base_url)
         self.console: str = console_of(self.base_url)
         self._secret: str = app_secret
         self._patience: Patience = patience or Patience()
@@ -100,7 +96,9 @@ class FeishuClient:
         self._sleep: Callable[[float], Awaitable[None]] = sleep
         self._clock: Callable[[], float] = clock
         self._own_http: bool = http is None
-        self._http: httpx.AsyncClient = http or httpx.AsyncClient(limits=_POOL, trust_env=not _loopback(self.base_url))
+        self._http: httpx.AsyncClient = http or httpx.AsyncClient(
+            limits=_POOL, trust_env=not is_loopback(self.base_url)
+        )
         self._tokens: TenantToken = TenantToken(self._fetch_token, clock)
         self._pauses: Pauses = Pauses(clock)
 
@@ -300,19 +298,3 @@ def _why(error: Exception) -> str:
 def _spelled(value: Any) -> Any:
     """A parameter of a query as the platform writes it; a list stands for a parameter given several times."""
     return str(value).lower() if isinstance(value, bool) else value
-
-
-def _origin(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"{base_url!r} is no web address.", hint=f"Feishu: {FEISHU_URL}, Lark: {LARK_URL}.")
-    return base_url.rstrip("/")
-
-
-def _loopback(base_url: str) -> bool:
-    """The own machine is not asked for through a proxy."""
-    host = urlsplit(base_url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,0 +1,34 @@
+"""Addresses of the open platform."""
+
+import ipaddress
+from typing import Final
+from urllib.parse import urlsplit
+
+from nanobot_transcript.errors import ConfigError
+
+__all__ = ["FEISHU_URL", "LARK_URL", "console_of", "is_loopback", "web_origin"]
+
+FEISHU_URL: Final = "https://open.feishu.cn"
+LARK_URL: Final = "https://open.larksuite.com"
+
+
+def web_origin(base_url: str) -> str:
+    """The address of the API without a slash at its end. Raises ConfigError for what is no web address."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{base_url!r} is no web address.", hint=f"Feishu: {FEISHU_URL}, Lark: {LARK_URL}.")
+    return base_url.rstrip("/")
+
+
+def console_of(base_url: str) -> str:
+    """Where the developer console of an API address is."""
+    return LARK_URL if "larksuite" in base_url else FEISHU_URL
+
+
+def is_loopback(base_url: str) -> bool:
+    """True for the own machine, which is not asked through a proxy."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
