@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from nanobot_transcript.cli import config, doctor, reading, searching, stats, transfer, upkeep
+from nanobot_transcript.cli import config, doctor, gate, reading, searching, stats, transfer, upkeep
 
 __all__ = ["app"]
 
@@ -69,4 +69,5 @@ app.command("import", cls=_Command)(transfer.import_)
 app.command()(upkeep.verify)
 app.command()(upkeep.purge)
 app.command()(doctor.doctor)
+app.add_typer(gate.app, name="gate")
 app.add_typer(config.app, name="config")

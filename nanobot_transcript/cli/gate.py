@@ -1,0 +1,229 @@
+"""``gate``: why an agent answered or did not, and how good the gate is on labelled logs."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nanobot_transcript.cli.moments import local
+from nanobot_transcript.cli.naming import one_chat, shown_name
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.output import amount, console, emit_json, notice, printable, progress_bar
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nanobot_transcript.entry import Entry
+    from nanobot_transcript.identity import AgentProfile
+    from nanobot_transcript.relevance import Decision
+    from nanobot_transcript.relevance.evaluation.run import Evaluation
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["app"]
+
+_HISTORY = 200
+_STRONGEST = 6
+_TEXT = 80
+
+app = typer.Typer(
+    name="gate",
+    help="Who should answer: explain one decision, or measure the gate.\n\n\b\nExample:\n"
+    "  nanobot-transcript gate explain oc_team om_1",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+class _Format(StrEnum):
+    IRC = "irc"
+
+
+@app.command()
+def explain(
+    chat: Annotated[str, typer.Argument(metavar="CHAT", help="Session key, chat id, or the beginning of one.")],
+    message_id: Annotated[str, typer.Argument(metavar="MESSAGE_ID", help="Id of the message to decide about.")],
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="Only for this bot, instead of all of the store.")
+    ] = None,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Replay a decision from the record, and say why it fell so.
+
+    Uses what stood in the record before the message, and shows what was noted when it came.
+
+    \b
+    Example:
+      nanobot-transcript gate explain oc_team om_1 --agent Alpha
+    """
+    with opened_store(config, store) as opened:
+        key = one_chat(opened, chat)
+        message, history = _up_to(opened, key, message_id)
+        members = _members(opened, key)
+        agents = _agents(members, agent)
+        replayed = [_replayed(opened, key, message, history, one, members) for one in agents]
+        if json:
+            emit_json({"session_key": key, "message": message, "decisions": replayed})
+        else:
+            _print_message(opened, message)
+            for one in replayed:
+                _print_replayed(one)
+
+
+@app.command("eval")
+def evaluate(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of labelled logs.", show_default=False)],
+    form: Annotated[_Format, typer.Option("--format", metavar="FORMAT", help="Form of the logs: irc.")] = _Format.IRC,
+    json: JsonOption = False,
+) -> None:
+    """Measure the gate on labelled logs, beside simple rules.
+
+    For each labelled message and each member who spoke lately: is it meant for them? "No nick" counts only where the
+    member is not named in the text.
+
+    \b
+    Example:
+      nanobot-transcript gate eval --format irc logs/
+    """
+    from nanobot_transcript.relevance import RelevanceGate
+    from nanobot_transcript.relevance.evaluation.irc import read_logs
+    from nanobot_transcript.relevance.evaluation.run import evaluate as evaluated
+
+    logs = read_logs(folder)
+    with progress_bar("Deciding") as advance:
+        made = evaluated(logs, RelevanceGate(), advance)
+    if json:
+        emit_json(made.document())
+    else:
+        _print_evaluation(made)
+
+
+def _up_to(store: "GroupTranscriptStore", key: str, message_id: str) -> "tuple[Entry, list[Entry]]":
+    """The message and what was recorded before it."""
+    history: list[Entry] = []
+    for entry in store.scan(key):
+        if message_id == entry["message_id"] or message_id in entry.get("message_ids", ()):
+            return entry, sorted(history, key=lambda one: one["ts"])
+        history.append(entry)
+        if len(history) > 2 * _HISTORY:
+            del history[:_HISTORY]
+    hint = "Recalled messages are gone; `nanobot-transcript search TEXT --json` shows the ids of the others."
+    raise UsageError(f"There is no message {message_id} in {key}.", hint=hint)
+
+
+def _members(store: "GroupTranscriptStore", key: str) -> "list[AgentProfile]":
+    """The bots of the store and the people of the chat."""
+    from nanobot_transcript.identity import AgentProfile
+
+    bots = [
+        AgentProfile(
+            bot.name, bot.aliases, bot.description, frozenset({bot.app_id, bot.name, *bot.open_ids.values()}), "bot"
+        )
+        for bot in store.members.bots()
+    ]
+    names = {bot.name for bot in bots}
+    people = [
+        AgentProfile(member.name, ids=frozenset({member.sender}), kind=member.kind)
+        for member in store.members.of_chat(key)
+        if member.sender not in names
+    ]
+    senders = names | {identity for person in people for identity in person.ids}
+    wrote = {entry["sender"]: entry for entry in store.scan(key) if entry["sender"] and entry["sender"] not in senders}
+    for sender, entry in wrote.items():
+        kind = "bot" if entry["role"] == "assistant" or entry.get("sender_kind") == "bot" else "human"
+        people.append(AgentProfile(shown_name(store, entry), ids=frozenset({sender}), kind=kind))
+    return bots + people
+
+
+def _agents(members: "Sequence[AgentProfile]", name: str | None) -> "list[AgentProfile]":
+    bots = [member for member in members if member.kind == "bot"]
+    if name is None:
+        if not bots:
+            raise UsageError("No bot has written here yet.", hint="Name the agent with --agent.")
+        return bots
+    wanted = name.casefold()
+    found = [one for one in bots if wanted in (called.casefold() for called in (one.name, *one.aliases, *one.ids))]
+    if not found:
+        known = ", ".join(one.name for one in bots) or "none"
+        raise UsageError(f"There is no bot called {name}.", hint=f"Bots here: {known}.")
+    return found[:1]
+
+
+def _replayed(
+    store: "GroupTranscriptStore",
+    key: str,
+    message: "Entry",
+    history: "list[Entry]",
+    agent: "AgentProfile",
+    members: "list[AgentProfile]",
+) -> dict[str, Any]:
+    from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+
+    gate = RelevanceGate()
+    decision = gate.decide(message, history, agent, members)
+    features, reasons = gate.explain(message, history, agent, members)
+    noted = DecisionLog(store.base_dir).read(key, message["message_id"])
+    return {
+        **_decision(decision),
+        "features": {name: round(value, 4) for name, value in features.items()},
+        "reasons": [{"feature": name, "adds": round(value, 3)} for name, value in reasons[:_STRONGEST]],
+        "noted": [record for record in noted if record.get("agent") == agent.name],
+    }
+
+
+def _decision(decision: "Decision") -> dict[str, Any]:
+    return {
+        "agent": decision.agent,
+        "respond": decision.respond,
+        "stage": decision.stage.value,
+        "reason": decision.reason.value,
+        "sentence": decision.sentence,
+        "score": round(decision.score, 4),
+        "open": decision.open,
+    }
+
+
+def _print_message(store: "GroupTranscriptStore", message: "Entry") -> None:
+    text = " ".join(printable(message["content"]).split())
+    shown = text[:_TEXT] + ("…" if len(text) > _TEXT else "")
+    name = printable(shown_name(store, message))
+    console().print(f"{local(message['ts']):%Y-%m-%d %H:%M} {name}: {shown}", soft_wrap=True)
+
+
+def _print_replayed(one: dict[str, Any]) -> None:
+    from nanobot_transcript.relevance.words import in_words
+
+    out = console()
+    verdict = {True: "answers", False: "stays silent", None: "undecided"}[one["respond"]]
+    out.print()
+    out.print(f"{printable(one['agent'])} {verdict}: {one['sentence']}", soft_wrap=True)
+    out.print(f"  stage {one['stage']}, reason {one['reason']}, score {one['score']:.2f}", soft_wrap=True)
+    if one["stage"] == "score":
+        for reason in one["reasons"]:
+            words = in_words(reason["feature"], one["features"][reason["feature"]])
+            out.print(f"  {reason['adds']:+.2f}  {words}", soft_wrap=True)
+    for record in one["noted"]:
+        verdict = {True: "answered", False: "stayed silent", None: "undecided"}.get(record.get("respond"), "?")
+        when = f"{local(record.get('ts') or 0):%Y-%m-%d %H:%M:%S}"
+        noted = f"  noted {when}: {verdict}, stage {record.get('stage')}, reason {record.get('reason')}"
+        out.print(printable(noted), soft_wrap=True)
+    if not one["noted"]:
+        out.print("  nothing was noted when it came", soft_wrap=True)
+
+
+def _print_evaluation(made: "Evaluation") -> None:
+    summary = f"{amount(made.messages, 'message')}, {amount(made.decisions, 'decision')}"
+    console().print(f"{summary}, {made.ms_per_decision:.3f} ms each", soft_wrap=True)
+    heads = ("precision", "recall", "F1", "95 %")
+    for title, scores in (("all decisions", made.all), ("no nick", made.no_nick)):
+        rows = [
+            [name.replace("_", " "), f"{one.p:.3f}", f"{one.r:.3f}", f"{one.f1:.3f}", f"{one.low:.3f}-{one.high:.3f}"]
+            for name, one in scores.items()
+        ]
+        print_table([title, *heads], rows, right=heads, shorten=title)
+    if made.mentions:
+        notice(f"Of {made.mentions} members rightly named, the gate answers for {made.mentions_answered}.")

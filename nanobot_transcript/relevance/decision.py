@@ -1,0 +1,114 @@
+"""What the gate says: answer, do not answer, or undecided; why, and how sure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import AgentProfile
+
+__all__ = ["SENTENCES", "Case", "Decision", "Reason", "Stage"]
+
+
+class Stage(StrEnum):
+    """Where in the gate a decision was made, in this order."""
+
+    NEVER = "never"
+    CERTAIN = "certain"
+    OTHERS = "others"
+    SCORE = "score"
+    JUDGE = "judge"
+
+
+class Reason(StrEnum):
+    """Why: stable codes for logs and programs."""
+
+    INVALID = "invalid"
+    OWN = "own"
+    DUPLICATE = "duplicate"
+    RECALLED = "recalled"
+    STALE = "stale"
+    COMMAND_FOR_OTHER = "command_for_other"
+    MENTIONED = "mentioned"
+    NAMED = "named"
+    REPLIED_TO = "replied_to"
+    OWN_THREAD = "own_thread"
+    OTHER_MENTIONED = "other_mentioned"
+    OTHER_NAMED = "other_named"
+    OTHER_REPLIED_TO = "other_replied_to"
+    OTHERS_THREAD = "others_thread"
+    PARTNER = "partner"
+    SCORE_HIGH = "score_high"
+    SCORE_LOW = "score_low"
+    UNDECIDED = "undecided"
+    JUDGE_YES = "judge_yes"
+    JUDGE_NO = "judge_no"
+    JUDGE_UNCLEAR = "judge_unclear"
+    JUDGE_TIMEOUT = "judge_timeout"
+    JUDGE_FAILED = "judge_failed"
+    JUDGE_BUDGET = "judge_budget"
+
+
+SENTENCES: Final[dict[Reason, str]] = {
+    Reason.INVALID: "It is no message: sender or text are missing.",
+    Reason.OWN: "The agent wrote it itself.",
+    Reason.DUPLICATE: "The agent has answered it already.",
+    Reason.RECALLED: "It was recalled.",
+    Reason.STALE: "It is too old to be answered.",
+    Reason.COMMAND_FOR_OTHER: "It is a command for another bot.",
+    Reason.MENTIONED: "It mentions the agent.",
+    Reason.NAMED: "It calls the agent by name or alias.",
+    Reason.REPLIED_TO: "It replies to the agent.",
+    Reason.OWN_THREAD: "It stands in the agent's thread.",
+    Reason.OTHER_MENTIONED: "It mentions somebody else, and not the agent.",
+    Reason.OTHER_NAMED: "It begins with the name of somebody else.",
+    Reason.OTHER_REPLIED_TO: "It replies to somebody else.",
+    Reason.OTHERS_THREAD: "It stands in another bot's thread.",
+    Reason.PARTNER: "The agent is the one whom its sender was talking with.",
+    Reason.SCORE_HIGH: "What was said before suggests that the agent is meant.",
+    Reason.SCORE_LOW: "What was said before does not suggest that the agent is meant.",
+    Reason.UNDECIDED: "The score is in the undecided band; the judge is to be asked.",
+    Reason.JUDGE_YES: "The judge said yes.",
+    Reason.JUDGE_NO: "The judge said no.",
+    Reason.JUDGE_UNCLEAR: "The judge said neither yes nor no.",
+    Reason.JUDGE_TIMEOUT: "The judge did not answer in time.",
+    Reason.JUDGE_FAILED: "The judge could not be asked.",
+    Reason.JUDGE_BUDGET: "The judge's budget for this hour is spent.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What was decided about, for the judge and the log."""
+
+    message: Entry
+    history: Sequence[Entry]
+    agent: AgentProfile
+    members: Sequence[AgentProfile]
+    session_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The gate's answer. ``respond`` is None while undecided: ``await gate.resolve(decision)`` then asks the judge.
+
+    ``score`` is the probability (0 to 1) that the agent is meant; 1 and 0 where a rule was certain. ``open`` is True
+    when the message is a person's and is for nobody in particular, as far as can be told: where no agent answers by
+    itself, one of them may claim it.
+    """
+
+    respond: bool | None
+    reason: Reason
+    score: float
+    stage: Stage
+    agent: str = ""
+    message_id: str | None = None
+    open: bool = False
+    session_key: str = ""
+    case: Case | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words."""
+        return SENTENCES[self.reason]

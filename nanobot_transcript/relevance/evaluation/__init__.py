@@ -1,0 +1,1 @@
+"""Measures the gate on labelled logs, beside simple rules, in plain Python."""

@@ -1,0 +1,51 @@
+"""The simple rules that the gate has to beat, each as (case, candidate's nick) -> answer or not."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from nanobot_transcript.relevance.evaluation.task import Case, names
+
+__all__ = ["BASELINES", "Rule"]
+
+Rule = Callable[[Case], frozenset[str]]
+"""The nicks of those who would answer."""
+
+_PARTNER_LINES: Final = 60
+
+
+def _everything(case: Case) -> frozenset[str]:
+    return frozenset(member.name for member in case.candidates)
+
+
+def _mention(case: Case) -> frozenset[str]:
+    text = case.message["content"]
+    return frozenset(member.name for member in case.candidates if names(text, member.name))
+
+
+def _mention_or_last(case: Case) -> frozenset[str]:
+    last = case.history[-1]["sender"] if case.history else ""
+    return _mention(case) | ({last} & _everything(case))
+
+
+def _partner(case: Case) -> frozenset[str]:
+    """Mentioned, or the last one with whom the speaker exchanged a mention, unless another nick is named."""
+    mentioned = _mention(case)
+    text, me = case.message["content"], case.message["sender"]
+    if mentioned or any(names(text, member.name) for member in case.members if member.name != me):
+        return mentioned
+    for entry in reversed(case.history[-_PARTNER_LINES:]):
+        if entry["sender"] == me:
+            found = next((member.name for member in case.candidates if names(entry["content"], member.name)), None)
+        else:
+            found = entry["sender"] if names(entry["content"], me) else None
+        if found is not None:
+            return frozenset({found}) & _everything(case)
+    return frozenset()
+
+
+BASELINES: Final[Mapping[str, Rule]] = {
+    "everything": _everything,
+    "mention": _mention,
+    "mention_or_last": _mention_or_last,
+    "partner": _partner,
+}

@@ -1,0 +1,180 @@
+"""Who is named in a text: names, aliases and at-nodes, in any script.
+
+A name of letters and digits counts only as a whole word; the neighbour may be a Chinese character or a mark, never a
+letter or digit. A name in a script without spaces is looked for as it stands, the longest first, so that 小明明 does
+not name 小明.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance.text import TEXT_LIMIT, is_dense, words
+
+__all__ = ["Naming", "Roster", "speaker_of", "strangers", "whole_word"]
+
+_MARKS: Final = "-[]\\`^{}|"
+_PARTING: Final = {ord(mark): " " for mark in _MARKS}
+_OPENING: Final = " \t@＠,，:：>-"
+_ABBREVIATION: Final = 3
+_NAME_LIMIT: Final = 100
+_SENDERS: Final = ("sender", "agent", "sender_name")
+_NAMES: Final = ("sender_name", "agent", "sender")
+
+
+class Naming(NamedTuple):
+    """Whom a text names, by position in the roster.
+
+    ``named`` all, in no order; ``first`` the one the text begins with (or None); ``hinted`` those whose name begins
+    like the first word, when that is no name; ``stranger`` True when the text begins by addressing an unknown name.
+    """
+
+    named: frozenset[int]
+    first: int | None
+    hinted: frozenset[int]
+    stranger: bool
+
+
+class Roster:
+    """The members of a group, to be found by id or by name. Positions are those of ``members``."""
+
+    def __init__(self, members: Sequence[AgentProfile]) -> None:
+        self.members: tuple[AgentProfile, ...] = tuple(members)
+        self._by_id: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._phrases: list[tuple[str, int]] = []
+        for at, member in enumerate(self.members):
+            self._add(at, member)
+        self._phrases.sort(key=lambda phrase: -len(phrase[0]))
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def by_id(self, identity: Any) -> int | None:
+        """The member with this id or, failing that, exactly this name."""
+        return self._by_id.get(identity) if isinstance(identity, str) else None
+
+    def mentioned(self, mentions: Any) -> frozenset[int]:
+        """The members behind the at-nodes of a message: by id, else by name."""
+        if not isinstance(mentions, list | tuple):
+            return frozenset()
+        return frozenset(at for node in mentions if (at := self._node(node)) is not None)
+
+    def naming(self, text: str) -> Naming:
+        """Whom a text names."""
+        text = text[:TEXT_LIMIT].casefold()
+        found = words(text)
+        named = {at for word in found for at in self._of_word(word)}
+        lead = text.lstrip(_OPENING)
+        first = None
+        if self._phrases:
+            first = self._add_phrases(text, lead, named)
+        starts = bool(found) and lead.startswith(found[0])
+        if first is None and starts:
+            first = self._word(found[0])
+        hinted: frozenset[int] = frozenset()
+        vocative = first is None and starts and lead[len(found[0]) :].lstrip(" ")[:1] in (":", "：", ",", "，")
+        if first is None and starts and (vocative or len(found[0]) > _ABBREVIATION):
+            hinted = self._hinted(found[0])
+        colon = vocative and lead[len(found[0]) :].lstrip(" ")[:1] in (":", "：")
+        return Naming(frozenset(named), first, hinted, colon and not hinted)
+
+    def _add(self, at: int, member: AgentProfile) -> None:
+        for identity in (*member.ids, member.name):
+            self._by_id.setdefault(identity, at)
+        for called in (member.name, *member.aliases):
+            name = called.strip().casefold()
+            if not name:
+                continue
+            if words(name) == [name]:
+                self._words.setdefault(name, at)
+            else:
+                self._phrases.append((name, at))
+
+    def _node(self, node: Any) -> int | None:
+        if not isinstance(node, Mapping):
+            return None
+        by_id = self.by_id(node.get("id"))
+        if by_id is not None:
+            return by_id
+        name = node.get("name")
+        return self._words.get(name.casefold(), self._by_id.get(name)) if isinstance(name, str) else None
+
+    def _word(self, word: str) -> int | None:
+        at = self._words.get(word)
+        return at if at is not None else self._words.get(word.strip(_MARKS))
+
+    def _of_word(self, word: str) -> tuple[int, ...]:
+        """The member called so; failing that, those called like its parts (``bob-style`` names bob)."""
+        at = self._word(word)
+        if at is not None:
+            return (at,)
+        if word.isalnum():
+            return ()
+        parts = word.translate(_PARTING).split()
+        return tuple(at for part in parts if len(part) >= _ABBREVIATION and (at := self._words.get(part)) is not None)
+
+    def _add_phrases(self, text: str, lead: str, named: set[int]) -> int | None:
+        """Adds members whose names are no single word; returns the one that the text begins with."""
+        first = None
+        for phrase, at in self._phrases:
+            place = whole_word(text, phrase)
+            if place < 0:
+                continue
+            named.add(at)
+            if first is None and lead.startswith(phrase):
+                first = at
+            text = text.replace(phrase, "\x00" * len(phrase))
+        return first
+
+    def _hinted(self, word: str) -> frozenset[int]:
+        if len(word) < _ABBREVIATION:
+            return frozenset()
+        return frozenset(
+            at
+            for name, at in self._words.items()
+            if name.startswith(word) or (len(name) > _ABBREVIATION and word.startswith(name))
+        )
+
+
+def whole_word(text: str, phrase: str) -> int:
+    """Where a phrase stands as a whole, or -1: letters and digits must not go on beyond its ends."""
+    place = text.find(phrase)
+    while place >= 0:
+        end = place + len(phrase)
+        if not (_glued(text, place - 1, place) or _glued(text, end - 1, end)):
+            return place
+        place = text.find(phrase, place + 1)
+    return -1
+
+
+def _glued(text: str, left: int, right: int) -> bool:
+    if left < 0 or right >= len(text):
+        return False
+    pair = text[left] + text[right]
+    return all((character.isalnum() or character == "_") and not is_dense(character) for character in pair)
+
+
+def speaker_of(entry: Mapping[str, Any]) -> str:
+    """The id under which the writer of an entry is known; for a bot its app id before its name."""
+    ids = entry.get("ids")
+    app_id = ids.get("app_id") if isinstance(ids, Mapping) else None
+    if isinstance(app_id, str) and app_id:
+        return app_id
+    return _first(entry, _SENDERS) or "?"
+
+
+def strangers(entries: Iterable[Mapping[str, Any]], roster: Roster) -> list[AgentProfile]:
+    """Profiles for those who wrote ``entries`` and whom the roster does not know."""
+    found: dict[str, AgentProfile] = {}
+    for entry in entries:
+        speaker = speaker_of(entry)
+        if speaker not in found and roster.by_id(speaker) is None:
+            name = _first(entry, _NAMES) or speaker
+            bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
+            found[speaker] = AgentProfile(name[:_NAME_LIMIT], ids=frozenset({speaker}), kind="bot" if bot else "human")
+    return list(found.values())
+
+
+def _first(entry: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    return next((value for key in keys if isinstance(value := entry.get(key), str) and value), None)

@@ -1,0 +1,133 @@
+"""What needs no score: messages that are never answered, surely for the agent, or surely for somebody else."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance.decision import Reason
+from nanobot_transcript.relevance.names import Roster, speaker_of
+from nanobot_transcript.relevance.observe import Observation, content_of
+
+__all__ = ["certain", "never", "others"]
+
+_COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
+_COMMANDS_LOOKED_AT: Final = 300
+
+
+def never(
+    message: Entry,
+    history: Sequence[Entry],
+    agent: AgentProfile,
+    now_ms: float | None,
+    stale_ms: float,
+) -> Reason | None:
+    """Why a message is never answered, by itself; ``command_for_other`` needs the scene and comes later."""
+    if not isinstance(message, dict) or not (isinstance(message.get("content"), str) or message.get("op")):
+        return Reason.INVALID
+    if message.get("op") in ("recall", "redact") or _recalled(message, history):
+        return Reason.RECALLED
+    if is_agent(message, agent):
+        return Reason.OWN
+    if _answered(message, history, agent):
+        return Reason.DUPLICATE
+    if _age(message, history, now_ms) > stale_ms:
+        return Reason.STALE
+    return None
+
+
+def certain(seen: Observation) -> Reason | None:
+    """Why the agent is meant for certain, without regard to threads."""
+    if seen.me in seen.mentioned:
+        return Reason.MENTIONED
+    if seen.me in seen.named:
+        return Reason.NAMED
+    if seen.reply_author == seen.me:
+        return Reason.REPLIED_TO
+    return None
+
+
+def others(seen: Observation, message: Entry, agent: AgentProfile, owner: str | None) -> tuple[Reason, bool] | None:
+    """(Reason, True for "answer") when the message is somebody's whom it names at its head, or belongs to a thread.
+
+    Who is addressed goes before whose thread it is.
+    """
+    if seen.mentioned:
+        return Reason.OTHER_MENTIONED, False
+    if seen.message.first is not None and seen.message.first != seen.speaker:
+        return Reason.OTHER_NAMED, False
+    if seen.reply_author is not None and seen.reply_author != seen.speaker:
+        return Reason.OTHER_REPLIED_TO, False
+    if owner and message.get("thread_id"):
+        return (Reason.OWN_THREAD, True) if owner == agent.name else (Reason.OTHERS_THREAD, False)
+    return None
+
+
+def for_other_bot(message: Entry, seen: Observation) -> bool:
+    """True for ``/command@other``, or a command in a message that mentions other members only."""
+    match = _COMMAND.match(content_of(message)[:_COMMANDS_LOOKED_AT])
+    if match is None:
+        return False
+    if match[1]:
+        return _member(seen.roster, match[1]) != seen.me
+    return bool(seen.mentioned) and seen.me not in seen.mentioned
+
+
+def is_agent(entry: Entry, agent: AgentProfile) -> bool:
+    """True when the agent wrote the entry: by app id where there is one, else by sender."""
+    speaker = speaker_of(entry)
+    if speaker in agent.ids:
+        return True
+    ids = entry.get("ids")
+    if isinstance(ids, dict) and ids.get("app_id") and any(one.startswith("cli_") for one in agent.ids):
+        return False
+    bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
+    return entry.get("sender") in agent.ids or (bot and agent.name in (entry.get("sender"), entry.get("agent")))
+
+
+def _member(roster: Roster, name: str) -> int | None:
+    known = roster.by_id(name)
+    return known if known is not None else roster.naming(name).first
+
+
+def _recalled(message: Entry, history: Sequence[Entry]) -> bool:
+    message_id = message.get("message_id")
+    ops = [entry for entry in history if "op" in entry]
+    return bool(ops and message_id) and any(
+        entry.get("op") in ("recall", "redact") and entry.get("target") == message_id for entry in ops
+    )
+
+
+def _answered(message: Entry, history: Sequence[Entry], agent: AgentProfile) -> bool:
+    """True when the agent replied to the message, or spoke freely after the message's own copy in the history."""
+    message_id = message.get("message_id")
+    if not isinstance(message_id, str) or not message_id:
+        return False
+    replies = [entry for entry in history if entry.get("reply_to") == message_id]
+    ids = [entry.get("message_id") for entry in history]
+    if message_id in ids:
+        replies += [entry for entry in history[ids.index(message_id) + 1 :] if not entry.get("reply_to")]
+    return any(is_agent(entry, agent) for entry in replies)
+
+
+def _age(message: Entry, history: Sequence[Entry], now_ms: float | None) -> float:
+    """Milliseconds since the message was sent, by the clock of this machine.
+
+    The platform's clock and that of the machine may differ by minutes. The quickest of the last arrivals shows by how
+    much: a message is received no earlier than it is sent.
+    """
+    sent, received = _number(message.get("ts")), _number(message.get("rts"))
+    now = now_ms if now_ms is not None else received
+    if not sent or not now:
+        return 0.0
+    delays = [
+        arrived - ts
+        for entry in history[-20:]
+        if (arrived := _number(entry.get("rts"))) and (ts := _number(entry.get("ts")))
+    ]
+    return now - sent - (min(delays) if delays else 0.0)
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and value == value else 0.0

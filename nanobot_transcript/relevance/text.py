@@ -1,0 +1,68 @@
+"""Words of a text without resting on spaces: runs of letters, and pairs of characters where there are no spaces.
+
+Chinese, Japanese and Korean text is cut into overlapping pairs; everything else into words. Everything here is linear
+in the length of the text, and looks at its first ``TEXT_LIMIT`` characters only.
+"""
+
+import re
+from typing import Final
+
+__all__ = ["DENSE", "TEXT_LIMIT", "breadth", "is_dense", "is_question", "terms", "words"]
+
+TEXT_LIMIT: Final = 4000
+
+DENSE: Final = (
+    "\u0e00-\u0eff\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
+)
+"""Scripts whose words are not told apart by spaces, or that glue endings to a name, as a character class."""
+
+_NICK_MARKS: Final = r"\-\[\]\\`^{}|"
+_WORD: Final = re.compile(rf"(?:[^\W{DENSE}]|[{_NICK_MARKS}])+")
+_DENSE_CHARACTER: Final = re.compile(f"[{DENSE}]")
+_TERM: Final = re.compile(rf"[^\W{DENSE}]{{4,}}|(?:(?![\u3000-\u303f])[{DENSE}]){{2,}}")
+_QUESTION: Final = re.compile(r"\?(?![A-Za-z0-9_=&%])|[？؟՞]|[吗嗎呢么][。.!！~～…\s]{0,9}$")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as a name may be written in it: letters, digits and the marks of nicknames, case folded.
+
+    >>> words("Alpha你好, bob_|away: ok")
+    ['alpha', 'bob_|away', 'ok']
+    """
+    return _WORD.findall(text[:TEXT_LIMIT].casefold())
+
+
+def terms(text: str) -> frozenset[str]:
+    """What a text is about: its longer words and the pairs of its dense characters.
+
+    >>> sorted(terms("重启 the server"))
+    ['server', '重启']
+    """
+    found: set[str] = set()
+    for run in _TERM.findall(text[:TEXT_LIMIT].casefold()):
+        if _DENSE_CHARACTER.match(run):
+            found.update(run[at : at + 2] for at in range(len(run) - 1))
+        else:
+            found.add(run)
+    return frozenset(found)
+
+
+def breadth(text: str) -> int:
+    """How much a text says: its length, with a dense character counted as three.
+
+    >>> breadth("ok, 好")
+    7
+    """
+    text = text[:TEXT_LIMIT]
+    return len(text) if text.isascii() else len(text) + 2 * len(_DENSE_CHARACTER.findall(text))
+
+
+def is_dense(text: str) -> bool:
+    """True when the text has characters of a script without spaces between words."""
+    return _DENSE_CHARACTER.search(text) is not None
+
+
+def is_question(text: str) -> bool:
+    """True when the text asks something: a question mark anywhere, or a Chinese question particle at its end."""
+    return _QUESTION.search(text[:TEXT_LIMIT]) is not None
