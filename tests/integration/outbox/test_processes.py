@@ -1,0 +1,119 @@
+"""Posts between real processes that are killed at any moment: nothing lost, nothing twice."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.procs import Worker, until
+from support.spawning import SpawnAction
+
+from nanobot_transcript.outbox import Outbox
+
+KEY = "feishu:oc_posts"
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def started(worker: Worker) -> Worker:
+    worker.go()
+    return worker
+
+
+def test_the_same_key_from_eight_processes_is_one_post(
+    base_dir: Path, outbox: Outbox, spawn_outbox: SpawnAction
+) -> None:
+    workers = [spawn_outbox("post_same", base_dir=base_dir, key="build 7") for _ in range(8)]
+    for worker in workers:
+        worker.go()
+    assert len({worker.result() for worker in workers}) == 1
+    assert outbox.take("one", [KEY]) is not None
+    assert outbox.take("one", [KEY]) is None
+
+
+def test_two_processes_never_take_the_same_post(base_dir: Path, outbox: Outbox, spawn_outbox: SpawnAction) -> None:
+    ids = [outbox.post(KEY, f"{number}") for number in range(40)]
+    workers = [spawn_outbox("take_forever", base_dir=base_dir, holder=f"holder {number}") for number in range(2)]
+    for worker in workers:
+        worker.go()
+    had = Counter(post_id for worker in workers for post_id in worker.result())
+    assert had == Counter(ids)
+
+
+@pytest.mark.parametrize("when", ["taken", "delivered"])
+def test_a_sender_killed_in_the_middle_is_succeeded_and_nothing_stands_twice(
+    base_dir: Path, platform: Path, outbox: Outbox, spawn_outbox: SpawnAction, when: str
+) -> None:
+    post_id = outbox.post(KEY, "Ship it?")
+    first = started(spawn_outbox("serve", base_dir=base_dir, platform=platform, die=when))
+    first.process.wait(30)
+    assert outbox.status(post_id).state == "queued"
+    started(spawn_outbox("serve", base_dir=base_dir, platform=platform))
+    until(lambda: outbox.status(post_id).state == "sent", "the successor sent it")
+    assert lines(platform / "messages") == ["Ship it?"]
+    assert outbox.status(post_id).message_id == f"om_{post_id}"
+    assert len(lines(platform / "sends")) == (1 if when == "taken" else 2)
+
+
+def test_what_was_accepted_from_a_killed_poster_is_queued(
+    base_dir: Path, tmp_path: Path, outbox: Outbox, spawn_outbox: SpawnAction
+) -> None:
+    ack = tmp_path / "accepted"
+    for number in range(3):
+        worker = started(spawn_outbox("post_forever", base_dir=base_dir, prefix=f"p{number}_", ack=ack))
+        enough = len(lines(ack)) + 5
+        until(lambda enough=enough: len(lines(ack)) > enough, "posts were accepted")
+        worker.kill()
+    for line in lines(ack):
+        assert outbox.status(line.split()[1]).state == "queued"
+
+
+def storm(base_dir: Path, platform: Path, outbox: Outbox, spawn_outbox: SpawnAction, kills: int, seed: int) -> int:
+    """Two servers, one poster, all killed again and again; the number of posts that were accepted."""
+    dice, ack = random.Random(seed), platform.parent / "accepted"
+    servers = [started(spawn_outbox("serve", base_dir=base_dir, platform=platform)) for _ in range(2)]
+    for number in range(kills):
+        poster = started(spawn_outbox("post_forever", base_dir=base_dir, prefix=f"p{number}_", ack=ack))
+        enough = len(lines(ack)) + dice.randrange(1, 8)
+        until(lambda enough=enough: len(lines(ack)) >= enough, "posts were accepted")
+        victim = dice.randrange(2)
+        servers[victim].kill()  # while posts come in, so that it has something in hand now and then
+        poster.kill()
+        servers[victim] = started(spawn_outbox("serve", base_dir=base_dir, platform=platform))
+    last = outbox.post(KEY, "last")
+    until(lambda: outbox.status(last).state == "sent", "everything was sent", 120)
+    accepted = [line.split() for line in lines(ack)]
+    assert {outbox.status(post_id).state for _, post_id in accepted} == {"sent"}
+    messages = Counter(lines(platform / "messages"))
+    assert max(messages.values()) == 1
+    assert {key for key, _ in accepted} <= messages.keys()
+    return len(accepted)
+
+
+def test_a_storm_of_kills_loses_and_doubles_nothing(
+    base_dir: Path, platform: Path, outbox: Outbox, spawn_outbox: SpawnAction
+) -> None:
+    assert storm(base_dir, platform, outbox, spawn_outbox, kills=3, seed=1) >= 3
+
+
+def test_a_full_disk_refuses_and_keeps_what_was_accepted(
+    base_dir: Path, outbox: Outbox, spawn_outbox: SpawnAction
+) -> None:
+    worker = started(spawn_outbox("post_until_error", base_dir=base_dir, limit=300_000))
+    told = worker.result()
+    assert told["error"] == "store_full"
+    assert told["hint"]
+    assert told["accepted"]
+    assert {outbox.status(post_id).state for post_id in told["accepted"]} == {"queued"}
+    assert outbox.status(outbox.post(KEY, "there is room again")).state == "queued"
+
+
+@pytest.mark.soak
+def test_a_long_storm_of_kills_loses_and_doubles_nothing(
+    base_dir: Path, platform: Path, outbox: Outbox, spawn_outbox: SpawnAction, soak_row: object
+) -> None:
+    posts = storm(base_dir, platform, outbox, spawn_outbox, kills=40, seed=7)
+    sends = len(lines(platform / "sends"))
+    soak_row(kills=80, posts=posts, sends=sends, lost=0, twice=0)  # type: ignore[operator]
