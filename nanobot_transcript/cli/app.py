@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from nanobot_transcript.cli import config, doctor, gate, reading, searching, stats, transfer, upkeep
+from nanobot_transcript.cli import config, doctor, gate, post, reading, searching, stats, transfer, upkeep
 
 __all__ = ["app"]
 
@@ -64,6 +64,7 @@ app.command()(reading.tail)
 app.command()(reading.show)
 app.command(cls=_Command)(searching.search)
 app.command()(stats.stats)
+app.command()(post.post)
 app.command("export")(transfer.export)
 app.command("import", cls=_Command)(transfer.import_)
 app.command()(upkeep.verify)

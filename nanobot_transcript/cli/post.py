@@ -1,0 +1,153 @@
+"""``post``: say something in a group through whichever bot sits in it."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nanobot_transcript.cli.naming import chat_keys
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.output import emit_json, notice, printable
+from nanobot_transcript.cli.problems import NEGATIVE, UsageError
+from nanobot_transcript.session_key import FEISHU, is_group_chat_id, session_key, split
+
+if TYPE_CHECKING:
+    from nanobot_transcript.outbox import Answer, Outbox, PostStatus
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["post"]
+
+
+def post(
+    chat: Annotated[
+        str, typer.Argument(metavar="CHAT", help="Session key, chat id, or the beginning of one.", show_default=False)
+    ],
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="What to say; - reads it from stdin.", show_default=False)
+    ] = None,
+    card: Annotated[
+        Path | None, typer.Option("--card", metavar="FILE", help="A card of the platform (JSON) in place of the text.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="KEY", help="Posts with the same key are posted once.")
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="The only bot that may send it, instead of any.")
+    ] = None,
+    reply_to: Annotated[
+        str | None, typer.Option("--reply-to", metavar="MESSAGE_ID", help="The message it answers.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", min=0, help="Wait so long for a bot to send it.")
+    ] = 0,
+    answer: Annotated[
+        bool, typer.Option("--answer", help="Wait for the first reply or pressed button, too, and print it.")
+    ] = False,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Say something in a group, from any process.
+
+    It is queued on the disk, and a bot that sits in the chat and serves the outbox sends it. With --answer, what people
+    reply in its thread and press on its card comes back here instead of reaching the bots. Exit code 1: it could not be
+    sent, has expired, or nobody answered in time.
+
+    \b
+    Example:
+      nanobot-transcript post oc_team "Build 7 is done." --key build-7 --wait 30
+    """
+    if answer and not wait:
+        raise UsageError("--answer needs to know how long to wait.", hint="Add --wait SECONDS.")
+    from nanobot_transcript.outbox import Outbox
+
+    content, shown = _content(text, card), _card(card)
+    with opened_store(config, store, may_begin=True) as opened:
+        session, place = _session(opened, chat), opened.base_dir
+    with Outbox(place) as outbox:
+        post_id = outbox.post(
+            session,
+            content,
+            card=shown,
+            idempotency_key=key,
+            agent=agent,
+            reply_to=reply_to,
+            wants_answers=answer,
+        )
+        status, answered = asyncio.run(_outcome(outbox, post_id, wait, answer=answer))
+    if json:
+        emit_json(_document(status, answered))
+    else:
+        _tell(status, answered)
+    if status.state in ("failed", "expired") or (answer and answered is None):
+        raise typer.Exit(NEGATIVE)
+
+
+async def _outcome(outbox: "Outbox", post_id: str, wait: float, *, answer: bool) -> "tuple[PostStatus, Answer | None]":
+    loop = asyncio.get_running_loop()
+    end = loop.time() + wait
+    status = await outbox.wait_sent(post_id, wait)
+    if not answer:
+        return status, None
+    answered = None
+    if status.state == "sent":
+        answered = await outbox.wait_answer(post_id, end - loop.time())
+    await asyncio.to_thread(outbox.close_answers, post_id)  # nobody listens any more: later replies are for the bots
+    return status, answered
+
+
+def _content(text: str | None, card: Path | None) -> str | None:
+    content = sys.stdin.read() if text == "-" else text
+    if content is None and card is None:
+        raise UsageError("There is nothing to say.", hint="Give a text, - for stdin, or --card FILE.")
+    return content
+
+
+def _card(path: Path | None) -> "dict[str, Any] | None":
+    if path is None:
+        return None
+    import json
+
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON: {error}.", hint="A card is one JSON object.") from error
+
+
+def _session(store: "GroupTranscriptStore", name: str) -> str:
+    """The chat as the store knows it. A chat where nobody has said anything yet is named in full."""
+    channel = split(name)[0]
+    full = name if channel else session_key(FEISHU, name)
+    named_in_full = bool(channel) or is_group_chat_id(name)
+    if named_in_full and not any(one.session_key.startswith(full) for one in store.chats()):
+        return full
+    return chat_keys(store, name)[0]
+
+
+def _document(status: "PostStatus", answered: "Answer | None") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    document = asdict(status)
+    return document | {"answer": asdict(answered)} if answered is not None else document
+
+
+def _tell(status: "PostStatus", answered: "Answer | None") -> None:
+    said = {
+        "queued": "Queued; a bot of the chat that serves the outbox will send it.",
+        "sent": f"Sent as {status.message_id}.",
+        "failed": f"Not sent: {status.error}",
+        "expired": "Not sent: no bot of the chat took it in time.",
+    }
+    notice(said[status.state])
+    if answered is not None:
+        typer.echo(printable(answered.text or _pressed(answered)))
+
+
+def _pressed(answered: "Answer") -> str:
+    import json
+
+    return json.dumps(answered.value | answered.form, ensure_ascii=False)
