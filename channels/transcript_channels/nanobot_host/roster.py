@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any, Final
@@ -15,22 +16,32 @@ __all__ = ["Roster"]
 
 logger = logging.getLogger(__name__)
 
-_AGAIN: Final = 6 * 3600.0
+_AGAIN: Final = 600.0
+_HOPELESS: Final = 6 * 3600.0
 _SOONER: Final = 300.0
+_STRANGERS: Final = 4096
 _PATIENCE: Final = 2.0
 _PAGE: Final = 100
-_PAGES: Final = 20
+_MOST_PAGES: Final = 20
 
 
 class Roster:
-    """Asks with the client nanobot already has, in a thread of its own, at most every six hours for a group; after a
-    failure of the network five minutes later.
+    """Asks with the client nanobot already has, in a thread of its own, when somebody without a name speaks: at most
+    every ten minutes for a group. Somebody who is not on the list, and a group whose list is refused, are asked for
+    every six hours; after a failure of the network five minutes later.
     """
 
-    def __init__(self, members: MemberDirectory, client_of: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        members: MemberDirectory,
+        client_of: Callable[[str], Any],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._members: MemberDirectory = members
         self._client_of: Callable[[str], Any] = client_of
+        self._clock: Callable[[], float] = clock
         self._due: dict[str, float] = {}
+        self._strangers: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._under_way: dict[str, Future[None]] = {}
         self._mutex: threading.Lock = threading.Lock()
         self._complained: bool = False
@@ -40,8 +51,9 @@ class Roster:
     def ask(self, chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
         """Begin to find out what ``sender`` and the other people of a group are called. Waits for nothing."""
         with self._mutex:
-            now = time.monotonic()
-            if self._client_of(app_id) is None or now < self._due.get(chat_id, now):
+            now = self._clock()
+            due = max(self._due.get(chat_id, now), self._strangers.get((chat_id, sender), now))
+            if self._client_of(app_id) is None or now < due:
                 return
             self._due[chat_id] = now + _AGAIN
             lookup = self._under_way[chat_id] = Future()
@@ -63,28 +75,41 @@ class Roster:
         return True
 
     def _look_up(self, lookup: "Future[None]", chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
-        due: float | None = time.monotonic() + _SOONER
+        due = self._clock() + _SOONER
         try:
-            known = bool(self._members.name_of(sender))  # by a mention, or another process has asked
-            if not known:
-                self._learn(chat_id, app_id, _kind(sender, ids))
-            due = time.monotonic() if known else None
+            if self._members.name_of(sender):  # by a mention, or another process has asked
+                due = self._clock()
+            else:
+                told = self._learn(chat_id, app_id, _kind(sender, ids))
+                due = self._clock() + (_AGAIN if told else _HOPELESS)
+                if told and not self._members.name_of(sender):
+                    self._note_stranger(chat_id, sender)
         except Exception:
             logger.warning("The members of a group cannot be read; people are shown by id for now", exc_info=True)
         finally:
             self._end(lookup, chat_id, due)
 
-    def _learn(self, chat_id: str, app_id: str, kind: str) -> None:
-        for member_id, name in self._listed(self._client_of(app_id), chat_id, kind):
-            known: Ids = {"open_id": member_id}
-            if kind != "open_id":
-                known = {"union_id": member_id} if kind == "union_id" else {"user_id": member_id}
-            self._members.remember_person(member_id, name, known, app_id)
+    def _note_stranger(self, chat_id: str, sender: str) -> None:
+        with self._mutex:
+            self._strangers[chat_id, sender] = self._clock() + _HOPELESS
+            while len(self._strangers) > _STRANGERS:
+                self._strangers.popitem(last=False)
 
-    def _end(self, lookup: "Future[None]", chat_id: str, due: float | None) -> None:
-        """The question is answered. ``due``: when it may be put again, if that is not in six hours."""
-        if due is not None:
-            self._due[chat_id] = due
+    def _learn(self, chat_id: str, app_id: str, kind: str) -> bool:
+        """Read the list; False when that is refused."""
+        for people in self._pages(self._client_of(app_id), chat_id, kind):
+            if people is None:
+                return False
+            for member_id, name in people:
+                known: Ids = {"open_id": member_id}
+                if kind != "open_id":
+                    known = {"union_id": member_id} if kind == "union_id" else {"user_id": member_id}
+                self._members.remember_person(member_id, name, known, app_id)
+        return True
+
+    def _end(self, lookup: "Future[None]", chat_id: str, due: float) -> None:
+        """The question is answered. ``due``: when it may be put again."""
+        self._due[chat_id] = due
         self._forget(lookup, chat_id)
         lookup.set_result(None)
 
@@ -93,24 +118,25 @@ class Roster:
             if self._under_way.get(chat_id) is lookup:
                 del self._under_way[chat_id]
 
-    def _listed(self, client: Any, chat_id: str, kind: str) -> Iterator[tuple[str, str]]:
-        """Id and name of the people in a group, bots are not listed."""
+    def _pages(self, client: Any, chat_id: str, kind: str) -> Iterator[list[tuple[str, str]] | None]:
+        """Id and name of the people in a group, page by page; bots are not listed. None where it is refused."""
         lists = getattr(getattr(getattr(client, "im", None), "v1", None), "chat_members", None)
         if lists is None:
+            yield None
             return
         # nanobot has imported the SDK long before it has a client
         from lark_oapi.api.im.v1 import GetChatMembersRequest
 
         token = ""
-        for _ in range(_PAGES):
+        for _ in range(_MOST_PAGES):
             builder = GetChatMembersRequest.builder().chat_id(chat_id).member_id_type(kind).page_size(_PAGE)
             response = lists.get((builder.page_token(token) if token else builder).build())
             if not response.success():
                 self._complain(response)
+                yield None
                 return
-            for member in response.data.items or []:
-                if member.member_id and member.name:
-                    yield member.member_id, member.name
+            members = response.data.items or []
+            yield [(member.member_id, member.name) for member in members if member.member_id and member.name]
             token = response.data.page_token or ""
             if not response.data.has_more or not token:
                 return

@@ -1,6 +1,7 @@
 """Names of people who were never mentioned."""
 
 import threading
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +22,8 @@ class Lists:
     """The SDK's ``client.im.v1.chat_members`` over pages of (id, name)."""
 
     def __init__(self, *pages: list[tuple[str, str]], code: int = 0) -> None:
-        self.pages, self.code = pages, code
+        self.pages: Sequence[list[tuple[str, str]]] = pages
+        self.code = code
         self.asked: list[Any] = []
         self.answers: threading.Event = threading.Event()
         self.answers.set()
@@ -37,6 +39,20 @@ class Lists:
         more = number + 1 < len(self.pages)
         data = SimpleNamespace(items=items, has_more=more, page_token=str(number + 1) if more else "")
         return SimpleNamespace(success=lambda: True, data=data)
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
@@ -56,6 +72,65 @@ async def test_all_pages_are_read_and_asked_for_once(members: MemberDirectory) -
     assert (members.name_of("on_ada"), members.name_of("on_bo"), members.name_of("on_x")) == ("Ada", "Bo", None)
     await learn(roster, "oc_1", "on_new", {"union_id": "on_new"})
     assert lists.asked == [("oc_1", "union_id"), ("oc_1", "union_id")]
+
+
+async def test_somebody_who_joined_is_asked_for_ten_minutes_after_the_last_question(
+    members: MemberDirectory, clock: Clock
+) -> None:
+    lists = Lists([("on_ada", "Ada")])
+    roster = Roster(members, lambda app_id: lists.client, clock)
+    await learn(roster, "oc_1", "on_ada", ADA)
+    lists.pages = [[("on_ada", "Ada"), ("on_dee", "Dee")]]
+    await learn(roster, "oc_1", "on_dee", {"union_id": "on_dee"})
+    assert members.name_of("on_dee") is None
+    clock.now += 601
+    await learn(roster, "oc_1", "on_dee", {"union_id": "on_dee"})
+    assert members.name_of("on_dee") == "Dee"
+    assert len(lists.asked) == 2
+
+
+async def test_somebody_who_is_not_on_the_list_is_asked_for_every_six_hours(
+    members: MemberDirectory, clock: Clock
+) -> None:
+    lists = Lists([("on_ada", "Ada")])
+    roster = Roster(members, lambda app_id: lists.client, clock)
+    for _ in range(36):
+        await learn(roster, "oc_1", "on_guest", {"union_id": "on_guest"})
+        clock.now += 601
+    assert len(lists.asked) == 1
+    await learn(roster, "oc_2", "on_guest", {"union_id": "on_guest"})
+    assert len(lists.asked) == 2
+    await learn(roster, "oc_1", "on_guest", {"union_id": "on_guest"})
+    assert len(lists.asked) == 3
+
+
+async def test_a_group_whose_list_is_refused_is_asked_for_every_six_hours(
+    members: MemberDirectory, clock: Clock
+) -> None:
+    lists = Lists(code=99991672)
+    roster = Roster(members, lambda app_id: lists.client, clock)
+    for number in range(35):
+        await learn(roster, "oc_1", f"on_{number}", {"union_id": f"on_{number}"})
+        clock.now += 601
+    assert len(lists.asked) == 1
+    clock.now += 601
+    await learn(roster, "oc_1", "on_ada", ADA)
+    assert len(lists.asked) == 2
+
+
+async def test_a_failure_of_the_network_is_asked_again_after_five_minutes(
+    members: MemberDirectory, clock: Clock
+) -> None:
+    lists = Lists()  # no page: the call raises
+    roster = Roster(members, lambda app_id: lists.client, clock)
+    await learn(roster, "oc_1", "on_ada", ADA)
+    clock.now += 299
+    await learn(roster, "oc_1", "on_ada", ADA)
+    assert len(lists.asked) == 1
+    clock.now += 2
+    lists.pages = [[("on_ada", "Ada")]]
+    await learn(roster, "oc_1", "on_ada", ADA)
+    assert members.name_of("on_ada") == "Ada"
 
 
 async def test_somebody_known_is_not_asked_for(members: MemberDirectory) -> None:
