@@ -30,11 +30,13 @@ def _learn_mention(
     members: MemberDirectory, identities: Identities, message: Message, mention: MentionedMember
 ) -> None:
     open_id = mention.ids.get("open_id", "")
-    stable = next((named.get("id") for named in identities.mentions_of(message) if named.get("name") == mention.name), "")
+    stable = next(
+        (named.get("id") for named in identities.mentions_of(message) if named.get("name") == mention.name), ""
+    )
     bot = next((bot for bot in members.bots() if bot.name == stable), None) if mention.kind != "human" else None
     if bot is None:
         if stable and mention.kind != "bot":
             members.remember_person(stable, mention.name, mention.ids, identities.app_id)
     elif open_id and bot.open_ids.get(identities.app_id) != open_id:
         about = {"aliases": bot.aliases, "description": bot.description}
-        members.remember_bot(bot.app_id, bot.name, **about, open_ids={identities.app_id: open_id})
+        members.remember_bot(bot.app_id, bot.name, **about, open_ids={identities.app_id: open_id}, alive=False)

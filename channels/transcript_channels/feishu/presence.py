@@ -46,7 +46,7 @@ class Presence:
         self._asking: set[asyncio.Task[None]] = set()
 
     def sits_in(self, chat_id: str) -> bool:
-        """True when the bot is known to sit in the chat. An unknown one is asked for in the background, now and then."""
+        """True when the bot is known to sit in the chat; about an unknown one the platform is asked now and then."""
         if chat_id in self._chats:
             return True
         if self._clock() >= self._chats_due:

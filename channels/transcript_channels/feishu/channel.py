@@ -1,0 +1,301 @@
+"""The runner's channel for Feishu: one bot, heard over a long connection or a webhook, answering over the open API."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, TranscriptError
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.runner.channel import LiveMessage, Publish
+from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
+from nanobot_transcript.session_key import FEISHU, session_key, split
+from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.content import text_of
+from transcript_channels.feishu.events import Message, message_from_event, recall_from_event
+from transcript_channels.feishu.fields import ids_of, part, string
+from transcript_channels.feishu.identities import Identities
+from transcript_channels.feishu.inbound import entry_of, is_complete
+from transcript_channels.feishu.learning import learn
+from transcript_channels.feishu.mentioning import Mentionable
+from transcript_channels.feishu.presence import Presence
+from transcript_channels.feishu.sender import FeishuSender, Sent
+from transcript_channels.feishu.streaming import CardStream
+
+__all__ = ["Connection", "FeishuChannel", "Listen"]
+
+logger = logging.getLogger(__name__)
+
+_ACK: Final = 2.5  # seconds; the platform pushes again after three
+_CONNECT: Final = 60.0
+_PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class Connection(Protocol):
+    """Brings events, such as ``LongConnection``."""
+
+    failure: TranscriptError | None
+
+    def start(self) -> None:
+        """Begin to connect; returns at once."""
+        ...
+
+    async def aclose(self) -> bool:
+        """Disconnect."""
+        ...
+
+
+Listen = Callable[[Callable[[dict[str, Any]], Any], Callable[[str], None]], Connection]
+"""Makes the connection from ``on_event`` and ``on_state``, both called in a thread of its own."""
+
+
+class FeishuChannel:
+    """One bot in Feishu. ``client`` is closed with it.
+
+    ``listen`` makes the connection that brings events; None: whoever receives them, such as a webhook, calls
+    ``handle``. ``on_gap`` is told of a chat in which messages may have passed unheard. ``members`` None: who is who is
+    not remembered.
+    """
+
+    def __init__(
+        self,
+        agent: AgentProfile,
+        client: FeishuClient,
+        members: MemberDirectory | None = None,
+        *,
+        listen: Listen | None = None,
+        on_gap: Callable[[str], None] | None = None,
+    ) -> None:
+        self.agent: AgentProfile = agent
+        self._client: FeishuClient = client
+        self._members: MemberDirectory | None = members
+        self._sender: FeishuSender = FeishuSender(client)
+        self._identities: Identities = Identities(members, client.app_id)
+        self._mentionable: Mentionable = Mentionable(client.app_id, members)
+        self._presence: Presence = Presence(client, members)
+        self._listen: Listen | None = listen
+        self._on_gap: Callable[[str], None] | None = on_gap
+        self._connection: Connection | None = None
+        self._publish: Publish | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._connected: asyncio.Event = asyncio.Event()
+        self._learning: set[asyncio.Future[None]] = set()
+
+    # --- life
+
+    async def start(self, publish: Publish) -> None:
+        """See ``Channel``. Waits for a platform that cannot be reached; raises what waiting will not mend."""
+        self._loop, self._publish = asyncio.get_running_loop(), publish
+        await self._introduce()
+        await self._presence.refresh()
+        if self._listen is None:
+            return
+        self._connection = self._listen(self._on_event, self._on_state)
+        self._connection.start()
+        while not self._connected.is_set():
+            try:
+                async with asyncio.timeout(_CONNECT):
+                    await self._connected.wait()
+            except TimeoutError:
+                logger.warning("%s has no long connection yet; it goes on trying", self.agent.name)
+        if self._connection.failure is not None:
+            raise self._connection.failure
+
+    async def stop(self) -> None:
+        """See ``Channel``."""
+        if self._connection is not None:
+            await self._connection.aclose()
+        self._publish = None
+        await self._presence.close()
+        await asyncio.gather(*self._learning, return_exceptions=True)
+        await self._client.close()
+
+    def sits_in(self, session_key: str) -> bool:
+        """See ``Channel``."""
+        channel, chat_id = split(session_key)
+        return channel == FEISHU and self._presence.sits_in(chat_id)
+
+    # --- in
+
+    async def handle(self, event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Take one event of the platform; the answer to a callback, if there is one.
+
+        Raises StoreError when a message could not be recorded: the platform should push it again.
+        """
+        publish = self._publish
+        if publish is None:
+            raise NoAnswerError("This bot is stopping.", hint="The platform pushes the event again.")
+        kind = string(part(event, "header"), "event_type")
+        if kind == "im.message.receive_v1":
+            await self._on_message(event, publish)
+        elif kind == "im.message.recalled_v1":
+            await self._on_recall(event, publish)
+        elif kind == "card.action.trigger":
+            return await publish(_action(event))
+        elif kind == "im.chat.member.bot.added_v1":
+            self._presence.joined(string(part(event, "event"), "chat_id"))
+        elif kind in ("im.chat.member.bot.deleted_v1", "im.chat.disbanded_v1"):
+            self._presence.left(string(part(event, "event"), "chat_id"))
+        return None
+
+    async def _on_message(self, event: Mapping[str, Any], publish: Publish) -> None:
+        message = message_from_event(event)
+        if message is None:
+            return
+        key = session_key(FEISHU, message.chat_id)
+        if message.in_group:
+            self._presence.joined(message.chat_id)
+        self._mentionable.saw(message, self._identities)
+        entry = entry_of(message, self._identities)
+        if message.in_group:
+            self._learn(message, key, entry)
+        await publish(InboundMessage(key, entry, private=not message.in_group, complete=is_complete(message)))
+
+    async def _on_recall(self, event: Mapping[str, Any], publish: Publish) -> None:
+        recall = recall_from_event(event)
+        if recall is not None:
+            key = session_key(FEISHU, recall.chat_id)
+            await publish(Recalled(key, recall.message_id, recall.ts_ms))
+
+    def _learn(self, message: Message, key: str, entry: Entry) -> None:
+        if self._members is None:
+            return
+        if not message.from_bot and not entry.get("sender_name"):
+            self._presence.want_names(message.chat_id)
+        learning = asyncio.ensure_future(asyncio.to_thread(learn, self._members, self._identities, message, key))
+        self._learning.add(learning)
+        learning.add_done_callback(self._learning.discard)
+
+    def _on_event(self, event: dict[str, Any]) -> Any:
+        """In the connection's thread: what comes of it decides about the acknowledgement."""
+        assert self._loop is not None
+        handling = asyncio.run_coroutine_threadsafe(cast("Any", self.handle(event)), self._loop)
+        return handling.result(_ACK)
+
+    def _on_state(self, state: str) -> None:
+        """In the connection's thread."""
+        assert self._loop is not None
+        if state in ("connected", "reconnected", "failed"):
+            self._loop.call_soon_threadsafe(self._connected.set)
+        if state == "reconnected":
+            self._loop.call_soon_threadsafe(self._tell_of_gaps)
+
+    def _tell_of_gaps(self) -> None:
+        for chat_id in self._presence.chats() if self._on_gap is not None else ():
+            cast("Callable[[str], None]", self._on_gap)(session_key(FEISHU, chat_id))
+
+    # --- out
+
+    async def send(self, message: OutboundMessage) -> SentMessage:
+        """See ``Channel``. A text becomes a post, in which members that are named with @ are told."""
+        _, chat_id = split(message.session_key)
+        if message.card is not None:
+            card = dict(message.card)
+            sent = [await self._sender.card(chat_id, card, **_where(message))]
+            return self._confirmed(sent, "interactive", text=message.content or text_of("interactive", card))
+        mentions = self._mentionable.named_in(message.content)
+        sent = await self._sender.post(chat_id, message.content, mentions=mentions, **_where(message))
+        return self._confirmed(sent, "post")
+
+    @asynccontextmanager
+    async def stream(self, message: OutboundMessage) -> AsyncIterator[LiveMessage]:
+        """See ``StreamingChannel``: a card whose text grows."""
+        _, chat_id = split(message.session_key)
+        card = await self._sender.stream(chat_id, **_where(message))
+        live = _LiveCard(card)
+        try:
+            yield live
+            live.sent = self._confirmed(await card.finish(live.text), "interactive")
+        except BaseException:
+            if not await self._taken_back(card):
+                live.sent = self._confirmed(card.sent, "interactive", text=live.text)
+            raise
+
+    async def _taken_back(self, card: CardStream[Sent]) -> bool:
+        try:
+            for sent in card.sent:
+                await self._sender.recall(sent.message_id)
+        except PlatformError as error:
+            logger.warning("A half answer could not be taken back: %s %s", error, error.hint)
+            return False
+        return True
+
+    def _confirmed(self, sent: list[Sent], msg_type: str, *, text: str | None = None) -> SentMessage:
+        first = sent[0]
+        return SentMessage(
+            first.message_id,
+            first.ts_ms,
+            first.thread_id,
+            tuple(one.message_id for one in sent),
+            first.root_id,
+            msg_type,
+            {"app_id": self._client.app_id},
+            text,
+        )
+
+    # --- who it is
+
+    async def _introduce(self) -> None:
+        """Ask who the bot is, and put it into the members file."""
+        info = await self._asked_until_answered()
+        names = [info.name] if info.name and info.name != self.agent.name else []
+        aliases = list(dict.fromkeys([*self.agent.aliases, *names]))
+        if self._members is not None:
+            await asyncio.to_thread(
+                self._members.remember_bot,
+                self._client.app_id,
+                self.agent.name,
+                aliases=aliases,
+                description=self.agent.description,
+                open_ids={self._client.app_id: info.open_id},
+            )
+
+    async def _asked_until_answered(self) -> Any:
+        attempt = 0
+        while True:
+            try:
+                return await self._client.bot_info()
+            except (NoAnswerError, RateLimitedError) as error:
+                pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
+                logger.warning("%s tries again in %g s: %s %s", self.agent.name, pause, error, error.hint)
+            attempt += 1
+            await asyncio.sleep(pause)
+
+
+@dataclass(slots=True)
+class _LiveCard:
+    card: CardStream[Sent]
+    text: str = ""
+    sent: SentMessage | None = None
+
+    async def update(self, text: str) -> None:
+        """Show the text so far."""
+        self.text = text
+        await self.card.update(text)
+
+
+def _where(message: OutboundMessage) -> dict[str, Any]:
+    return {
+        "reply_to": message.reply_to,
+        "in_thread": message.thread_id is not None,
+        "key": message.idempotency_key or None,
+    }
+
+
+def _action(event: Mapping[str, Any]) -> CardAction:
+    body = part(event, "event")
+    action, context = part(body, "action"), part(body, "context")
+    chat_id = string(context, "open_chat_id") or string(body, "open_chat_id")
+    operator = ids_of(part(body, "operator"))
+    return CardAction(
+        session_key(FEISHU, chat_id),
+        string(context, "open_message_id") or string(body, "open_message_id"),
+        dict(part(action, "value")),
+        operator.get("union_id") or operator.get("user_id") or operator.get("open_id") or "",
+        form=dict(part(action, "form_value")),
+        action_id=string(part(event, "header"), "event_id"),
+    )
