@@ -1,5 +1,7 @@
 """Random histories against the simplest model there is: a list of messages in the order they were written."""
 
+import contextlib
+import fcntl
 import tempfile
 import time
 from collections.abc import Iterator
@@ -87,6 +89,16 @@ class StoreMachine(RuleBasedStateMachine):
         )
         assert written is expected
 
+    @rule(ids=st.lists(IDS, max_size=1), content=TEXTS, source=SOURCES)
+    def append_beside_a_stuck_lock(self, ids: list[str], content: str, source: str | None) -> None:
+        """Somebody stands still with the lock: the message is recorded all the same, once."""
+        segments = [path for path in Path(self._place.name).glob("store/*.jsonl") if path.name.count(".") == 1]
+        with contextlib.ExitStack() as held:
+            for segment in segments:
+                file = held.enter_context(segment.open("ab"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+            self.append(ids, content, "on_ada", source)
+
     @rule(count=st.integers(1, 8), sender=SENDERS)
     def append_some(self, count: int, sender: str) -> None:
         for _ in range(count):
@@ -105,7 +117,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(message_id=IDS, content=TEXTS)
     def edit(self, message_id: str, content: str) -> None:
         message = self._message(message_id)
-        if message is not None and message.ids[0] == message_id:
+        if message is not None:
             self._store().edit(KEY, message_id, content)
             message.content = content
 
@@ -190,7 +202,8 @@ class StoreMachine(RuleBasedStateMachine):
     # -- helpers
 
     def _new(self) -> GroupTranscriptStore:
-        return GroupTranscriptStore(Path(self._place.name) / "store", segment_bytes=self.segment_bytes)
+        place = Path(self._place.name) / "store"
+        return GroupTranscriptStore(place, segment_bytes=self.segment_bytes, lock_timeout=0.002)
 
     def _store(self) -> GroupTranscriptStore:
         self.turn += 1

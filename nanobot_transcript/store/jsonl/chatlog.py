@@ -13,11 +13,11 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
 from nanobot_transcript.store.jsonl import keys, tables
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
-from nanobot_transcript.store.jsonl.codec import decode, encode, id_keys
+from nanobot_transcript.store.jsonl.codec import encode, id_keys
 from nanobot_transcript.store.jsonl.idtable import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
-from nanobot_transcript.store.jsonl.indexing import add_lines
+from nanobot_transcript.store.jsonl.indexing import add_lines, line_with
 from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
-from nanobot_transcript.store.jsonl.lines import complete_end, line_at
+from nanobot_transcript.store.jsonl.lines import complete_end
 from nanobot_transcript.store.jsonl.lock import acquire
 from nanobot_transcript.store.jsonl.sync import Syncer
 from nanobot_transcript.store.jsonl.unlocked import write_unlocked
@@ -351,7 +351,7 @@ class ChatLog:
         for position, key_hash in enumerate(hashes):
             offsets = table.find(key_hash)
             if offsets is not None:
-                known = _line_with(self._file.descriptor, offsets, keys[position])
+                known = line_with(self._file.descriptor, offsets, keys[position])
                 if known is not None:
                     return known
             for closed in self._closed:
@@ -365,7 +365,7 @@ class ChatLog:
         if descriptor is None:
             return None
         try:
-            return _line_with(descriptor, offsets, key)
+            return line_with(descriptor, offsets, key)
         finally:
             os.close(descriptor)
 
@@ -379,11 +379,3 @@ class ChatLog:
         return write_unlocked(
             self._layout, self._stem, self._session_key, entry, unless, sync=self._syncer.policy == "always"
         )
-
-
-def _line_with(descriptor: int, offsets: list[int], key: str) -> Entry | None:
-    for offset in offsets:
-        entry = decode(line_at(descriptor, offset))
-        if entry is not None and key in id_keys(entry):
-            return entry
-    return None

@@ -4,12 +4,13 @@ from typing import Final
 
 import msgspec
 
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import decode, id_keys
 from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.idtable import IdTable, hash_key
-from nanobot_transcript.store.jsonl.lines import lines_between
+from nanobot_transcript.store.jsonl.lines import line_at, lines_between
 
-__all__ = ["add_lines", "capacity_for"]
+__all__ = ["add_lines", "capacity_for", "line_with"]
 
 _SMALLEST_LINE: Final = 128
 
@@ -34,11 +35,24 @@ def add_lines(table: IdTable, descriptor: int, start: int, end: int) -> IdTable:
         keys, is_message = _keys(line)
         for key in keys:
             key_hash = hash_key(key)
-            # A repeated message adds nothing, but a recall must still be found when its message is gone.
-            if not (is_message and table.find(key_hash)) and table.insert(key_hash, offset):
+            # A repeated message adds nothing, but a recall must still be found when its message is gone, and what
+            # was erased may be said again.
+            offsets = table.find(key_hash) if is_message else None
+            if offsets and line_with(descriptor, offsets, key) is not None:
+                continue
+            if table.insert(key_hash, offset):
                 table = table.grown()
     table.indexed = end
     return table
+
+
+def line_with(descriptor: int, offsets: list[int], key: str) -> Entry | None:
+    """The first line at one of the offsets that stands in the table under ``key``."""
+    for offset in offsets:
+        entry = decode(line_at(descriptor, offset))
+        if entry is not None and key in id_keys(entry):
+            return entry
+    return None
 
 
 def _keys(line: bytes) -> tuple[list[str], bool]:
