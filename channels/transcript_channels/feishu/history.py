@@ -17,7 +17,7 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from nanobot_transcript.store.members import MemberDirectory
-from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.client import FeishuClient, Spend
 from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.identities import Identities, People
 from transcript_channels.feishu.items import FORWARDED, HistoryItem, item_from_api
@@ -68,8 +68,13 @@ class FeishuHistory:
         self, client: FeishuClient, members: MemberDirectory | None = None, *, look_up_people: bool = True
     ) -> None:
         self.client: FeishuClient = client
+        self._members: MemberDirectory | None = members
         self._identities: Identities = Identities(members, client.app_id)
         self._people: People | None = People(client, members) if members is not None and look_up_people else None
+
+    def budgeted(self, spend: Spend | None) -> "FeishuHistory":
+        """The same history under another budget of calls."""
+        return FeishuHistory(self.client.budgeted(spend), self._members, look_up_people=self._people is not None)
 
     async def list_recent_messages(
         self,

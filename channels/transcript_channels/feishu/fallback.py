@@ -1,0 +1,183 @@
+"""The platform's history as the store's fallback: one process asks for all, under one budget of calls."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import NotPermittedError, StoreError
+from nanobot_transcript.session_key import FEISHU, is_group_chat_id, split
+from nanobot_transcript.turns.coordination import Budget, Grant, Lease
+from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
+
+__all__ = ["FallbackOptions", "HistoryFallback"]
+
+logger = logging.getLogger(__name__)
+
+_BUDGET: Final = "feishu history"
+_HOUR: Final = 3600.0
+_OUTSIDE: Final = (230002, 232011)
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackOptions:
+    """``calls_per_hour``: of all bots together. ``first``: messages fetched for a chat nothing is known of.
+
+    Seconds: ``rest`` after a fetch before anybody asks for the same chat again; ``ttl`` of the lease while fetching;
+    ``wait`` for another process's fetch; ``off`` after a scope was missing.
+    """
+
+    calls_per_hour: int = 200
+    first: int = 100
+    rest: float = 5.0
+    ttl: float = 20.0
+    wait: float = 60.0
+    off: float = _HOUR
+    look: float = 0.1
+
+
+class HistoryFallback:
+    """``AsyncGroupTranscriptStore(..., fallback=HistoryFallback(...))``.
+
+    ``histories``: one per app of this process; the first whose bot sits in the chat is asked. ``lease`` and ``budget``
+    are shared by all processes, ``holder`` names this one. ``threads``: topics known in a chat, by session key, to be
+    looked into as well.
+
+    Answers with nothing for other channels and private ids, when another process has just asked, and, after one line in
+    the log that names it, while the scope is missing. Raises PlatformError and StoreError kinds for everything else.
+    """
+
+    def __init__(
+        self,
+        histories: Iterable[FeishuHistory],
+        lease: Lease,
+        budget: Budget,
+        holder: str,
+        *,
+        options: FallbackOptions | None = None,
+        threads: Callable[[str], Collection[str]] | None = None,
+    ) -> None:
+        self._options: FallbackOptions = options or FallbackOptions()
+        self._lease: Lease = lease
+        self._budget: Budget = budget
+        self._holder: str = holder
+        self._threads: Callable[[str], Collection[str]] = threads or (lambda key: ())
+        self._histories: list[FeishuHistory] = [history.budgeted(self._pay) for history in histories]
+        self._off: dict[str, float] = {}
+        self._fetched: dict[str, float] = {}
+        self._complained: set[str] = set()
+
+    async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+        """What the platform knows of a chat since a time (None: the newest), newest first, at most ``limit``."""
+        channel, chat_id = split(session_key)
+        if channel != FEISHU or not is_group_chat_id(chat_id) or not self._usable():
+            return []
+        grant = await self._turn(session_key, since_ms)
+        if grant is None:
+            return []
+        beating = asyncio.create_task(self._keep(grant))
+        try:
+            fetched = await self._ask(session_key, chat_id, since_ms, limit)
+        except BaseException:
+            self._release(grant)
+            raise
+        finally:
+            beating.cancel()
+        if fetched is not None and fetched.complete:
+            self._rest(session_key)
+        self._release(grant)
+        return fetched.entries if fetched is not None else []
+
+    # --- whose turn it is
+
+    async def _turn(self, session_key: str, since_ms: float | None) -> Grant | None:
+        """The lease of the chat; None when what another process fetched meanwhile is enough."""
+        name, resting = _names(session_key)
+        asked = time.time()
+        deadline = time.monotonic() + self._options.wait
+        while time.monotonic() < deadline:
+            grant = self._lease.acquire(name, self._holder, self._options.ttl)
+            # looked at with the lease in hand: whoever is done rests before giving it back
+            rested = self._lease.current(resting) is not None
+            if grant is not None and not rested:
+                return grant
+            if grant is not None:
+                self._release(grant)
+            if rested and self._is_covered(session_key, since_ms, asked):
+                await asyncio.sleep(self._options.rest / 10)  # for the other process to write it down
+                return None
+            await asyncio.sleep(self._options.look)
+        return None
+
+    def _is_covered(self, session_key: str, since_ms: float | None, asked: float) -> bool:
+        """True when the fetch that has just been made has brought what is missing here.
+
+        Not when it was this process's own (then something was missed again), nor when what is missing is younger than
+        it can have been.
+        """
+        if asked - self._fetched.get(session_key, 0.0) <= self._options.rest:
+            return False
+        return since_ms is None or since_ms < (asked - self._options.rest) * 1000
+
+    async def _keep(self, grant: Grant) -> None:
+        """Hold the lease while the platform takes its time."""
+        while True:
+            await asyncio.sleep(self._options.ttl / 3)
+            with suppress(StoreError):
+                self._lease.renew(grant, self._options.ttl)
+
+    def _rest(self, session_key: str) -> None:
+        """Nobody asks for this chat again for a while; that mark runs out by itself."""
+        self._fetched[session_key] = time.time()
+        try:
+            self._lease.acquire(_names(session_key)[1], self._holder, self._options.rest)
+        except StoreError as error:
+            logger.info("Another process may ask for the same history: %s", error)
+
+    def _release(self, grant: Grant) -> None:
+        try:
+            self._lease.release(grant)
+        except StoreError as error:
+            logger.info("A lease was left to run out: %s", error)
+
+    # --- asking
+
+    def _usable(self) -> list[FeishuHistory]:
+        now = time.monotonic()
+        return [one for one in self._histories if self._off.get(one.client.app_id, 0.0) <= now]
+
+    async def _ask(self, session_key: str, chat_id: str, since_ms: float | None, limit: int) -> Fetched | None:
+        """Ask as the first app that may; None when none may. Raises PlatformError kinds."""
+        wanted = min(limit, self._options.first) if since_ms is None else limit
+        threads = self._threads(session_key)
+        for history in self._usable():
+            try:
+                return await history.fetch(chat_id, wanted, Span(since_ms), threads)
+            except NotPermittedError as error:
+                self._refused(history.client.app_id, chat_id, error)
+        return None
+
+    def _refused(self, app_id: str, chat_id: str, error: NotPermittedError) -> None:
+        if error.platform_code in _OUTSIDE:
+            logger.debug("The app %s is not in %s", app_id, chat_id)
+            return
+        self._off[app_id] = time.monotonic() + self._options.off
+        if app_id not in self._complained:
+            self._complained.add(app_id)
+            logger.warning("Gaps in the record are not filled from Feishu's history: %s. %s", error, error.hint)
+
+    def _pay(self) -> bool:
+        try:
+            return self._budget.take(_BUDGET, limit=self._options.calls_per_hour, window=_HOUR)
+        except StoreError as error:
+            logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
+            return False
+
+
+def _names(session_key: str) -> tuple[str, str]:
+    """The leases of a chat: to ask, and not to ask again so soon."""
+    return f"{_BUDGET} {session_key}", f"{_BUDGET} rest {session_key}"

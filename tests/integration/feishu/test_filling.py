@@ -1,0 +1,63 @@
+"""Gaps are filled by one of several processes, also when that one is killed."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from nanobot_transcript import GroupTranscriptStore
+from transcript_channels.simulator import App, FeishuSimulator
+
+WORKER = Path(__file__).resolve().parents[2] / "support" / "filler.py"
+LIST = "GET /open-apis/im/v1/messages"
+START = 1_700_000_000_000
+
+
+async def filler(feishu: FeishuSimulator, app: App, directory: Path, key: str) -> asyncio.subprocess.Process:
+    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    arguments = [feishu.base_url, app.app_id, app.app_secret, str(directory), key]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(WORKER), *arguments, env=environment, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        assert await process.stdout.readline() == b"asking\n"
+    return process
+
+
+async def shown(process: asyncio.subprocess.Process) -> int:
+    async with asyncio.timeout(40):
+        output, _ = await process.communicate()
+    return int(output)
+
+
+async def test_two_hundred_missed_messages_are_fetched_by_one_process_also_when_the_first_is_killed(tmp_path) -> None:
+    async with FeishuSimulator() as feishu:
+        apps = [feishu.add_app(name) for name in ("Alpha", "Beta", "Gamma")]
+        ada = feishu.add_person("Ada")
+        group = feishu.add_group("Team", [ada, *apps])
+        key = f"feishu:{group.chat_id}"
+        for number in range(201):
+            await feishu.say(group, ada, f"m{number}", at_ms=START + number * 1000)
+        first = feishu.messages(group)[0]
+        GroupTranscriptStore(tmp_path).append(key, "user", "m0", "on_x", first.message_id, START)
+
+        feishu.fail(LIST, delay=30.0)
+        killed = await filler(feishu, apps[0], tmp_path, key)
+        await feishu.wait_for(lambda: feishu.calls_to(LIST))
+        others = [await filler(feishu, app, tmp_path, key) for app in apps[1:]]
+        try:
+            killed.kill()
+            await killed.wait()
+            assert await asyncio.gather(*map(shown, others)) == [201, 201]
+        finally:
+            for process in others:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        calls = [call.app for call in feishu.calls_to(LIST)]
+        assert calls[0] is apps[0]
+        assert len(set(calls[1:])) == 1
+        assert len(calls) == 1 + 5
+        entries = list(GroupTranscriptStore(tmp_path).scan(key))
+        assert len(entries) == len({entry["message_id"] for entry in entries}) == 201

@@ -1,0 +1,34 @@
+"""A process that fills its record from the platform's history.
+
+    filler.py BASE_URL APP_ID APP_SECRET DIRECTORY SESSION_KEY
+
+Prints ``asking``, reads the chat until the filling is over, then prints how many messages it shows.
+"""
+
+import asyncio
+import sys
+
+from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.turns.coordination import new_holder
+from nanobot_transcript.turns.file_budget import FileBudget
+from nanobot_transcript.turns.file_lease import FileLease
+from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
+from transcript_channels.feishu.history import FeishuHistory
+
+
+async def main(base_url: str, app_id: str, app_secret: str, directory: str, key: str) -> None:
+    lease, budget = FileLease(directory, wait=1.0), FileBudget(directory, wait=1.0)
+    options = FallbackOptions(rest=1.0, ttl=1.5, look=0.02)
+    async with FeishuClient(app_id, app_secret, base_url) as client:
+        fallback = HistoryFallback([FeishuHistory(client)], lease, budget, new_holder(app_id), options=options)
+        async with AsyncGroupTranscriptStore(directory, fallback=fallback) as store:
+            sys.stdout.write("asking\n")
+            sys.stdout.flush()
+            page = await store.recent(key, 5000)
+            for _ in range(8):  # each read waits for the filling, five seconds at most
+                page = await store.recent(key, 5000)
+            sys.stdout.write(f"{len(page.entries)}\n")
+
+
+asyncio.run(main(*sys.argv[1:6]))

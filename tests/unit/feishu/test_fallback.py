@@ -1,0 +1,157 @@
+"""The history as the store's fallback."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
+from nanobot_transcript.errors import CallBudgetError, QuotaExhaustedError
+from nanobot_transcript.turns.file_budget import FileBudget
+from nanobot_transcript.turns.file_lease import FileLease
+from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
+from transcript_channels.feishu.history import FeishuHistory
+
+LIST = "GET /open-apis/im/v1/messages"
+START = 1_700_000_000_000
+
+Make = Callable[..., HistoryFallback]
+
+
+@pytest.fixture
+async def make(team, tmp_path: Path) -> AsyncIterator[Make]:
+    """``make(app)``: the fallback of one more process."""
+    async with AsyncExitStack() as stack:
+
+        def fallback(*apps, options: FallbackOptions | None = None) -> HistoryFallback:
+            clients = [FeishuClient(app.app_id, app.app_secret, team.feishu.base_url) for app in apps]
+            for client in clients:
+                stack.push_async_callback(client.close)
+            histories = [FeishuHistory(client) for client in clients]
+            lease, budget = FileLease(tmp_path, wait=1.0), FileBudget(tmp_path, wait=1.0)
+            chosen = options or FallbackOptions(rest=0.3, look=0.01)
+            return HistoryFallback(histories, lease, budget, f"{apps[0].name}#{id(clients)}", options=chosen)
+
+        yield fallback
+
+
+@pytest.fixture
+def key(team) -> str:
+    return f"feishu:{team.group.chat_id}"
+
+
+async def say_many(team, count: int, start: int = 0) -> None:
+    for number in range(start, start + count):
+        await team.feishu.say(team.group, team.ada, f"m{number}", at_ms=START + number * 1000)
+
+
+def listings(team) -> int:
+    return len(team.feishu.calls_to(LIST))
+
+
+async def test_a_gap_is_filled_once_for_all_processes(team, make, key, tmp_path) -> None:
+    await say_many(team, 210)
+    known = GroupTranscriptStore(tmp_path)
+    known.append(key, "user", "m0", "on_x", team.feishu.messages(team.group)[0].message_id, START)
+    stores = [AsyncGroupTranscriptStore(tmp_path, fallback=make(app)) for app in (team.alpha, team.beta, team.alpha)]
+    pages = await asyncio.gather(*(store.recent(key, 500) for store in stores))
+    assert [len(page.entries) for page in pages] == [210, 210, 210]
+    assert [entry["content"] for entry in pages[0].entries] == [f"m{number}" for number in range(210)]
+    assert listings(team) == 5
+    assert len({call.app for call in team.feishu.calls_to(LIST)}) == 1
+    for store in stores:
+        await store.close()
+
+
+async def test_a_chat_nothing_is_known_of_begins_with_its_newest_messages(team, make, key) -> None:
+    await say_many(team, 120)
+    entries = await make(team.alpha)(key, None, 1000)
+    assert (len(entries), entries[0]["content"], listings(team)) == (100, "m119", 2)
+
+
+async def test_what_was_missed_again_is_asked_for_again(team, make, key) -> None:
+    fallback = make(team.alpha)
+    await say_many(team, 2)
+    assert len(await fallback(key, None, 1000)) == 2
+    await say_many(team, 1, start=2)
+    assert len(await fallback(key, None, 1000)) == 3
+    assert listings(team) == 2
+
+
+async def test_an_answer_lost_before_it_was_recorded_is_brought_by_the_history(team, make, key, tmp_path) -> None:
+    sent = await team.feishu.say(team.group, team.alpha, "the answer")
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=make(team.beta)) as store:
+        (entry,) = (await store.recent(key)).entries
+    assert (entry["message_id"], entry["role"], entry.get("source")) == (sent.message_id, "assistant", "history")
+
+
+async def test_a_missing_scope_switches_it_off_with_one_line_that_names_it(team, make, key, caplog) -> None:
+    caplog.set_level(logging.WARNING)
+    team.alpha.revoke("im:message.group_msg")
+    fallback = make(team.alpha)
+    for _ in range(3):
+        assert await fallback(key, None, 50) == []
+    assert listings(team) == 1
+    (record,) = caplog.records
+    assert "im:message.group_msg" in record.getMessage()
+    assert "/auth?q=" in record.getMessage()
+
+
+async def test_a_process_whose_app_may_not_leaves_it_to_one_whose_app_may(team, make, key) -> None:
+    team.alpha.revoke("im:message.group_msg")
+    await say_many(team, 1)
+    assert await make(team.alpha)(key, None, 50) == []
+    assert len(await make(team.beta)(key, None, 50)) == 1
+
+
+async def test_the_app_that_sits_in_the_chat_and_may_is_asked(team, make, key) -> None:
+    outside = team.feishu.add_app("Outside")
+    mute = team.feishu.add_app("Mute", scopes=["im:message"])
+    team.feishu.join(team.group, mute)
+    await say_many(team, 1)
+    assert len(await make(outside, mute, team.alpha)(key, None, 50)) == 1
+    assert await make(outside)(key, None, 50) == []
+
+
+async def test_all_bots_share_one_budget_of_calls(team, make, key) -> None:
+    await say_many(team, 120)
+    options = FallbackOptions(calls_per_hour=3, rest=0.3, look=0.01)
+    first, second = make(team.alpha, options=options), make(team.beta, options=options)
+    assert len(await first(key, None, 1000)) == 100
+    now = team.feishu.messages(team.group)[-1].created_ms
+    other = team.feishu.add_group("Other", [team.ada, team.beta])
+    await team.feishu.say(other, team.ada, "there")
+    assert len(await second(f"feishu:{other.chat_id}", None, 1000)) == 1
+    with pytest.raises(CallBudgetError):
+        await first(key, now, 1000)
+    assert listings(team) == 3
+
+
+async def test_a_failure_leaves_the_turn_to_others(team, make, key) -> None:
+    await say_many(team, 1)
+    team.feishu.quota = 0
+    with pytest.raises(QuotaExhaustedError):
+        await make(team.alpha)(key, None, 50)
+    team.feishu.quota = None
+    assert len(await make(team.beta)(key, None, 50)) == 1
+
+
+@pytest.mark.parametrize("other", ["slack:oc_1", "feishu:ou_1", "oc_1", "feishu:", ""])
+async def test_other_chats_are_not_asked_for(team, make, other: str) -> None:
+    assert await make(team.alpha)(other, None, 50) == []
+    assert team.feishu.calls == []
+
+
+async def test_a_fetch_that_is_given_up_leaves_the_turn_to_others(team, make, key) -> None:
+    await say_many(team, 1)
+    team.feishu.fail(LIST, delay=20.0)
+    asking = asyncio.create_task(make(team.alpha)(key, None, 50))
+    await team.feishu.wait_for(lambda: listings(team))
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert len(await make(team.beta)(key, None, 50)) == 1
