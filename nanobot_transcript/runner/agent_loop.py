@@ -6,12 +6,13 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.deciding import Choice, Gate, addressed, answered_by, before
@@ -29,6 +30,9 @@ from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
 from nanobot_transcript.turns.speakers import hop_of, ids_of
 
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance.decision import Decision
+
 __all__ = ["AgentLoop", "LoopOptions"]
 
 logger = logging.getLogger(__name__)
@@ -44,7 +48,8 @@ class LoopOptions:
 
     ``instructions`` go into every prompt. Messages older than ``stale_after`` seconds are recorded and not answered.
     At most ``parallel_chats`` chats are answered at a time, and ``backlog`` messages of one chat wait. ``stream``
-    shows an answer while it is being written, where the channel can.
+    shows an answer while it is being written, where the channel can. ``claim_open`` says what one of several bots
+    answers although nobody is addressed and none feels meant.
     """
 
     instructions: str = ""
@@ -54,6 +59,7 @@ class LoopOptions:
     parallel_chats: int = 8
     backlog: int = 200
     stream: bool = True
+    claim_open: Literal["questions", "all", "off"] = "questions"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,17 +194,32 @@ class AgentLoop:
         if self._gate is None:
             return self._guarded(message, history, Choice(addressed(message, history, self.agent), "addressed"))
         members = self._members(inbound.session_key)
-        owner = self._owner(message, before(message, history), members)
-        decision = self._gate.decide(message, history, self.agent, members, owner=owner, now_ms=self._now_ms())
-        claimable = decision.open and self._claims is not None
-        respond = decision.respond is not False or claimable
-        contested = claimable or decision.stage in _GUESSED
-        choice = Choice(respond, decision.reason, contested=contested, score=decision.score)
-        choice = self._guarded(message, history, choice)
-        if decision.respond is None and choice.respond:
-            decision = await self._gate.resolve(decision)
-            return choice._replace(respond=bool(decision.respond), reason=decision.reason, score=decision.score)
-        return choice
+        decision = self._gate.decide(
+            message,
+            history,
+            self.agent,
+            members,
+            owner=self._owner(message, before(message, history), members),
+            now_ms=self._now_ms(),
+            session_key=inbound.session_key,
+        )
+        wanted = Choice(decision.respond is not False or self._may_claim(message, decision), decision.reason)
+        allowed = self._guarded(message, history, wanted)
+        if decision.respond is None and not allowed.respond:
+            decision = replace(decision, respond=False)  # no judge for what may not be answered anyway
+        decision = await self._gate.resolve(decision)
+        if not allowed.respond:
+            return allowed
+        respond = bool(decision.respond) or self._may_claim(message, decision)
+        contested = decision.stage in _GUESSED
+        return Choice(respond, decision.reason, allowed.hop, contested, decision.score)
+
+    def _may_claim(self, message: Entry, decision: "Decision") -> bool:
+        """True for what nobody in particular is asked: one of the bots answers it, however little it feels meant."""
+        if self._claims is None or not decision.open or decision.stage != "score":
+            return False
+        kinds = self._options.claim_open
+        return kinds == "all" or (kinds == "questions" and is_question(message["content"]))
 
     def _owner(self, message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
         thread, root = message.get("thread_id"), message.get("root_id")

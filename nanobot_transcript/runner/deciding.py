@@ -25,12 +25,13 @@ class Gate(Protocol):
         *,
         owner: str | None = None,
         now_ms: float | None = None,
+        session_key: str = "",
     ) -> "Decision":
         """The decision; its ``respond`` is None while undecided. Waits for nothing."""
         ...
 
     async def resolve(self, decision: "Decision") -> "Decision":
-        """The decision, settled by the judge."""
+        """The decision, settled by the judge if it was undecided, and noted."""
         ...
 
 

@@ -7,7 +7,7 @@ from support.memory_chat import KEY, profile
 
 from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.outbox import Outbox
-from nanobot_transcript.relevance.decision import Decision, Reason, Stage
+from nanobot_transcript.relevance import Decision, DecisionLog, Reason, RelevanceGate, Stage
 from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease, LoopGuard, LoopLimits, Relay, RelaySettings
 
@@ -31,6 +31,8 @@ class FixedGate:
         return self.decision
 
     async def resolve(self, decision: Decision) -> Decision:
+        if decision.respond is not None:
+            return decision
         self.resolved += 1
         return Decision(self.judge, Reason.JUDGE_YES if self.judge else Reason.JUDGE_NO, 0.5, Stage.JUDGE)
 
@@ -79,6 +81,33 @@ async def test_who_is_addressed_for_certain_answers_without_a_claim(stage: Any) 
     await stage.chat.answers(2)
     await stage.quiet()
     assert sorted(stage.chat.texts()) == ["Alpha answers.", "Beta answers."]
+
+
+async def test_small_talk_that_is_open_to_anybody_is_answered_by_nobody(stage: Any) -> None:
+    four(stage, **{name: FixedGate(False, score=0.05) for name in NAMES})
+    await stage.start()
+    await stage.chat.say("good morning everybody")
+    await stage.quiet()
+    assert stage.chat.texts() == []
+
+
+async def test_with_the_real_gate_an_unaddressed_question_gets_one_answer_and_small_talk_none(stage: Any) -> None:
+    members = tuple(profile(name) for name in NAMES)
+    log = DecisionLog(stage.folder)
+    for name in NAMES:
+        gate = RelevanceGate(log=log)
+        stage.add(name, f"{name} answers.", gate=gate, claims=claims(stage, name), members=lambda _: members)
+    await stage.start()
+    await stage.chat.say("good morning")
+    asked = await stage.chat.say("does anybody know when the next release is?")
+    mentioned = await stage.chat.say("@Beta and the one after that?")
+    await stage.chat.answers(2)
+    await stage.quiet()
+    replies = [shown.outbound.reply_to for shown in stage.chat.shown]
+    assert sorted(replies) == sorted([asked["message_id"], mentioned["message_id"]])
+    assert "Beta answers." in stage.chat.texts()
+    noted = log.read(KEY, asked["message_id"])
+    assert sorted(one["agent"] for one in noted) == sorted(NAMES)
 
 
 async def test_what_is_open_to_anybody_is_claimed_also_by_those_that_do_not_feel_meant(stage: Any) -> None:
