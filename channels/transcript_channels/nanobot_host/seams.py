@@ -17,7 +17,7 @@ SUPPORTED: Final = "nanobot-ai>=0.3.0,<0.4"
 ENTRY_POINT: Final = ("nanobot.tools", "group_transcript")
 
 _RUNTIME: Final = "nanobot.channels.feishu.runtime"
-_FIX: Final = f"Install a supported nanobot ({SUPPORTED}), or a newer nanobot-transcript."
+_FIX: Final = f"Install a supported nanobot (pip install '{SUPPORTED}'), or a newer nanobot-transcript."
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,8 @@ def check_seams() -> list[SeamFinding]:
     missing: dict[str, tuple[str, ...]] = {}
     for ability in _ABILITIES:
         gone = tuple(_missing(ability))
-        missing[ability.name] = gone + tuple(place for need in ability.needs for place in missing[need])
+        needed = (place for need in ability.needs for place in missing[need])
+        missing[ability.name] = tuple(dict.fromkeys((*gone, *needed)))
     return [_finding(ability, missing[ability.name]) for ability in _ABILITIES]
 
 

@@ -15,9 +15,14 @@ __all__ = ["check"]
 
 _GROUP: Final = "nanobot.tools"
 _NAME: Final = "group_transcript"
+_SUPPORTED: Final = ("0", "3")
+_INSTALL: Final = (
+    "Install the plugin into nanobot's own environment: pip install 'nanobot-transcript[nanobot]', "
+    "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
+)
 _REINSTALL: Final = (
-    "Install nanobot-transcript into nanobot's own environment: pip install nanobot-transcript, "
-    "or pip install /path/to/nanobot-transcript from a clone."
+    "Install it again: pip install --force-reinstall --no-deps nanobot-transcript, "
+    "or from a clone: pip install --force-reinstall --no-deps /path/to/nanobot-transcript."
 )
 
 
@@ -26,12 +31,23 @@ def check(loaded: "LoadedSettings | None") -> list[Finding]:
     found = version_of("nanobot-ai")
     if found is None:
         message = "nanobot is not installed in this environment: the store and the commands work, the plugin cannot."
-        fix = "Run doctor in nanobot's environment, or pip install 'nanobot-ai>=0.3,<0.4' here."
+        fix = (
+            "Run doctor in nanobot's environment, or install both here: pip install 'nanobot-transcript[nanobot]', "
+            "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
+        )
         return [Finding("nanobot", "warning", message, fix)]
-    findings = [Finding("nanobot", "ok", f"nanobot {found} is installed."), *_seams(), _plugin()]
+    version = _version(found)
+    findings = [version, *_seams(), _plugin(version.fix or _REINSTALL)]
     if loaded is not None:
         findings += [_mode(loaded), _traces(loaded)]
     return findings
+
+
+def _version(found: str) -> Finding:
+    if tuple(found.split(".")[:2]) == _SUPPORTED:
+        return Finding("nanobot", "ok", f"nanobot {found} is installed.")
+    fix = "pip install 'nanobot-ai>=0.3.0,<0.4', or look for a newer nanobot-transcript."
+    return Finding("nanobot", "warning", f"nanobot {found} is installed; the plugin is made for 0.3.", fix)
 
 
 def _seams() -> list[Finding]:
@@ -44,18 +60,18 @@ def _seams() -> list[Finding]:
     return missing or [Finding("seams", "ok", f"All {len(seams)} places the plugin takes hold of are there.")]
 
 
-def _plugin() -> Finding:
+def _plugin(fix: str) -> Finding:
     points = [point for point in entry_points(group=_GROUP) if point.name == _NAME]
     if not points:
-        return Finding("plugin", "error", "nanobot cannot find the plugin: its entry point is missing.", _REINSTALL)
-    return _loaded(points[0])
+        return Finding("plugin", "error", "nanobot cannot find the plugin: its entry point is missing.", _INSTALL)
+    return _loaded(points[0], fix)
 
 
-def _loaded(point: EntryPoint) -> Finding:
+def _loaded(point: EntryPoint, fix: str) -> Finding:
     try:
         point.load()
     except (ImportError, AttributeError) as error:
-        return Finding("plugin", "error", f"nanobot finds the plugin but cannot load it: {error}.", _REINSTALL)
+        return Finding("plugin", "error", f"nanobot finds the plugin but cannot load it: {error}.", fix)
     return Finding("plugin", "ok", "nanobot finds the plugin and can load it.")
 
 
@@ -77,7 +93,11 @@ def _traces(loaded: "LoadedSettings") -> Finding:
     if not bots:
         fix = "Start a gateway with a Feishu channel; it writes its profile at once. If not, read its log."
         return Finding("activity", "info", "No bot with the plugin has used this store yet.", fix)
-    names = ", ".join(bot.name for bot in bots)
+    at_work = [bot for bot in bots if not bot.silent]
+    if not at_work:
+        message = f"{', '.join(bot.name for bot in bots)} gave no sign of life for 30 days."
+        return Finding("activity", "info", message, "Start their gateways. If they run, read their logs.")
+    names = ", ".join(bot.name for bot in at_work)
     if not chats:
         fix = "Say something in a group; if it does not arrive, give the bots the scope im:message.group_msg."
         return Finding("activity", "info", f"{names} used this store, but no message has been recorded.", fix)

@@ -1,5 +1,6 @@
 """``doctor``: each finding says what is wrong and how to mend it."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import pytest
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.cli.checks import host
+from nanobot_transcript.store.members import MemberDirectory
 
 Run = Callable[..., Any]
 Finding = dict[str, str]
@@ -103,6 +106,27 @@ def test_a_plugin_that_is_switched_off_is_named_with_the_place_that_does_it(
     finding = found(run)["mode"]
     assert finding["severity"] == "warning"
     assert "NANOBOT_TRANSCRIPT_GROUPS__MODE" in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("version", "severity"), [("0.3.0", "ok"), ("0.3.17", "ok"), ("0.2.9", "warning"), ("0.30.1", "warning")]
+)
+def test_a_nanobot_the_plugin_was_not_made_for_is_a_warning(version: str, severity: str) -> None:
+    finding = host._version(version)
+    assert finding.severity == severity
+    assert version in finding.message
+    assert bool(finding.fix) == (severity == "warning")
+
+
+def test_bots_that_were_silent_for_a_month_are_no_proof_of_work(run: Run, store: GroupTranscriptStore) -> None:
+    pytest.importorskip("nanobot")
+    before = MemberDirectory(store.base_dir, now=lambda: time.time() + 31 * 86400)
+    assert all(bot.silent for bot in before.bots())
+    (store.base_dir / ".state" / "members.json").unlink()
+    before = MemberDirectory(store.base_dir, now=lambda: time.time() - 31 * 86400)
+    before.remember_bot("cli_a", "Alpha")
+    finding = found(run)["activity"]
+    assert (finding["severity"], finding["message"]) == ("info", "Alpha gave no sign of life for 30 days.")
 
 
 def test_the_plugin_is_looked_for_where_nanobot_is(run: Run, store: GroupTranscriptStore) -> None:

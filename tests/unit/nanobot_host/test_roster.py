@@ -1,7 +1,6 @@
 """Names of people who were never mentioned."""
 
 import threading
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +21,7 @@ class Lists:
     """The SDK's ``client.im.v1.chat_members`` over pages of (id, name)."""
 
     def __init__(self, *pages: list[tuple[str, str]], code: int = 0) -> None:
-        self.pages: Sequence[list[tuple[str, str]]] = pages
+        self.pages: list[list[tuple[str, str]]] = list(pages)
         self.code = code
         self.asked: list[Any] = []
         self.answers: threading.Event = threading.Event()
