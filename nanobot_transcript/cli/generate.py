@@ -25,7 +25,10 @@ _HEADS: Final = {
 _KINDS_ZH: Final = {
     "whole number": "整数",
     "number": "数字",
+    "secret text": "密文",
     "text": "文本",
+    "true or false": "true 或 false",
+    "mapping to ": "映射：",
     "path": "路径",
     "size": "大小",
     "list of ": "列表：",
@@ -100,9 +103,10 @@ def _commented(mapping: Any, inner: list[Any], indent: str) -> Iterator[str]:
     yield f"{indent}# {mapping.name}:"
     yield f"{indent}#   {mapping.example}:"
     for item in inner:
-        yield from _comment(item, f"{indent}#     ")
+        deeper = f"{indent}#     {'  ' * (item.depth - mapping.depth - 2)}"
+        yield from _comment(item, deeper)
         value = item.example if item.example is not None else item.default
-        yield f"{indent}#     {item.name}: {_scalar(value)}"
+        yield f"{deeper}{item.name}:" if item.section else f"{deeper}{item.name}: {_scalar(value)}"
 
 
 def _comment(item: Any, indent: str) -> Iterator[str]:
@@ -122,6 +126,8 @@ def _wrapped_chinese(text: str) -> list[str]:
 def _scalar(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, list):
         return f"[{', '.join(str(item) for item in value)}]"
     return '""' if value == "" else str(value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from pydantic import BaseModel, ByteSize
+from pydantic import BaseModel, ByteSize, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -25,6 +25,7 @@ _WORDS = {
     Path: "path",
     ByteSize: "size",
     bool: "true or false",
+    SecretStr: "secret text",
 }
 
 
@@ -121,6 +122,8 @@ def _kind(annotation: Any) -> str:
         return ", ".join(f"`{value}`" for value in get_args(annotation))
     if get_origin(annotation) is list:
         return f"list of {_kind(get_args(annotation)[0])}"
+    if get_origin(annotation) is dict:
+        return f"mapping to {_kind(get_args(annotation)[1])}"
     return _WORDS[annotation]
 
 

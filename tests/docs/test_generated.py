@@ -26,7 +26,9 @@ def test_the_example_file_holds_exactly_the_defaults(monkeypatch: pytest.MonkeyP
     assert example.model_dump() == Settings().model_dump()
 
 
-def test_what_the_example_file_comments_out_is_valid_too(tmp_path: Path) -> None:
+def test_what_the_example_file_comments_out_is_valid_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for secret in ("ALPHA_SECRET", "OPENAI_API_KEY"):
+        monkeypatch.setenv(secret, "x")
     shown = (ROOT / "config.example.yaml").read_text(encoding="utf-8")
     agents = "\n".join(line.removeprefix("# ") for line in commented(shown, "# agents:"))
     chats = "\n".join("  " + line.removeprefix("  # ") for line in commented(shown, "  # chats:"))

@@ -1,0 +1,49 @@
+"""What the sections of the settings are made of: described fields and checked kinds of values."""
+
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+__all__ = ["OFF", "Address", "Directory", "Name", "Section", "setting"]
+
+
+def setting(default: Any, en: str, zh: str, *, example: Any = None, **limits: Any) -> Any:
+    """A described field. A callable default makes a fresh value each time."""
+    extra: dict[str, Any] = {"zh": zh} if example is None else {"zh": zh, "example": example}
+    if callable(default):
+        return Field(default_factory=default, description=en, json_schema_extra=extra, **limits)
+    return Field(default=default, description=en, json_schema_extra=extra, **limits)
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        path = path.expanduser()
+    except RuntimeError as error:
+        raise ValueError("begins with ~ and a name that no user of this machine has") from error
+    if not path.is_absolute():
+        raise ValueError("must be an absolute path or begin with ~, so that every process means the same directory")
+    return path
+
+
+def _yaml_off(value: Any) -> Any:
+    return "off" if value is False else value  # YAML reads a bare `off` as false
+
+
+def _web_address(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError("must begin with http:// or https://")
+    return value.rstrip("/")
+
+
+Directory: TypeAlias = Annotated[Path, AfterValidator(_absolute)]
+Name: TypeAlias = Annotated[str, Field(min_length=1)]
+Address: TypeAlias = Annotated[str, AfterValidator(_web_address)]
+OFF: Final = BeforeValidator(_yaml_off)
+"""For settings that may be ``off``, which YAML reads as false."""
+
+
+class Section(BaseModel):
+    """A part of the settings; what it does not know is told by ``load_settings`` and otherwise left alone."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, str_strip_whitespace=True, validate_default=True)

@@ -1,0 +1,59 @@
+"""Settings of what a bot does in its groups."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from nanobot_transcript.settings.base import OFF, Section, setting
+
+__all__ = ["ChatSettings", "ContextSettings", "GroupsSettings", "Mode"]
+
+Mode: TypeAlias = Literal["observe", "listen", "gate", "off"]
+_Mode: TypeAlias = Annotated[Mode, OFF]
+
+
+class ChatSettings(Section):
+    """What differs in one chat."""
+
+    mode: _Mode | None = setting(
+        None,
+        "Mode in this chat; null means `groups.mode`.",
+        "此群的模式；null 表示沿用 `groups.mode`。",
+        example="observe",
+    )
+
+
+class GroupsSettings(Section):
+    """What the plugin does in group chats."""
+
+    mode: _Mode = setting(
+        "listen",
+        "`listen`: record, and show each turn what is new; `gate`: the same, and decide for every message whether this "
+        "bot answers (set the bot's group policy to open); `observe`: record only; `off`: nothing.",
+        "`listen`：记录，并在每轮对话中提供新内容；`gate`：同上，并对每条消息判断本机器人是否应答"
+        "（请把机器人的群策略设为 open）；`observe`：只记录；`off`：什么都不做。",
+    )
+    chats: dict[str, ChatSettings] = setting(
+        dict,
+        "Exceptions for single chats, by chat id.",
+        "按群 ID 为个别群单独设置。",
+        example="oc_0123456789abcdef",
+    )
+
+    def mode_of(self, chat_id: str) -> Mode:
+        """The mode that holds in a chat."""
+        chat = self.chats.get(chat_id)
+        return (chat.mode if chat else None) or self.mode
+
+
+class ContextSettings(Section):
+    """How much of the group an agent is given with a turn."""
+
+    max_entries: int = setting(
+        20, "At most this many entries are given with one turn.", "每轮对话最多提供的条目数。", ge=1, le=1000
+    )
+    max_chars: int = setting(
+        8000,
+        "At most this many characters of text are given with one turn; the oldest are left out first.",
+        "每轮对话最多提供的文字字符数，超出时先省略最早的内容。",
+        ge=200,
+        le=1_000_000,
+    )

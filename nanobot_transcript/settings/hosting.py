@@ -1,0 +1,169 @@
+"""Settings of the bots, of the platform, and of the minds that `run` gives them."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import SecretStr
+
+from nanobot_transcript.settings.base import Address, Name, Section, setting
+
+__all__ = [
+    "AgentProfile",
+    "AgentSettings",
+    "FeishuSettings",
+    "HistorySettings",
+    "OutboxSettings",
+    "ResponderSettings",
+    "WebhookSettings",
+]
+
+
+class AgentSettings(Section):
+    """This process's own bot, when there is only one in it."""
+
+    name: Name | None = setting(
+        None,
+        "Name of this process's bot in the record; null takes it from `agents`, the instance or the platform.",
+        "本进程机器人在记录中的名字；null 表示依次取自 `agents`、实例名或平台上的名字。",
+    )
+
+
+class ResponderSettings(Section):
+    """The mind of a bot that `nanobot-transcript run` runs."""
+
+    kind: Literal["openai", "command", "scripted"] = setting(
+        "openai",
+        "`openai`: an OpenAI-compatible endpoint; `command`: any program; `scripted`: fixed answers.",
+        "`openai`：兼容 OpenAI 的接口；`command`：任意程序；`scripted`：固定回答。",
+    )
+    model: Name | None = setting(None, "Model of the endpoint.", "接口使用的模型。", example="gpt-5-mini")
+    base_url: Address | None = setting(
+        None, "Address of the endpoint; null is OpenAI's own.", "接口地址；null 表示 OpenAI 官方地址。"
+    )
+    api_key: SecretStr | None = setting(
+        None,
+        "Key of the endpoint; better written as ${NAME} than in full.",
+        "接口密钥；建议写成 ${NAME}，不要直接写明文。",
+        example="${OPENAI_API_KEY}",
+    )
+    command: list[str] = setting(
+        list,
+        "The program and its arguments, without a shell; {prompt} in an argument is replaced by the prompt, "
+        "which otherwise goes to stdin.",
+        "程序及其参数，不经过 shell；参数中的 {prompt} 会替换为提示词，否则提示词写入标准输入。",
+        example=["claude", "-p"],
+    )
+    input: Literal["prompt", "message", "json"] = setting(
+        "prompt",
+        "What the program gets: the whole `prompt`, the bare `message`, or both as `json`.",
+        "程序得到的内容：完整提示词 `prompt`、仅消息 `message`，或两者的 `json`。",
+    )
+    cwd: Path | None = setting(None, "Folder in which the program runs.", "程序运行的目录。")
+    env: dict[str, str] = setting(dict, "Environment variables added for the program.", "为程序添加的环境变量。")
+    inherit: Literal["safe", "all"] = setting(
+        "safe",
+        "Which of this process's environment the program gets: `safe`: without what looks like a secret; `all`.",
+        "程序继承哪些环境变量：`safe`：去掉疑似密钥的变量；`all`：全部。",
+    )
+    timeout: float = setting(300.0, "Seconds an answer may take.", "一次回答最多用时（秒）。", gt=0)
+    max_output: int = setting(
+        256 * 1024, "Bytes of output that are read of a program.", "读取程序输出的最大字节数。", gt=0
+    )
+    answers: list[str] = setting(list, "What a scripted bot says, in turn.", "固定回答的内容，依次使用。")
+
+
+class AgentProfile(Section):
+    """One bot of the group."""
+
+    name: Name = setting(..., "What the bot is called in the record.", "机器人在记录中的名字。", example="Alpha")
+    aliases: list[Name] = setting(list, "Other names people call it by.", "人们对它的其他称呼。", example=["小阿"])
+    description: str = setting(
+        "",
+        "What it is good at, in a sentence; other bots see it.",
+        "一句话说明它擅长什么，其他机器人能看到。",
+        example="Plans and summarises.",
+    )
+    app_secret: SecretStr | None = setting(
+        None,
+        "Secret of the app, for `run` and the history; better written as ${NAME} than in full. "
+        "nanobot's plugin takes it from nanobot.",
+        "应用密钥，供 `run` 和历史消息使用；建议写成 ${NAME}，不要直接写明文。nanobot 插件使用 nanobot 自己的配置。",
+        example="${ALPHA_SECRET}",
+    )
+    verification_token: SecretStr | None = setting(
+        None,
+        "Verification token of the app's event subscription, for the webhook.",
+        "应用事件订阅的（用于回调） Verification Token。",
+    )
+    encrypt_key: SecretStr | None = setting(
+        None,
+        "Encrypt key of the app's event subscription, for the webhook.",
+        "应用事件订阅的（用于回调） Encrypt Key。",
+    )
+    instructions: str = setting(
+        "", "What this bot is told with every prompt of `run`.", "`run` 每次提示词中给该机器人的说明。"
+    )
+    responder: ResponderSettings = setting(
+        ResponderSettings, "The mind of this bot under `run`.", "该机器人在 `run` 下的应答方式。"
+    )
+
+
+class WebhookSettings(Section):
+    """Hearing the platform over HTTP instead of a long connection."""
+
+    listen: str | None = setting(
+        None,
+        "Address and port to listen on for the platform's requests, such as 127.0.0.1:9000; "
+        "null uses the long connection.",
+        "接收平台请求的监听地址和端口，例如 127.0.0.1:9000；null 表示使用长连接。",
+    )
+    path: str = setting("/feishu", "Path of the requests; the app id follows it.", "请求路径，后面接应用 ID。")
+
+
+class FeishuSettings(Section):
+    """The platform."""
+
+    base_url: Address | None = setting(
+        None,
+        "Address of a private Feishu deployment, for requests and the long connection; "
+        "null leaves what the host is set to.",
+        "私有化部署的飞书地址，同时用于接口请求和长连接；null 表示沿用宿主的设置。",
+    )
+    webhook: WebhookSettings = setting(
+        WebhookSettings, "Hearing the platform over HTTP instead of a long connection.", "通过 HTTP 回调接收事件。"
+    )
+
+
+class HistorySettings(Section):
+    """Filling gaps from the platform's own history."""
+
+    enabled: bool = setting(
+        True,
+        "Ask the platform for messages that no bot has heard. Without the scope for it nothing happens.",
+        "向平台补取所有机器人都没有收到的消息。没有相应权限时不做任何事。",
+    )
+    calls_per_hour: int = setting(
+        120,
+        "How many requests all bots of the store together may make for that.",
+        "同一记录目录的所有机器人每小时共享的请求次数。",
+        ge=0,
+    )
+
+
+class OutboxSettings(Section):
+    """Posts that other processes hand over for a group."""
+
+    serve: bool = setting(
+        True,
+        "Send them where this bot sits in the group.",
+        "在本机器人所在的群里代为发送。",
+    )
+    expires_in: float = setting(
+        86_400.0,
+        "Seconds after which a post that nobody could send is given up.",
+        "无法发送的消息在多少秒后放弃。",
+        gt=0,
+    )
+    keep_days: float = setting(
+        7.0, "Days that a post and its answers are kept after its end.", "发送结束后保留的天数。", gt=0
+    )
