@@ -105,7 +105,7 @@ def _distances(seen: Scene, who: int, own: int, last: int) -> tuple[float, ...]:
         between += at > last
     return (
         _log(size - last),
-        _log(size - seen.before.get(who, NEVER)),
+        _log(size - seen.before(who)),
         float(size - last == 1),
         _log(between - (own > last)),
         _log(size - own),

@@ -57,35 +57,32 @@ class _Group:
 
     def read(self, entries: Sequence[Entry]) -> list[_Line]:
         """The lines of entries; the same object for the same entry. Who is unknown joins the roster first."""
-        lines = self._look_up(entries)
-        if lines is None:
+        known = self.lines
+        try:
+            return [known[entry["message_id"], entry["content"]] for entry in entries]
+        except (KeyError, TypeError):  # a line that is new, or has something odd where a string belongs
+            lines = [self._line(entry) for entry in entries]
+        if None in lines:
             self._admit(entries)
-            lines = self._look_up(entries) or []
-        return lines
+            lines = [self._line(entry) for entry in entries]
+        return [line for line in lines if line is not None]
 
-    def _look_up(self, entries: Sequence[Entry]) -> list[_Line] | None:
-        """None when somebody who spoke is not in the roster."""
-        known, lines = self.lines, []
-        for entry in entries:
-            message_id = entry.get("message_id")
-            try:
-                line = known.get((message_id, entry.get("content"))) if message_id else None
-            except TypeError:  # an unhashable value where a string belongs
-                line = None
-            if line is None:
-                line = self._read(entry)
-                if line is None:
-                    return None
-                self._remember(message_id, entry.get("content"), line)
-            lines.append(line)
-        return lines
+    def _line(self, entry: Entry) -> _Line | None:
+        """None when its writer is not in the roster."""
+        message_id, content = entry.get("message_id"), entry.get("content")
+        known = isinstance(message_id, str) and message_id and isinstance(content, str)
+        line = self.lines.get((message_id, content)) if known else None
+        if line is None:
+            line = self._read(entry)
+            if line is not None and known:
+                self._remember(message_id, content, line)
+        return line
 
     def _remember(self, message_id: Any, content: Any, line: _Line) -> None:
-        if isinstance(message_id, str) and isinstance(content, str):
-            if len(self.lines) >= _REMEMBERED_LINES:
-                for old in list(islice(self.lines, _REMEMBERED_LINES // 2)):
-                    del self.lines[old]
-            self.lines[message_id, content] = line
+        if len(self.lines) >= _REMEMBERED_LINES:
+            for old in list(islice(self.lines, _REMEMBERED_LINES // 2)):
+                del self.lines[old]
+        self.lines[message_id, content] = line
 
     def _admit(self, entries: Sequence[Entry]) -> None:
         met = self.roster.members[len(self.members) :] if len(self.roster) < 4 * HISTORY_LINES else ()

@@ -7,8 +7,6 @@ from nanobot_transcript.relevance.judge import Prompt
 
 __all__ = ["OpenAIJudge"]
 
-_ANSWER_TOKENS = 16
-
 
 class OpenAIJudge:
     """Asks ``model`` at ``base_url`` (None = OpenAI's own). Raises ConfigError when the package is not installed.
@@ -32,9 +30,8 @@ class OpenAIJudge:
 
     async def __call__(self, prompt: Prompt, /) -> str:
         """The model's answer; whatever the client raises goes to the gate."""
-        answer = await self._client.chat.completions.create(
-            model=self.model, messages=prompt.messages(), max_tokens=_ANSWER_TOKENS, temperature=0
-        )
+        # No temperature and no limit of tokens: not every endpoint takes them, and the gate bounds the time.
+        answer = await self._client.chat.completions.create(model=self.model, messages=prompt.messages())
         return (answer.choices[0].message.content or "") if answer.choices else ""
 
     async def aclose(self) -> None:

@@ -14,6 +14,7 @@ __all__ = ["certain", "never", "others"]
 
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
+_APP: Final = "cli_"
 
 
 def never(
@@ -76,14 +77,14 @@ def for_other_bot(message: Entry, seen: Observation) -> bool:
 
 def is_agent(entry: Entry, agent: AgentProfile) -> bool:
     """True when the agent wrote the entry: by app id where there is one, else by sender."""
-    speaker = speaker_of(entry)
+    speaker, sender = speaker_of(entry), entry.get("sender")
     if speaker in agent.ids:
         return True
-    ids = entry.get("ids")
-    if isinstance(ids, dict) and ids.get("app_id") and any(one.startswith("cli_") for one in agent.ids):
+    if speaker.startswith(_APP) and speaker != sender and any(one.startswith(_APP) for one in agent.ids):
         return False
     bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
-    return entry.get("sender") in agent.ids or (bot and agent.name in (entry.get("sender"), entry.get("agent")))
+    known = isinstance(sender, str) and sender in agent.ids
+    return known or (bot and agent.name in (sender, entry.get("agent")))
 
 
 def _member(roster: Roster, name: str) -> int | None:
@@ -104,7 +105,7 @@ def _answered(message: Entry, history: Sequence[Entry], agent: AgentProfile) -> 
     message_id = message.get("message_id")
     if not isinstance(message_id, str) or not message_id:
         return False
-    replies = [entry for entry in history if entry.get("reply_to") == message_id]
+    replies = [entry for entry in history if "reply_to" in entry and entry["reply_to"] == message_id]
     ids = [entry.get("message_id") for entry in history]
     if message_id in ids:
         replies += [entry for entry in history[ids.index(message_id) + 1 :] if not entry.get("reply_to")]

@@ -5,6 +5,7 @@ somebody when it names, mentions or replies to them (explicitly), or else, as lo
 one with whom its speaker last was in touch (effectively).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -30,17 +31,16 @@ class Turn(NamedTuple):
 class Scene:
     """The state after ``turns``, for the ``speaker`` of the next line. Dictionaries are by member.
 
-    For everybody: the ``last`` line and the one ``before`` it, the ``first`` line, the ``count`` of lines and how many
-    were ``spoken_to`` somebody, the ``partner`` (whom they were last in touch with, and the line), and when they last
-    ``asked``. For the speaker: the last explicit and effective line to (``said``, ``meant``) and from (``heard``,
-    ``felt``) each member and how many explicit ones (``exchanged``). Since the speaker's own last line: lines that
-    were for the speaker (``pending``), free lines (``answered``), and the ``order`` in which others spoke up.
+    For everybody: the ``last`` and ``first`` line, the ``count`` of lines and how many were ``spoken_to`` somebody, the
+    ``partner`` (whom they were last in touch with, and the line), and when they last ``asked``. For the speaker: the
+    last explicit and effective line to (``said``, ``meant``) and from (``heard``, ``felt``) each member and how many
+    explicit ones (``exchanged``). Since the speaker's own last line: lines that were for the speaker (``pending``),
+    free lines (``answered``), and the ``order`` in which others spoke up.
     """
 
     __slots__ = (
         "answered",
         "asked",
-        "before",
         "count",
         "exchanged",
         "explicit",
@@ -56,77 +56,78 @@ class Scene:
         "said",
         "size",
         "speaker",
+        "speakers",
         "spoken_to",
         "turns",
     )
 
     def __init__(self, turns: Sequence[Turn], speaker: int) -> None:
+        # Made anew for each message: what can be counted in one go is, and the loop below has locals only.
+        size = len(turns)
+        whos = [turn.who for turn in turns]
         self.turns: Sequence[Turn] = turns
-        self.size: int = len(turns)
+        self.size: int = size
         self.speaker: int = speaker
-        self.last: dict[int, int] = {}
-        self.before: dict[int, int] = {}
-        self.first: dict[int, int] = {}
-        self.count: dict[int, int] = {}
-        self.spoken_to: dict[int, int] = {}
+        self.speakers: list[int] = whos
+        self.last: dict[int, int] = dict(zip(whos, range(size), strict=True))
+        self.first: dict[int, int] = dict(zip(reversed(whos), range(size - 1, -1, -1), strict=True))
+        self.count: Counter[int] = Counter(whos)
+        addressing = [turn.who for turn in turns if turn.to]
+        self.explicit: int = len(addressing)
+        self.spoken_to: Counter[int] = Counter(addressing)
+        self.asked: dict[int, int] = {turn.who: at for at, turn in enumerate(turns) if turn.asks}
         self.partner: dict[int, tuple[int, int]] = {}
-        self.asked: dict[int, int] = {}
         self.said: dict[int, int] = {}
         self.heard: dict[int, int] = {}
+        self.exchanged: dict[int, int] = {}
         self.meant: dict[int, int] = {}
         self.felt: dict[int, int] = {}
-        self.exchanged: dict[int, int] = {}
+        self.own_target: int | None = None
         self.pending: dict[int, int] = {}
         self.answered: dict[int, int] = {}
         self.order: dict[int, int] = {}
-        self.explicit: int = 0
-        self.own_target: int | None = None
-        for at, turn in enumerate(turns):
-            self._take(at, turn)
+        self._follow()
 
-    def _take(self, at: int, turn: Turn) -> None:
-        who, to, speaker = turn.who, turn.to, self.speaker
-        target = self._explicit_target(at, who, to) if to else self._effective_target(at, who)
-        if who == speaker:
-            self.pending.clear()
-            self.answered.clear()
-            self.order.clear()
-            self.own_target = target
-            if target is not None:
-                self.meant[target] = at
-        else:
-            if target == speaker:
-                self.felt[who] = at
-                self.pending[who] = self.pending.get(who, 0) + 1
-            elif not to and speaker in self.last:
-                self.answered[who] = self.answered.get(who, 0) + 1
-            if who not in self.order and speaker in self.last:
-                self.order[who] = len(self.order)
-        if turn.asks:
-            self.asked[who] = at
-        if who in self.last:
-            self.before[who] = self.last[who]
-            self.count[who] += 1
-        else:
-            self.first[who] = at
-            self.count[who] = 1
-        self.last[who] = at
+    def before(self, who: int) -> int:
+        """The line of a member before the last one."""
+        whos = self.speakers
+        return next((at for at in range(self.last.get(who, 0) - 1, -1, -1) if whos[at] == who), NEVER)
 
-    def _explicit_target(self, at: int, who: int, to: frozenset[int]) -> int:
-        self.explicit += 1
-        self.spoken_to[who] = self.spoken_to.get(who, 0) + 1
+    def _follow(self) -> None:
         speaker, partner = self.speaker, self.partner
-        for other in to:
-            partner[who] = (other, at)
-            partner[other] = (who, at)
+        felt, pending, answered, order = self.felt, self.pending, self.answered, self.order
+        began = self.first.get(speaker, self.size)
+        for at, turn in enumerate(self.turns):
+            who, to = turn[0], turn[1]
+            if to:
+                for other in to:
+                    partner[who] = (other, at)
+                    partner[other] = (who, at)
+                target = speaker if speaker in to else min(to)
+                if who == speaker or target == speaker:
+                    self._explicit(at, who, to)
+            else:
+                known = partner.get(who)
+                target = known[0] if known is not None and at - known[1] <= _PARTNER_LINES else None
             if who == speaker:
-                self.said[other] = at
-                self.exchanged[other] = self.exchanged.get(other, 0) + 1
-            elif other == speaker:
-                self.heard[who] = at
-                self.exchanged[who] = self.exchanged.get(who, 0) + 1
-        return speaker if speaker in to else min(to)
+                pending.clear()
+                answered.clear()
+                order.clear()
+                self.own_target = target
+                if target is not None:
+                    self.meant[target] = at
+                continue
+            if target == speaker:
+                felt[who] = at
+                pending[who] = pending.get(who, 0) + 1
+            elif at > began and not to:
+                answered[who] = answered.get(who, 0) + 1
+            if at > began and who not in order:
+                order[who] = len(order)
 
-    def _effective_target(self, at: int, who: int) -> int | None:
-        known = self.partner.get(who)
-        return known[0] if known is not None and at - known[1] <= _PARTNER_LINES else None
+    def _explicit(self, at: int, who: int, to: frozenset[int]) -> None:
+        """A line that the speaker wrote to somebody, or that was written to the speaker."""
+        lines = self.said if who == self.speaker else self.heard
+        for other in to if who == self.speaker else (who,):
+            lines[other] = at
+            self.exchanged[other] = self.exchanged.get(other, 0) + 1

@@ -1,0 +1,84 @@
+"""The measure of the gate: the task, its baselines, and labelled chats of our own in Chinese."""
+
+from pathlib import Path
+
+import pytest
+
+from nanobot_transcript.errors import ImportFormatError
+from nanobot_transcript.relevance import RelevanceGate
+from nanobot_transcript.relevance.evaluation.baselines import BASELINES
+from nanobot_transcript.relevance.evaluation.irc import read_logs
+from nanobot_transcript.relevance.evaluation.run import evaluate
+from nanobot_transcript.relevance.evaluation.scores import Counts, scores
+from nanobot_transcript.relevance.evaluation.task import cases, names
+
+DATA = Path(__file__).resolve().parents[2] / "data" / "relevance"
+
+
+def written(folder: Path, text: str, labels: str) -> Path:
+    (folder / "x.ascii.txt").write_text(text, encoding="utf-8")
+    (folder / "x.annotation.txt").write_text(labels, encoding="utf-8")
+    return folder
+
+
+def test_addressees_are_followed_through_the_speakers_own_lines(tmp_path: Path) -> None:
+    text = "[10:00] <ann> q?\n=== x joined\n[10:01] <bob> yes\n[10:02] <bob> and no\n[10:03]  * ann nods\n"
+    (log,) = read_logs(written(tmp_path, text, "0 0 -\n0 2 -\n2 3 -\n3 4 -\n9 99 -\nrubbish\n"))
+    assert [line and line.nick for line in log.lines[:5]] == ["ann", None, "bob", "bob", "ann"]
+    assert [log.addressees(at) for at in (0, 2, 3, 4)] == [set(), {"ann"}, {"ann"}, {"bob"}]
+
+
+def test_only_members_who_spoke_twice_are_decided_about(tmp_path: Path) -> None:
+    text = "[10:00] <ann> q?\n[10:01] <bob> hm\n[10:01] <ann> hello?\n[10:02] <cy> yes\n"
+    (case,) = cases(read_logs(written(tmp_path, text, "2 3 -\n"))[0])
+    assert [member.name for member in case.candidates] == ["ann"]
+    assert case.meant == {"ann"}
+
+
+def test_midnight_does_not_turn_time_back(tmp_path: Path) -> None:
+    (log,) = read_logs(written(tmp_path, "[23:59] <a> x\n[00:01] <b> y\n", "0 1 -\n"))
+    assert [line.minute for line in log.lines if line] == [1439, 1441]
+
+
+@pytest.mark.parametrize(
+    ("nick", "text", "named"),
+    [
+        ("bob", "bob: hi", True),
+        ("bob", "hi BOB", True),
+        ("bob", "bobby", False),
+        ("bob", "你好bob吗", True),
+        ("[x]", "[x] hi", True),
+        ("老猫", "问老猫吧", True),
+    ],
+)
+def test_a_nick_is_named_as_a_whole_word(nick: str, text: str, named: bool) -> None:
+    assert names(text, nick) is named
+
+
+def test_scores_are_of_all_messages_together() -> None:
+    made = scores([Counts(1, 0, 0), Counts(0, 1, 0), Counts(1, 0, 1)])
+    assert (made.p, made.r, made.f1) == pytest.approx((2 / 3, 2 / 3, 2 / 3))
+    assert made.low <= made.f1 <= made.high
+    assert scores([]).document() == {"p": 0.0, "r": 0.0, "f1": 0.0, "f1_interval": [0.0, 0.0]}
+
+
+def test_a_folder_without_labelled_logs_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ImportFormatError, match="no labelled log"):
+        read_logs(tmp_path)
+    with pytest.raises(ImportFormatError, match="cannot be read"):
+        read_logs(tmp_path / "missing")
+
+
+def test_in_chinese_chats_the_gate_beats_every_baseline() -> None:
+    made = evaluate(read_logs(DATA), RelevanceGate())
+    for found in (made.all, made.no_nick):
+        assert all(found["gate"].f1 > found[name].f1 for name in BASELINES)
+        assert found["gate"].f1 > 0.85
+    assert made.mentions == made.mentions_answered > 0
+
+
+def test_the_document_has_the_promised_keys() -> None:
+    document = evaluate(read_logs(DATA)[:1], RelevanceGate()).document()
+    assert list(document) == ["all", "no_nick", "decisions", "ms_per_decision"]
+    assert {"gate", "mention"} <= document["all"].keys()
+    assert {"p", "r", "f1"} <= document["all"]["gate"].keys()

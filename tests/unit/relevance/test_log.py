@@ -1,0 +1,89 @@
+"""The decision log: one line for each decision, bounded, readable by others, without anybody's words."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+
+KEY = "feishu:oc_team"
+
+
+async def test_each_resolved_decision_is_one_line_without_text(group: Any, tmp_path: Path) -> None:
+    log = DecisionLog(tmp_path)
+    gate = RelevanceGate(log=log)
+    message = group.says("ada", "Alpha, a secret")
+    decision = gate.decide(message, [], group.alpha, group.members, session_key=KEY)
+    assert log.read(KEY) == []
+    await gate.resolve(decision)
+    (record,) = log.read(KEY, message["message_id"])
+    assert (record["agent"], record["respond"], record["reason"], record["stage"]) == (
+        "Alpha",
+        True,
+        "named",
+        "certain",
+    )
+    assert "secret" not in log.path_of(KEY).read_text(encoding="utf-8")
+    assert log.read("feishu:oc_other") == []
+
+
+def test_the_files_are_private(group: Any, tmp_path: Path) -> None:
+    log = DecisionLog(tmp_path)
+    assert log.write(KEY, group.decide(group.says("ada", "hi")))
+    assert stat.S_IMODE(log.path_of(KEY).stat().st_mode) == 0o600
+    assert stat.S_IMODE(log.folder.stat().st_mode) == 0o700
+    assert not list(tmp_path.glob("**/*.jsonl"))
+
+
+def test_old_decisions_make_room_for_new_ones(group: Any, tmp_path: Path) -> None:
+    log = DecisionLog(tmp_path, max_bytes=2000, kept=2)
+    for _ in range(200):
+        assert log.write(KEY, group.decide(group.says("ada", "hi")))
+    files = [path for path in log.folder.iterdir() if path.name.startswith("feishu")]
+    assert len(files) == 3
+    assert all(path.stat().st_size <= 2000 for path in files)
+    kept = [record["message_id"] for record in log.read(KEY)]
+    assert kept == [f"om_{at}" for at in range(200 - len(kept) + 1, 201)]
+
+
+def test_a_file_of_a_newer_version_is_left_alone(group: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    log = DecisionLog(tmp_path)
+    log.folder.mkdir(parents=True)
+    log.path_of(KEY).write_text('{"v": 99}\n', encoding="utf-8")
+    assert not log.write(KEY, group.decide(group.says("ada", "hi")))
+    assert not log.write(KEY, group.decide(group.says("ada", "hi")))
+    assert log.path_of(KEY).read_text(encoding="utf-8") == '{"v": 99}\n'
+    assert len(caplog.records) == 1
+
+
+def test_a_link_in_its_place_is_not_followed(group: Any, tmp_path: Path) -> None:
+    log, victim = DecisionLog(tmp_path), tmp_path / "victim"
+    victim.write_text("", encoding="utf-8")
+    log.folder.mkdir(parents=True)
+    log.path_of(KEY).symlink_to(victim)
+    assert not log.write(KEY, group.decide(group.says("ada", "hi")))
+    assert victim.read_text(encoding="utf-8") == ""
+
+
+def test_torn_and_foreign_lines_are_left_out(group: Any, tmp_path: Path) -> None:
+    log = DecisionLog(tmp_path)
+    log.write(KEY, group.decide(group.says("ada", "hi")))
+    with log.path_of(KEY).open("ab") as file:
+        file.write(b'{"v":1,"chat":"feishu:o\n\xff\xfe\n[]\n')
+    log.write(KEY, group.decide(group.says("ada", "hi")))
+    assert [record["message_id"] for record in log.read(KEY)] == ["om_1", "om_2"]
+
+
+def test_a_folder_that_cannot_be_made_costs_no_decision(group: Any, tmp_path: Path) -> None:
+    (tmp_path / ".state").write_text("in the way", encoding="utf-8")
+    assert not DecisionLog(tmp_path).write(KEY, group.decide(group.says("ada", "hi")))
+
+
+def test_a_line_is_json_with_a_version(group: Any, tmp_path: Path) -> None:
+    log = DecisionLog(tmp_path)
+    log.write(KEY, group.decide(group.says("ada", "hi")), now_ms=5)
+    line = json.loads(log.path_of(KEY).read_text(encoding="utf-8"))
+    assert (line["v"], line["ts"], line["chat"]) == (1, 5, KEY)

@@ -1,0 +1,54 @@
+"""The weights, and the words for what they weigh."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.relevance.features import NAMES
+from nanobot_transcript.relevance.model import Model, shipped_model
+from nanobot_transcript.relevance.words import WORDS, in_words
+
+TREE = [0, 1.0, -1.0, [1, 0.5, 0.0, 2.0, 1.0], 0.0]
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    return {"v": 1, "features": list(NAMES), "base": 0.0, "threshold": 0.4, "trees": [TREE, 0.5]} | changes
+
+
+def values(first: float, second: float) -> list[float]:
+    return [first, second, *[0.0] * (len(NAMES) - 2)]
+
+
+def test_the_trees_are_added_up() -> None:
+    model = Model.of(document())
+    assert model.score(values(0, 0)) == pytest.approx(0.3775, abs=1e-4)
+    assert model.score(values(2, 1)) == pytest.approx(0.9241, abs=1e-4)
+
+
+def test_what_a_feature_adds_is_told() -> None:
+    assert Model.of(document()).reasons(values(2, 1)) == [(NAMES[0], 1.0), (NAMES[1], 1.0)]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"v": 2}, {"features": ["x"]}, {"trees": [[99, 0, 1, 2, 0]]}, {"trees": [["x"]]}, {"base": None}]
+)
+def test_weights_that_do_not_fit_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        Model.of(document(**changes))
+    with pytest.raises(ConfigError):
+        Model.of([])
+
+
+def test_the_shipped_weights_are_small_and_say_where_they_come_from() -> None:
+    text = files("nanobot_transcript.relevance").joinpath("weights.json").read_text(encoding="utf-8")
+    assert len(text) < 100_000
+    assert "CC-BY-4.0" in json.loads(text)["attribution"]
+    assert 0.1 < shipped_model().threshold < 0.9
+
+
+def test_every_feature_can_be_said_in_words() -> None:
+    assert set(WORDS) == set(NAMES)
+    assert all(in_words(name, value) for name in NAMES for value in (0.0, 1.0, 4.8, -1.0))
