@@ -175,6 +175,7 @@ class Database:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")  # what was accepted survives a power cut, too
         connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA secure_delete=ON")  # what is removed does not stay in unused pages
         if version == len(self._migrations):
             return
         connection.execute("BEGIN IMMEDIATE")

@@ -3,31 +3,25 @@
 import asyncio
 import hashlib
 import json
-import logging
 import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 from nanobot_transcript.entry import Entry, well_formed
-from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownPostError
-from nanobot_transcript.outbox import answering
+from nanobot_transcript.errors import InvalidPostError, UnknownPostError
+from nanobot_transcript.outbox import answering, queueing
 from nanobot_transcript.outbox.checking import checked
 from nanobot_transcript.outbox.database import Database
 from nanobot_transcript.outbox.schema import MIGRATIONS
-from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostState, PostStatus, Receipt
+from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt
 
 __all__ = ["Outbox"]
 
-_UNCERTAIN: Final = 50 * 60.0
 _LOOK_EVERY: Final = 0.2
-_GIVEN_UP: Final = "No bot could send it in as many attempts as it had."
-_NOT_KNOWN: Final = "The bot that sent it ended before it could say whether the message arrived."
-
-logger = logging.getLogger(__name__)
 
 
 class Outbox:
@@ -85,7 +79,7 @@ class Outbox:
             "expires": now + (self.limits.expires_in if expires_in is None else expires_in),
             **fields,
         }
-        self._database.write(lambda db: _insert(db, job))
+        self._database.write(lambda db: queueing.insert(db, job))
         return name
 
     def status(self, post_id: str) -> PostStatus:
@@ -95,7 +89,7 @@ class Outbox:
         )
         if row is None:
             raise UnknownPostError(f"There is no post {post_id}.", hint="Posts are removed some days after their end.")
-        return _status(row, self._clock())
+        return queueing.status(row, self._clock())
 
     def answers(self, post_id: str, after: int = 0) -> list[Answer]:
         """What came back since the answer with the number ``after``, oldest first."""
@@ -130,12 +124,8 @@ class Outbox:
 
     def waiting(self, agent: str | None = None) -> list[str]:
         """The chats for which this agent could take a post now."""
-        sql = (
-            "SELECT DISTINCT session_key FROM jobs WHERE state='queued' AND lease_until<=:now AND due<=:now"
-            " AND (agent IS NULL OR agent=:agent) ORDER BY session_key"
-        )
-        bound = {"now": self._clock(), "agent": agent}
-        return self._database.read(lambda db: [row["session_key"] for row in db.execute(sql, bound)], [])
+        now = self._clock()
+        return self._database.read(lambda db: queueing.waiting(db, agent, now), [])
 
     def take(self, holder: str, session_keys: Collection[str], agent: str | None = None) -> Job | None:
         """The next post for one of these chats, for ``lease`` seconds; None when there is none.
@@ -144,12 +134,12 @@ class Outbox:
         """
         chats = {well_formed(key) for key in session_keys}
         bound = {"now": self._clock(), "agent": agent, "holder": well_formed(holder)}
-        return self._database.write(lambda db: self._take(db, chats, bound))
+        return self._database.write(lambda db: queueing.take(db, chats, bound, self.limits))
 
     def sent(self, job: Job, receipt: Receipt | str) -> None:
         """The platform confirmed it. That is a fact, also when the lease has run out meanwhile."""
         arrived = Receipt(receipt) if isinstance(receipt, str) else receipt
-        self._database.write(lambda db: self._sent(db, job, arrived))
+        self._database.write(lambda db: queueing.mark_sent(db, job, arrived, self._clock()))
 
     def failed(self, job: Job, error: str, retry_after: float | None = None, *, doubtful: bool = False) -> None:
         """It was not sent. It is tried again after ``retry_after`` seconds, and never again when that is None.
@@ -160,13 +150,7 @@ class Outbox:
         now = self._clock()
         bound = {"id": job.id, "holder": job.holder, "attempt": job.attempt, "error": well_formed(error), "now": now}
         bound |= {"state": "failed" if final else "queued", "due": now + (retry_after or 0), "doubtful": doubtful}
-        sql = (
-            "UPDATE jobs SET state=:state, error=:error, due=:due, lease_until=0, holder=NULL,"
-            " finished=CASE :state WHEN 'failed' THEN :now END,"
-            " uncertain_since=CASE WHEN :doubtful THEN uncertain_since END"
-            " WHERE id=:id AND state='queued' AND holder=:holder AND attempts=:attempt"
-        )
-        self._database.write(lambda db: db.execute(sql, bound))
+        self._database.write(lambda db: queueing.mark_failed(db, bound))
 
     def offer_reply(self, entry: Entry) -> bool:
         """True when a person's message answers a post that wants answers: it is kept, and no agent need be asked.
@@ -193,11 +177,29 @@ class Outbox:
         now = self._clock()
 
         def work(db: sqlite3.Connection) -> int:
-            _give_up(db, now, self.limits.max_attempts)
+            queueing.give_up(db, now, self.limits.max_attempts)
             sql = "DELETE FROM jobs WHERE state<>'queued' AND finished<?"
             return db.execute(sql, (now - self.limits.keep,)).rowcount
 
         return self._database.write(work) if self._database.path.exists() else 0
+
+    def forget(self, *, session_key: str | None = None, sender: str | None = None) -> int:
+        """Erase the posts of a chat, or a person's answers, from the disk; together, this person's answers there.
+
+        Returns how many were erased. Raises InvalidPostError when neither is given.
+        """
+        if session_key is None and sender is None:
+            raise InvalidPostError("It needs to be said what to erase: a chat or a sender.")
+        bound = {name: well_formed(text) if text else text for name, text in (("key", session_key), ("sender", sender))}
+        sql = "DELETE FROM jobs WHERE session_key=:key"
+        if sender is not None:
+            within = "(SELECT id FROM jobs WHERE :key IS NULL OR session_key=:key)"
+            sql = f"DELETE FROM answers WHERE sender=:sender AND job_id IN {within}"
+        if not self._database.path.exists():
+            return 0
+        erased = self._database.write(lambda db: db.execute(sql, bound).rowcount)
+        self._database.read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), [])
+        return erased
 
     def close(self) -> None:
         """Release the file; it is opened again when it is needed."""
@@ -210,87 +212,3 @@ class Outbox:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
-
-    def _take(self, db: sqlite3.Connection, chats: Collection[str], bound: dict[str, Any]) -> Job | None:
-        _give_up(db, bound["now"], self.limits.max_attempts)
-        rows = db.execute(
-            "SELECT * FROM jobs AS j WHERE state='queued' AND lease_until<=:now AND due<=:now"
-            " AND (agent IS NULL OR agent=:agent)"
-            " AND NOT EXISTS (SELECT 1 FROM jobs AS earlier WHERE earlier.session_key=j.session_key"
-            " AND earlier.state='queued' AND earlier.agent IS j.agent AND earlier.seq<j.seq)"
-            " ORDER BY seq",
-            bound,
-        )
-        row = next((row for row in rows if row["session_key"] in chats), None)
-        if row is None:
-            return None
-        taken = {"seq": row["seq"], "until": bound["now"] + self.limits.lease, **bound}
-        db.execute(
-            "UPDATE jobs SET attempts=attempts+1, holder=:holder, lease_until=:until,"
-            " uncertain_since=coalesce(uncertain_since, :now) WHERE seq=:seq",
-            taken,
-        )
-        return _job(row, bound["holder"])
-
-    def _sent(self, db: sqlite3.Connection, job: Job, receipt: Receipt) -> None:
-        known = db.execute("SELECT state, message_id FROM jobs WHERE id=?", (job.id,)).fetchone()
-        if known is None:
-            return
-        if known["state"] == "sent" and known["message_id"] != receipt.message_id:
-            logger.warning("Post %s stands twice: as %s and %s", job.id, known["message_id"], receipt.message_id)
-        db.execute(
-            "UPDATE jobs SET state='sent', message_id=?, error=NULL, finished=?, lease_until=0, holder=NULL"
-            " WHERE id=? AND state<>'sent'",
-            (well_formed(receipt.message_id), self._clock(), job.id),
-        )
-        # A thread that was there before is not the post's: what is said in it is no answer.
-        thread = receipt.thread_id if job.reply_to is None else None
-        answering.remember_places(db, job.id, [receipt.message_id, *receipt.message_ids, thread])
-
-
-def _insert(db: sqlite3.Connection, job: dict[str, Any]) -> None:
-    known = db.execute("SELECT digest FROM jobs WHERE id=?", (job["id"],)).fetchone()
-    if known is not None and known["digest"] != job["digest"]:
-        raise PostConflictError(
-            "This idempotency key belongs to another post.", hint="Use a new key for new content, or the same content."
-        )
-    if known is None:
-        columns = ", ".join(job)
-        db.execute(f"INSERT INTO jobs ({columns}) VALUES ({', '.join(f':{name}' for name in job)})", job)
-
-
-def _give_up(db: sqlite3.Connection, now: float, max_attempts: int) -> None:
-    """End what is overdue. What a killed sender may have sent is not sent again once the platform has forgotten it."""
-    ended = "UPDATE jobs SET state=?, error=coalesce(?, error), finished=? WHERE state='queued' AND lease_until<=? AND "
-    db.execute(ended + "uncertain_since<?", ("failed", _NOT_KNOWN, now, now, now - _UNCERTAIN))
-    db.execute(ended + "attempts>=?", ("failed", _GIVEN_UP, now, now, max_attempts))
-    db.execute(ended + "expires<=?", ("expired", None, now, now, now))
-
-
-def _job(row: sqlite3.Row, holder: str) -> Job:
-    card = json.loads(row["card"]) if row["card"] is not None else None
-    return Job(
-        id=row["id"],
-        session_key=row["session_key"],
-        content=row["content"],
-        card=card,
-        agent=row["agent"],
-        reply_to=row["reply_to"],
-        uuid=row["id"],
-        attempt=row["attempts"] + 1,
-        holder=holder,
-    )
-
-
-def _status(row: sqlite3.Row, now: float) -> PostStatus:
-    overdue = row["state"] == "queued" and row["expires"] <= now and row["lease_until"] <= now
-    return PostStatus(
-        id=row["id"],
-        session_key=row["session_key"],
-        state="expired" if overdue else cast("PostState", row["state"]),
-        message_id=row["message_id"],
-        error=row["error"],
-        attempts=row["attempts"],
-        created_ms=int(row["created"] * 1000),
-        expires_ms=int(row["expires"] * 1000),
-    )

@@ -17,10 +17,11 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.contract import Page
 from nanobot_transcript.store.jsonl.layout import STATE_FOLDER
 from nanobot_transcript.store.state_file import StateFile
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
-from nanobot_transcript.turns.speakers import addresses, ids_of, is_bot, wrote
+from nanobot_transcript.turns.speakers import addresses, ids_of, is_bot, speaker, wrote
 
 __all__ = ["Relay", "RelayMode", "RelaySettings"]
 
@@ -50,6 +51,7 @@ class _Document(TypedDict, total=False):
     v: int
     cursor: str
     waiting: list[str]
+    handed: list[str]
 
 
 class Relay:
@@ -113,36 +115,42 @@ class Relay:
                 await take(session_key, entry)
 
     async def _unread(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
-        """What is to be handed out now. The place is saved before: killed in between, an entry is lost, not doubled."""
+        """What is to be handed out now. That is saved first: killed in between, one entry is lost and none doubled."""
+        while True:
+            async with aclosing(self._now_readable(session_key, place)) as complete:
+                async for entry in complete:
+                    yield entry
+            page = await self._next(session_key, place)
+            if page.cursor == place.cursor:
+                return
+            late: list[str] = []
+            for entry in page.entries:
+                if not self._concerns(entry) or _mark(entry) in place.handed:
+                    continue
+                if not self._readable(entry):
+                    late.append(_mark(entry))
+                elif await self._is_wanted(session_key, entry):
+                    await asyncio.to_thread(place.hand_out, _mark(entry))
+                    yield entry
+            await asyncio.to_thread(place.move, page.cursor, late)
+
+    async def _now_readable(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
         for message_id in place.waiting:
             entry = await self._store.get(session_key, message_id)
-            if entry is None or not self._is_fresh(entry):
-                await asyncio.to_thread(place.settle, message_id)
-            elif self._readable(entry):
-                await asyncio.to_thread(place.settle, message_id)
-                if await self._is_wanted(session_key, entry):
-                    yield entry
-        while (page := await self._next(session_key, place)) is not None:
-            news = [entry for entry in page if self._concerns(entry)]
-            for entry in (entry for entry in news if self._readable(entry)):
-                if await self._is_wanted(session_key, entry):
-                    yield entry
+            if entry is not None and self._is_fresh(entry) and not self._readable(entry):
+                continue
+            await asyncio.to_thread(place.settle, message_id)
+            if entry is not None and self._is_fresh(entry) and await self._is_wanted(session_key, entry):
+                yield entry
 
-    async def _next(self, session_key: str, place: "_Place") -> list[Entry] | None:
-        """The next page of the transcript, with the place moved behind it; None at the end."""
-        page = None
+    async def _next(self, session_key: str, place: "_Place") -> Page:
+        """The next page of the transcript; at the end one with the cursor of the place itself."""
         if place.cursor is not None:
             try:
-                page = await self._store.read(session_key, place.cursor, _PAGE)
+                return await self._store.read(session_key, place.cursor, _PAGE)
             except InvalidCursorError:
                 place.cursor = None  # another store was put in this place
-        if page is None:
-            page = await self._store.recent(session_key, _PAGE)
-        if page.cursor == place.cursor:
-            return None
-        unreadable = (entry for entry in page.entries if self._concerns(entry) and not self._readable(entry))
-        await asyncio.to_thread(place.move, page.cursor, [i for entry in unreadable for i in sorted(ids_of(entry))[:1]])
-        return page.entries
+        return await self._store.recent(session_key, _PAGE)
 
     async def _change(self, session_key: str, place: "_Place") -> None:
         """Wait for the next line, an edit included."""
@@ -186,6 +194,9 @@ class _Place:
         self._named: dict[str, str] = {"agent": agent, "session": session_key}
         self.cursor: str | None = None
         self.waiting: tuple[str, ...] = ()
+        """Messages before the cursor that had no readable text yet."""
+        self.handed: tuple[str, ...] = ()
+        """Messages behind the cursor that were handed out already."""
 
     def load(self) -> None:
         """Go on where the last process stopped. What cannot be read is as good as not there."""
@@ -196,11 +207,18 @@ class _Place:
             return
         self.cursor = document.get("cursor")
         self.waiting = tuple(document.get("waiting", ()))
+        self.handed = tuple(document.get("handed", ()))
+
+    def hand_out(self, mark: str) -> None:
+        """This one is handed out now."""
+        self.handed = (*self.handed, mark)[-_PAGE:]
+        self._save()
 
     def move(self, cursor: str, waiting: list[str]) -> None:
-        """The relay is behind ``cursor``, apart from the messages that have no readable text yet."""
+        """Everything up to ``cursor`` is done, apart from the messages that have no readable text yet."""
         self.cursor = cursor
         self.waiting = (*self.waiting, *waiting)[-_WAITING:]
+        self.handed = ()
         self._save()
 
     def settle(self, message_id: str) -> None:
@@ -212,6 +230,12 @@ class _Place:
         try:
             with self._file.locked(_LOCK_WAIT) as free:
                 if free and self._file.read().state != "newer":
-                    self._file.write({**self._named, "cursor": self.cursor, "waiting": list(self.waiting)})
+                    place = {"waiting": list(self.waiting), "handed": list(self.handed)}
+                    cursor = {"cursor": self.cursor} if self.cursor is not None else {}
+                    self._file.write({**self._named, **cursor, **place})
         except StoreError as error:
             logger.warning("How far the relay has come is kept until the next restart only: %s", error)
+
+
+def _mark(entry: Entry) -> str:
+    return entry["message_id"] or f"{entry['ts']} {speaker(entry)}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
 from nanobot_transcript.store.jsonl.layout import Layout, store_error
 from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.state_file import StateFile
@@ -102,6 +102,9 @@ class SharedFiles:
             if not self._folder.is_dir():
                 self._layout.create()
                 self._folder.mkdir(mode=0o700, exist_ok=True)
+            for folder in (self._layout.state, self._layout.locks, self._folder):
+                if folder.is_symlink():
+                    raise UnsafePathError(f"{folder} is a link.", hint="The store never follows links. Move it away.")
         except OSError as error:
             store_error(error, str(self._folder))
 

@@ -145,7 +145,8 @@ def relayed(base_dir: Path, spawn_turn: SpawnAction, rounds: int, seed: int) -> 
 
 def test_a_relay_that_is_killed_hands_out_nothing_twice(base_dir: Path, spawn_turn: SpawnAction) -> None:
     handed, said = relayed(base_dir, spawn_turn, rounds=3, seed=1)
-    assert len(handed) == len(set(handed)) <= said
+    assert len(handed) == len(set(handed))
+    assert len(handed) >= said - 3  # a kill between noting and handing out costs that one entry
     assert handed[-1] == "om_last"
 
 
@@ -171,3 +172,4 @@ def test_a_relay_killed_thirty_times_hands_out_nothing_twice(
     handed, said = relayed(base_dir, spawn_turn, rounds=30, seed=7)
     soak_row(kills=30, said=said, handed_out=len(handed), twice=len(handed) - len(set(handed)))  # type: ignore[operator]
     assert len(handed) == len(set(handed))
+    assert len(handed) >= said - 30

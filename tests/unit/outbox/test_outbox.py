@@ -337,6 +337,30 @@ def test_two_messages_for_one_post_are_told_and_both_can_be_answered(
     assert outbox.offer_reply(reply(reply_to="om_2"))
 
 
+def test_a_chat_is_erased_from_the_disk(outbox: Outbox, base_dir: Path) -> None:
+    assert outbox.forget(session_key=KEY) == 0
+    sent(outbox, "om_1")
+    outbox.offer_reply({**reply(reply_to="om_1"), "content": "a secret word"})
+    outbox.post(KEY, "another secret word")
+    kept = outbox.post(OTHER, "Stays")
+    assert outbox.forget(session_key=KEY) == 2
+    outbox.close()
+    files = b"".join(path.read_bytes() for path in (base_dir / ".state" / "outbox").iterdir())
+    assert b"secret word" not in files
+    assert outbox.status(kept).state == "queued"
+
+
+def test_a_persons_answers_are_erased(outbox: Outbox) -> None:
+    post_id = sent(outbox, "om_1")
+    outbox.offer_reply(reply(reply_to="om_1"))
+    outbox.offer_reply({**reply("om_10", reply_to="om_1"), "sender": "on_bo"})
+    assert outbox.forget(sender="on_ada", session_key=OTHER) == 0
+    assert outbox.forget(sender="on_ada") == 1
+    assert [answer.sender for answer in outbox.answers(post_id)] == ["on_bo"]
+    with pytest.raises(InvalidPostError):
+        outbox.forget()
+
+
 # -- answers
 
 

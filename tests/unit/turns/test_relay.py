@@ -121,6 +121,17 @@ async def test_a_restart_repeats_nothing(shared: AsyncGroupTranscriptStore) -> N
         assert await heard.get() == "om_2"
 
 
+async def test_a_stop_in_the_middle_of_a_backlog_loses_and_repeats_nothing(shared: AsyncGroupTranscriptStore) -> None:
+    for number in range(0, 20, 2):
+        await person(shared, number)
+        await bot(shared, number + 1)
+    heard: list[str] = []
+    while len(heard) < 10:
+        async with asyncio.timeout(20), aclosing(relay(shared).entries(KEY)) as entries:
+            heard.append(str((await anext(entries))["message_id"]))
+    assert heard == [f"om_{number}" for number in range(1, 20, 2)]
+
+
 async def test_what_is_old_at_the_start_is_left_out(shared: AsyncGroupTranscriptStore) -> None:
     await bot(shared, 1, ts=now_ms() - 400_000)
     await bot(shared, 2, ts=now_ms() - 200_000)

@@ -1,0 +1,130 @@
+"""The way of a post through the queue, as statements in a transaction."""
+
+import json
+import logging
+import sqlite3
+from collections.abc import Collection
+from typing import Any, Final, cast
+
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import PostConflictError
+from nanobot_transcript.outbox import answering
+from nanobot_transcript.outbox.values import Job, OutboxLimits, PostState, PostStatus, Receipt
+
+__all__ = ["give_up", "insert", "mark_failed", "mark_sent", "status", "take", "waiting"]
+
+_UNCERTAIN: Final = 50 * 60.0
+_GIVEN_UP: Final = "No bot could send it in as many attempts as it had."
+_NOT_KNOWN: Final = "The bot that sent it ended before it could say whether the message arrived."
+
+logger = logging.getLogger(__name__)
+
+
+def insert(db: sqlite3.Connection, job: dict[str, Any]) -> None:
+    """Queue a post that is not there yet. Raises PostConflictError when another one has its id."""
+    known = db.execute("SELECT digest FROM jobs WHERE id=?", (job["id"],)).fetchone()
+    if known is not None and known["digest"] != job["digest"]:
+        raise PostConflictError(
+            "This idempotency key belongs to another post.", hint="Use a new key for new content, or the same content."
+        )
+    if known is None:
+        columns = ", ".join(job)
+        db.execute(f"INSERT INTO jobs ({columns}) VALUES ({', '.join(f':{name}' for name in job)})", job)
+
+
+def waiting(db: sqlite3.Connection, agent: str | None, now: float) -> list[str]:
+    """The chats that have something for this agent."""
+    sql = (
+        "SELECT DISTINCT session_key FROM jobs WHERE state='queued' AND lease_until<=:now AND due<=:now"
+        " AND (agent IS NULL OR agent=:agent) ORDER BY session_key"
+    )
+    return [row["session_key"] for row in db.execute(sql, {"now": now, "agent": agent})]
+
+
+def take(db: sqlite3.Connection, chats: Collection[str], bound: dict[str, Any], limits: OutboxLimits) -> Job | None:
+    """The next post for one of these chats that ``holder`` may have; of a chat always the oldest one."""
+    give_up(db, bound["now"], limits.max_attempts)
+    rows = db.execute(
+        "SELECT * FROM jobs AS j WHERE state='queued' AND lease_until<=:now AND due<=:now"
+        " AND (agent IS NULL OR agent=:agent)"
+        " AND NOT EXISTS (SELECT 1 FROM jobs AS earlier WHERE earlier.session_key=j.session_key"
+        " AND earlier.state='queued' AND earlier.agent IS j.agent AND earlier.seq<j.seq)"
+        " ORDER BY seq",
+        bound,
+    )
+    row = next((row for row in rows if row["session_key"] in chats), None)
+    if row is None:
+        return None
+    taken = {"seq": row["seq"], "until": bound["now"] + limits.lease, **bound}
+    db.execute(
+        "UPDATE jobs SET attempts=attempts+1, holder=:holder, lease_until=:until,"
+        " uncertain_since=coalesce(uncertain_since, :now) WHERE seq=:seq",
+        taken,
+    )
+    return _job(row, bound["holder"])
+
+
+def mark_sent(db: sqlite3.Connection, job: Job, receipt: Receipt, now: float) -> None:
+    """The post stands in the chat; answers to it are known by where it stands."""
+    known = db.execute("SELECT state, message_id FROM jobs WHERE id=?", (job.id,)).fetchone()
+    if known is None:
+        return
+    if known["state"] == "sent" and known["message_id"] != receipt.message_id:
+        logger.warning("Post %s stands twice: as %s and %s", job.id, known["message_id"], receipt.message_id)
+    db.execute(
+        "UPDATE jobs SET state='sent', message_id=?, error=NULL, finished=?, lease_until=0, holder=NULL"
+        " WHERE id=? AND state<>'sent'",
+        (well_formed(receipt.message_id), now, job.id),
+    )
+    # A thread that was there before is not the post's: what is said in it is no answer.
+    thread = receipt.thread_id if job.reply_to is None else None
+    answering.remember_places(db, job.id, [receipt.message_id, *receipt.message_ids, thread])
+
+
+def mark_failed(db: sqlite3.Connection, bound: dict[str, Any]) -> None:
+    """Queued again or given up, unless another process holds it by now."""
+    sql = (
+        "UPDATE jobs SET state=:state, error=:error, due=:due, lease_until=0, holder=NULL,"
+        " finished=CASE :state WHEN 'failed' THEN :now END,"
+        " uncertain_since=CASE WHEN :doubtful THEN uncertain_since END"
+        " WHERE id=:id AND state='queued' AND holder=:holder AND attempts=:attempt"
+    )
+    db.execute(sql, bound)
+
+
+def give_up(db: sqlite3.Connection, now: float, max_attempts: int) -> None:
+    """End what is overdue. What a killed sender may have sent is not sent again once the platform has forgotten it."""
+    ended = "UPDATE jobs SET state=?, error=coalesce(?, error), finished=? WHERE state='queued' AND lease_until<=? AND "
+    db.execute(ended + "uncertain_since<?", ("failed", _NOT_KNOWN, now, now, now - _UNCERTAIN))
+    db.execute(ended + "attempts>=?", ("failed", _GIVEN_UP, now, now, max_attempts))
+    db.execute(ended + "expires<=?", ("expired", None, now, now, now))
+
+
+def status(row: sqlite3.Row, now: float) -> PostStatus:
+    """How the post in this row is doing."""
+    overdue = row["state"] == "queued" and row["expires"] <= now and row["lease_until"] <= now
+    return PostStatus(
+        id=row["id"],
+        session_key=row["session_key"],
+        state="expired" if overdue else cast("PostState", row["state"]),
+        message_id=row["message_id"],
+        error=row["error"],
+        attempts=row["attempts"],
+        created_ms=int(row["created"] * 1000),
+        expires_ms=int(row["expires"] * 1000),
+    )
+
+
+def _job(row: sqlite3.Row, holder: str) -> Job:
+    card = json.loads(row["card"]) if row["card"] is not None else None
+    return Job(
+        id=row["id"],
+        session_key=row["session_key"],
+        content=row["content"],
+        card=card,
+        agent=row["agent"],
+        reply_to=row["reply_to"],
+        uuid=row["id"],
+        attempt=row["attempts"] + 1,
+        holder=holder,
+    )
