@@ -12,6 +12,7 @@ from transcript_channels.simulator.faults import Fault
 from transcript_channels.simulator.model import ModelRequest, Reply, ScriptedModel, ToolCall
 from transcript_channels.simulator.rest import Call
 from transcript_channels.simulator.simulator import FeishuSimulator
+from transcript_channels.simulator.webhooks import Webhook
 from transcript_channels.simulator.world import App, Card, Chat, Member, Mention, Message, Person, Reaction
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "Reply",
     "ScriptedModel",
     "ToolCall",
+    "Webhook",
     "scopes",
 ]

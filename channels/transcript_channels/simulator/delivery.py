@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from transcript_channels.simulator import frames, ids, scopes, views, wire
+from transcript_channels.simulator.webhooks import Poster, Webhook
 from transcript_channels.simulator.world import App, Message, Person
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from transcript_channels.simulator.changes import Changes
     from transcript_channels.simulator.connections import Connection
+    from transcript_channels.simulator.webhooks import Answered
 
 __all__ = ["Attempt", "Delivery", "Push", "is_told_of"]
 
@@ -25,9 +27,11 @@ State = Literal["waiting", "sending", "acked", "gave_up"]
 
 @dataclass(eq=False, slots=True)
 class Attempt:
-    """One time an event was sent. ``code`` is the acknowledgement: 200, 500, or None when none came."""
+    """One time an event was sent. ``code`` is the acknowledgement (200, 500; of a webhook the HTTP status), or None
+    when none came.
+    """
 
-    connection: "Connection"
+    connection: "Connection | Webhook"
     frame_id: str
     sent_ms: int = 0
     code: int | None = None
@@ -117,6 +121,8 @@ class Delivery:
         self._attempts: dict[str, tuple[Push, Attempt]] = {}
         self._in_flight: dict[str, tuple[Push, Attempt]] = {}
         self._timers: dict[object, asyncio.TimerHandle] = {}
+        self._posts: set[asyncio.Task[None]] = set()
+        self.poster = Poster()
 
     def push(
         self,
@@ -142,6 +148,9 @@ class Delivery:
 
     def _send(self, push: Push) -> None:
         app = push.app
+        if app.webhook is not None:
+            self._post(push, app.webhook)
+            return
         if not app.connections and not push.retried:
             push.state = "gave_up"
             return
@@ -168,6 +177,28 @@ class Delivery:
         for piece in pieces[:-1]:
             connection.send(piece)
         connection.send(pieces[-1], lambda: self._sent(push, attempt))
+
+    def _post(self, push: Push, webhook: Webhook) -> None:
+        attempt = Attempt(webhook, ids.new_event_id(), ids.now_ms())
+        push.state = "sending"
+        push.attempts.append(attempt)
+        self._in_flight[attempt.frame_id] = (push, attempt)
+        task = asyncio.get_running_loop().create_task(self._posted(push, attempt, webhook))
+        self._posts.add(task)
+        task.add_done_callback(self._posts.discard)
+        self._changes.tell("push", push)
+
+    async def _posted(self, push: Push, attempt: Attempt, webhook: Webhook) -> None:
+        answer: Answered = await self.poster.post(webhook, push.payload, self.ack_timeout)
+        attempt.code, push.response = answer.status, answer.body
+        if answer.status is not None:
+            attempt.acked_ms = ids.now_ms()
+        if answer.status == 200:
+            self._end(attempt)
+            push.state = "acked"
+        else:
+            self._failed(push, attempt)
+        self._changes.tell("ack", push, code=attempt.code)
 
     def _sent(self, push: Push, attempt: Attempt) -> None:
         attempt.sent_ms = ids.now_ms()
@@ -228,8 +259,12 @@ class Delivery:
         for push, attempt in lost:
             self._failed(push, attempt)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stop pushing again."""
+        for task in self._posts:
+            task.cancel()
+        await asyncio.gather(*self._posts, return_exceptions=True)
+        await self.poster.close()
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()

@@ -18,6 +18,7 @@ from transcript_channels.simulator.faults import Fault, rate_limit_headers
 from transcript_channels.simulator.platform import Draft, Platform
 from transcript_channels.simulator.rest import Call, Rest
 from transcript_channels.simulator.tokens import Tokens
+from transcript_channels.simulator.webhooks import Webhook
 from transcript_channels.simulator.world import App, Chat, Member, Message, Person, Reaction, World
 
 __all__ = ["FeishuSimulator"]
@@ -77,7 +78,7 @@ class FeishuSimulator:
 
     async def stop(self) -> None:
         """Close all connections and the port."""
-        self._delivery.close()
+        await self._delivery.close()
         await self._gate.close()
         if self._runner is not None:
             await self._runner.cleanup()
@@ -149,6 +150,14 @@ class FeishuSimulator:
         key = ids.new_file_key("file")
         self._world.files[key] = (name, data)
         return key
+
+    async def subscribe(self, app: App, url: str, *, encrypt_key: str = "", verification_token: str = "") -> None:
+        """Push the app's events to an address, which is asked first whether it is the app's. Raises ValueError when it
+        does not answer the challenge.
+        """
+        webhook = Webhook(url, encrypt_key, verification_token)
+        await self._delivery.poster.challenge(webhook)
+        app.webhook = webhook
 
     # -- what people do --------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ def event(app: App, event_type: str, body: JSON, event_id: str) -> JSON:
         "event_id": event_id,
         "event_type": event_type,
         "create_time": str(ids.now_ms()),
-        "token": "",
+        "token": app.webhook.verification_token if app.webhook else "",
         "app_id": app.app_id,
         "tenant_key": TENANT_KEY,
     }

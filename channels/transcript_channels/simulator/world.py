@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from transcript_channels.simulator.connections import Connection
     from transcript_channels.simulator.delivery import Push
+    from transcript_channels.simulator.webhooks import Webhook
 
 __all__ = ["App", "Card", "Chat", "Member", "Mention", "Message", "Person", "Reaction", "World"]
 
@@ -60,6 +61,8 @@ class App:
     fragment_bytes: int | None = None
     """Events larger than this come in several frames; None = always one frame."""
     connections: "list[Connection]" = field(default_factory=list)
+    webhook: "Webhook | None" = None
+    """Where events go instead of a long connection."""
 
     @property
     def key(self) -> str:
