@@ -1,0 +1,21 @@
+"""The programs that a chapter of the documents prints."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["output_of_programs"]
+
+_DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def output_of_programs(page: str, home: Path) -> list[str]:
+    """Run the Python blocks of ``docs/<page>`` one after the other in a fresh home; the lines they print."""
+    text = (_DOCS / page).read_text(encoding="utf-8")
+    programs = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    code = f"for program in {programs!r}: exec(program, {{'__name__': '__main__'}})"
+    env = os.environ | {"HOME": str(home), "PYTHONWARNINGS": "error"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=50)
+    return done.stdout.splitlines()
