@@ -14,6 +14,9 @@ __all__ = ["GUARD_HISTORY", "LoopGuard", "LoopLimits", "Verdict"]
 GUARD_HISTORY: Final = 60
 """How many of the newest entries the guard should be shown: enough for a pair budget among other talk."""
 
+_BEGINNING: Final = 60
+_UNSETTLED: Final = 4
+
 
 @dataclass(frozen=True, slots=True)
 class LoopLimits:
@@ -96,7 +99,7 @@ class LoopGuard:
     def _is_echo(self, message: Entry, before: Sequence[Entry]) -> bool:
         said = fingerprint(message["content"])
         recent = message["ts"] - self.limits.idle * 1000
-        return any(entry["ts"] >= recent and fingerprint(entry["content"]) == said for entry in before)
+        return any(entry["ts"] >= recent and _says(entry, said) for entry in before)
 
     def _is_cooling_down(self, message: Entry, before: Sequence[Entry], agent: AgentProfile) -> bool:
         """True when this message uses up the exchanges of the pair, and for ``cool_down`` seconds after one did."""
@@ -107,6 +110,12 @@ class LoopGuard:
             last - first <= window and message["ts"] - last < pause
             for first, last in zip(times, times[allowed - 1 :], strict=False)
         )
+
+
+def _says(entry: Entry, said: str) -> bool:
+    """Most texts differ at the beginning; its last letters may yet change with what follows."""
+    beginning = fingerprint(entry["content"][:_BEGINNING])[:-_UNSETTLED]
+    return said.startswith(beginning) and fingerprint(entry["content"]) == said
 
 
 def _exchanges(talk: Iterable[Entry], agent: AgentProfile, message: Entry) -> list[float]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns.speakers import addresses, is_bot, is_person, same_talk, speaker, wrote
+from nanobot_transcript.turns.speakers import addresses, is_bot, is_person, same_talk, says_at, speaker, wrote
 
 __all__ = ["owner_of"]
 
@@ -31,9 +31,9 @@ def owner_of(
     if thread_id is None:
         talk = _since_silence(talk, now_ms, idle * 1000)
     members = _members(talk, bots)
+    names = tuple(name for bot in members for name in (bot.name, *bot.aliases))
     for entry in reversed(talk):
-        named = _mentioned(entry, members)
-        if named is not None:
+        if (entry.get("mentions") or says_at(entry, names)) and (named := _mentioned(entry, members)) is not None:
             return named
     return next((_name(entry, members) for entry in reversed(talk) if is_bot(entry)), None)
 

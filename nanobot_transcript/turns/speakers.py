@@ -11,9 +11,21 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 
-__all__ = ["addresses", "hop_of", "ids_of", "is_bot", "is_person", "same_talk", "speaker", "talk_of", "wrote"]
+__all__ = [
+    "addresses",
+    "hop_of",
+    "ids_of",
+    "is_bot",
+    "is_person",
+    "same_talk",
+    "says_at",
+    "speaker",
+    "talk_of",
+    "wrote",
+]
 
 _MOST_HOPS: Final = 1_000_000
+_LETTERS: Final = 4_000
 
 
 def is_bot(entry: Entry) -> bool:
@@ -48,7 +60,13 @@ def addresses(entry: Entry, agent: AgentProfile) -> bool:
     for mention in mentions if isinstance(mentions, list) else ():
         if isinstance(mention, dict) and _is_mention_of(mention.get("id"), mention.get("name"), agent):
             return True
-    return bool(_at(agent.name, agent.aliases).search(entry["content"]))
+    return says_at(entry, (agent.name, *agent.aliases))
+
+
+def says_at(entry: Entry, names: tuple[str, ...]) -> bool:
+    """True when ``@Name`` stands in what the entry says, with any of these names."""
+    said = entry["content"][:_LETTERS]
+    return "@" in said and bool(_at(names).search(said))
 
 
 def ids_of(entry: Entry) -> set[str]:
@@ -88,7 +106,7 @@ def _is_mention_of(mention_id: object, name: object, agent: AgentProfile) -> boo
 
 
 @lru_cache(maxsize=512)
-def _at(name: str, aliases: tuple[str, ...]) -> "re.Pattern[str]":
-    names = sorted((re.escape(known) for known in (name, *aliases) if known), key=len, reverse=True)
+def _at(names: tuple[str, ...]) -> "re.Pattern[str]":
+    longest_first = sorted((re.escape(name) for name in names if name), key=len, reverse=True)
     # A name that ends in a Latin letter must not go on with another one; Chinese sets no spaces after a name.
-    return re.compile(rf"@(?:{'|'.join(names) or '(?!)'})(?![A-Za-z0-9_])", re.IGNORECASE)
+    return re.compile(rf"@(?:{'|'.join(longest_first) or '(?!)'})(?![A-Za-z0-9_])", re.IGNORECASE)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 from support.worker import ready, say
 
-from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript import AsyncGroupTranscriptStore, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns import (
     AnswerClaims,
@@ -37,6 +38,22 @@ def take_all(base_dir: str, count: int, limit: int) -> int:
     budget = FileBudget(base_dir, wait=10)
     ready()
     return sum(budget.take("calls", limit=limit, window=3600) for _ in range(count))
+
+
+def acquire_on_a_full_disk(base_dir: str, limit: int) -> dict[str, Any]:
+    """Acquire until a file may not grow any more; ``limit`` bounds the size of any file this process may write."""
+    lease = FileLease(base_dir, wait=10)
+    ready()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    had: list[str] = []
+    for number in range(10_000):
+        try:
+            grant = lease.acquire(f"name {number}", "full", 600)
+        except TranscriptError as error:
+            return {"had": had, "refused": f"name {number}", "error": error.code, "hint": error.hint}
+        had += [grant.name] if grant is not None else []
+    return {"had": had, "refused": None}
 
 
 def churn(base_dir: str, holder: str, ack: str) -> None:
@@ -116,7 +133,7 @@ def _die_if(now: bool) -> None:
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
-    action.__name__: action for action in (acquire_all, answer, churn, relay, take_all)
+    action.__name__: action for action in (acquire_all, acquire_on_a_full_disk, answer, churn, relay, take_all)
 }
 
 if __name__ == "__main__":

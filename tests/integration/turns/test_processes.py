@@ -35,6 +35,18 @@ def test_four_processes_share_one_budget(base_dir: Path, spawn_turn: SpawnAction
     assert sum(worker.result() for worker in workers) == 150
 
 
+def test_a_full_disk_refuses_and_keeps_what_was_granted(base_dir: Path, spawn_turn: SpawnAction) -> None:
+    worker = spawn_turn("acquire_on_a_full_disk", base_dir=base_dir, limit=2000)
+    worker.go()
+    told = worker.result()
+    assert told["error"].startswith("store")
+    assert told["hint"]
+    lease = FileLease(base_dir)
+    assert told["had"]
+    assert [name for name in told["had"] if lease.acquire(name, "late", 60) is not None] == []
+    assert lease.acquire(told["refused"], "late", 60) is not None
+
+
 def churned(base_dir: Path, spawn_turn: SpawnAction, kills: int, seed: int) -> list[int]:
     """The tokens in the order in which they were granted, by processes that are killed at any moment."""
     ack, dice = base_dir.parent / "tokens", random.Random(seed)
