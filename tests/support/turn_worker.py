@@ -15,10 +15,13 @@ from support.worker import ready, say
 from nanobot_transcript import AsyncGroupTranscriptStore, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns import (
+    GUARD_HISTORY,
     AnswerClaims,
     ClaimLimits,
     FileBudget,
     FileLease,
+    LoopGuard,
+    LoopLimits,
     Relay,
     RelaySettings,
 )
@@ -120,6 +123,38 @@ def relay(base_dir: str, agent: str, ack: str, until: str = "") -> int:
     return asyncio.run(listen())
 
 
+def discuss(base_dir: str, agent: str, limit: int) -> int:
+    """Answer the person, then whatever the relay brings and the guard allows, until told to stop."""
+
+    async def talk() -> int:
+        guard, turns = LoopGuard(LoopLimits(hops=limit)), 0
+        relayed = Relay(store, me, RelaySettings("all"), guard=guard)
+
+        async def say_something(hop: int) -> None:
+            nonlocal turns
+            turns += 1
+            text, message_id = f"{agent} says number {turns}.", f"om_{agent}_{turns}"
+            await store.append(KEY, "assistant", text, agent, message_id, agent=agent, hop=hop)
+
+        async def listen() -> None:
+            async for entry in relayed.entries(KEY):
+                history = (await store.recent(KEY, GUARD_HISTORY)).entries
+                verdict = guard.allows(entry, history, me)
+                if verdict.allowed:
+                    await say_something(verdict.hops + 1)
+
+        await say_something(1)
+        listening = asyncio.create_task(listen())
+        await asyncio.to_thread(sys.stdin.buffer.raw.readline)  # type: ignore[attr-defined]
+        listening.cancel()
+        await asyncio.wait({listening})
+        return turns
+
+    store, me = AsyncGroupTranscriptStore(base_dir), AgentProfile(agent)
+    ready()
+    return asyncio.run(talk())
+
+
 def _note(path: str, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(descriptor, f"{text}\n".encode())
@@ -133,7 +168,7 @@ def _die_if(now: bool) -> None:
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
-    action.__name__: action for action in (acquire_all, acquire_on_a_full_disk, answer, churn, relay, take_all)
+    action.__name__: action for action in (acquire_all, acquire_on_a_full_disk, answer, churn, discuss, relay, take_all)
 }
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Leases, budgets, claims and relays between real processes, some of which are killed."""
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
@@ -160,6 +161,46 @@ def test_a_relay_that_is_killed_hands_out_nothing_twice(base_dir: Path, spawn_tu
     assert len(handed) == len(set(handed))
     assert len(handed) >= said - 3  # a kill between noting and handing out costs that one entry
     assert handed[-1] == "om_last"
+
+
+def discussed(base_dir: Path, spawn_turn: SpawnAction, bots: tuple[str, ...]) -> list[str]:
+    """Bots that were told to discuss; who spoke, once nobody has anything to answer any more."""
+    with GroupTranscriptStore(base_dir) as store:
+        store.append(KEY, "user", "Discuss it, all of you", "on_ada", "om_person")
+        workers = [spawn_turn("discuss", base_dir=base_dir, agent=name, limit=4) for name in bots]
+        for worker in workers:
+            worker.go()
+
+        def all_have_heard_everything() -> bool:
+            end = store.end(KEY)
+            places = [json.loads(path.read_text()) for path in base_dir.glob(".state/cursors/relay-*.json")]
+            heard = [place for place in places if place.get("cursor") == end]
+            return len(heard) == len(bots) and store.end(KEY) == end
+
+        until(all_have_heard_everything, "they fell silent")
+        spoke = [entry["sender"] for entry in store.scan(KEY) if entry["role"] == "assistant"]
+        assert sum(worker.stop() for worker in workers) == len(spoke)
+    return spoke
+
+
+def turns_of(spoke: list[str]) -> int:
+    return sum(1 for before, now in zip(["", *spoke], spoke, strict=False) if before != now)
+
+
+@pytest.mark.parametrize("bots", [("Alpha", "Beta"), BOTS], ids=["two", "four"])
+def test_bots_told_to_discuss_stop_by_themselves(
+    base_dir: Path, spawn_turn: SpawnAction, bots: tuple[str, ...]
+) -> None:
+    spoke = discussed(base_dir, spawn_turn, bots)
+    # Four turns; each of the others may be about to speak when the last one is said.
+    assert len(bots) <= turns_of(spoke) <= 4 + len(bots) - 1
+
+
+@pytest.mark.soak
+def test_twenty_discussions_stop_by_themselves(tmp_path: Path, spawn_turn: SpawnAction, soak_row: object) -> None:
+    turns = [turns_of(discussed(tmp_path / f"{n}", spawn_turn, ("Alpha", "Beta"))) for n in range(20)]
+    soak_row(discussions=20, fewest_turns=min(turns), most_turns=max(turns))  # type: ignore[operator]
+    assert max(turns) <= 5
 
 
 @pytest.mark.soak
