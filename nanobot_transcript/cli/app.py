@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from nanobot_transcript.cli import config, doctor, gate, post, reading, searching, stats, transfer, upkeep
+from nanobot_transcript.cli import config, doctor, gate, post, reading, run, searching, stats, transfer, upkeep
 
 __all__ = ["app"]
 
@@ -60,6 +60,7 @@ def _add_demo() -> None:
 
 
 _add_demo()
+app.command()(run.run)
 app.command()(reading.tail)
 app.command()(reading.show)
 app.command(cls=_Command)(searching.search)

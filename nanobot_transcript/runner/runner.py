@@ -34,6 +34,8 @@ class Runner:
         self.agents: list[HostedAgent] = [HostedAgent(agent, transcript_store) for agent in agents]
         self.ready: asyncio.Event = asyncio.Event()
         """Set once all agents are connected."""
+        self.signal: int | None = None
+        """The signal that ended ``run``, if it was one."""
         self._grace: float = grace
         self._stopping: asyncio.Event = asyncio.Event()
         self._hurry: asyncio.Event = asyncio.Event()
@@ -97,8 +99,13 @@ class Runner:
 @contextmanager
 def _heard(runner: Runner) -> Iterator[None]:
     loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        runner.signal = number
+        runner.stop()
+
     for number in _SIGNALS:
-        loop.add_signal_handler(number, runner.stop)
+        loop.add_signal_handler(number, stop, number)
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, TranscriptError
+from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.channel import LiveMessage, Publish
 from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
@@ -92,6 +92,7 @@ class FeishuChannel:
         self._loop, self._publish = asyncio.get_running_loop(), publish
         await self._introduce()
         await self._presence.refresh()
+        await self._take_seats()
         if self._listen is None:
             return
         self._connection = self._listen(self._on_event, self._on_state)
@@ -253,6 +254,18 @@ class FeishuChannel:
                 description=self.agent.description,
                 open_ids={self._client.app_id: info.open_id},
             )
+
+    async def _take_seats(self) -> None:
+        """Let the other bots know in which chats this one sits, before it has said anything there."""
+        members = self._members
+        for chat_id in self._presence.chats() if members is not None else ():
+            try:
+                await asyncio.to_thread(
+                    cast("MemberDirectory", members).saw, session_key(FEISHU, chat_id), self.agent.name
+                )
+            except StoreError as error:
+                logger.warning("Where %s sits could not be written down: %s %s", self.agent.name, error, error.hint)
+                return
 
     async def _asked_until_answered(self) -> Any:
         attempt = 0

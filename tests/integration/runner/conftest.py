@@ -1,0 +1,135 @@
+"""The command ``run`` as real processes against the simulated platform."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.waiting import until
+
+from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.entry import Entry
+from transcript_channels.simulator import App, FeishuSimulator
+
+START_SECONDS = 60.0
+
+
+@dataclass
+class Running:
+    """One process of ``run``; what it says on stdout comes as events, its log is in a file."""
+
+    process: asyncio.subprocess.Process
+    log_path: Path
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def log(self) -> str:
+        return self.log_path.read_text(encoding="utf-8", errors="replace")
+
+    async def event(self, name: str) -> dict[str, Any]:
+        """The next event of this name. Raises RuntimeError with the log when the process ends before."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(START_SECONDS):
+            while line := await self.process.stdout.readline():
+                self.events.append(json.loads(line))
+                if self.events[-1].get("event") == name:
+                    return self.events[-1]
+        raise RuntimeError(f"no {name}; ended with {await self.process.wait()}:\n{self.log[-4000:]}")
+
+    async def stop(self, number: int = signal.SIGTERM) -> int:
+        """End it with a signal and return the exit code."""
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+        async with asyncio.timeout(30):
+            return await self.process.wait()
+
+
+@dataclass
+class Site:
+    """A group, a folder for the record and the configurations, and processes that work in it."""
+
+    feishu: FeishuSimulator
+    folder: Path
+    processes: list[Running] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.ada = self.feishu.add_person("Ada")
+        self.bo = self.feishu.add_person("Bo")
+        self.group = self.feishu.add_group("Team", [self.ada, self.bo])
+        self.key = f"feishu:{self.group.chat_id}"
+        self.store = GroupTranscriptStore(self.folder / "transcripts")
+
+    def app(self, name: str) -> App:
+        app = self.feishu.add_app(name)
+        self.feishu.join(self.group, app)
+        return app
+
+    def record(self) -> list[Entry]:
+        return self.store.recent(self.key, 1000).entries
+
+    def config(self, minds: dict[App, dict[str, Any]], name: str = "config", **sections: Any) -> Path:
+        """A configuration with one agent for each app; secrets come from the environment, as they should."""
+        agents = {
+            app.name: {"app_id": app.app_id, "app_secret": f"${{SECRET_{app.name}}}", "responder": responder}
+            for app, responder in minds.items()
+        }
+        document = {
+            "store": {"dir": str(self.folder / "transcripts")},
+            "feishu": {"base_url": self.feishu.base_url},
+            "runner": {"agents": agents, **sections.pop("runner", {})},
+            **sections,
+        }
+        path = self.folder / f"{name}.yaml"
+        path.write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
+        return path
+
+    async def run(self, config: Path, *arguments: str, wait: bool = True) -> Running:
+        """Start the command and wait until its agents are connected."""
+        secrets = {f"SECRET_{app.name}": app.app_secret for app in self.feishu.apps}
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
+        env = {**kept, **secrets, "HOME": str(self.folder), "NO_PROXY": "*", "PYTHONUTF8": "1"}
+        log_path = self.folder / f"run-{len(self.processes)}.log"
+        with log_path.open("wb") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "nanobot_transcript", "run", "-c", str(config), "--jsonl", *arguments),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                env=env,
+                cwd=self.folder,
+            )
+        running = Running(process, log_path)
+        self.processes.append(running)
+        if wait:
+            await running.event("ready")
+        return running
+
+    async def ask(self, text: str, app: App, containing: str = "", **options: Any) -> str:
+        after = len(self.group.messages)
+        await self.feishu.say(self.group, self.ada, text, **options)
+        message = await self.feishu.wait_for_message(self.group, app, containing, after=after, timeout=30)
+        return message.text
+
+    async def until(self, true: Callable[[], object]) -> None:
+        await until(true, 30)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    async with FeishuSimulator() as feishu:
+        one = Site(feishu, tmp_path)
+        try:
+            yield one
+        finally:
+            for running in one.processes:
+                if running.process.returncode is None:
+                    running.process.kill()
+                await running.process.communicate()
+            one.store.close()

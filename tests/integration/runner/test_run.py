@@ -1,0 +1,218 @@
+"""``run -c config.yaml`` end to end: real processes, real programs as minds, the real long connection."""
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support.procs import until
+
+from nanobot_transcript.settings.running import GateSettings, RelaySection, RunnerSettings, TurnsSettings
+
+pytestmark = pytest.mark.timeout(150)
+
+ROOT = Path(__file__).resolve().parents[3]
+CAT = {"kind": "command", "command": ["cat"], "input": "message"}
+
+
+def script(*lines: tuple[str, str]) -> dict[str, Any]:
+    return {"kind": "scripted", "lines": [{"when": when, "say": say} for when, say in lines]}
+
+
+def program(folder: Path, code: str) -> dict[str, Any]:
+    path = folder / "agent.py"
+    path.write_text(code, encoding="utf-8")
+    return {"kind": "command", "command": [sys.executable, str(path)], "input": "json"}
+
+
+async def test_cat_answers_in_the_group_from_a_real_process(site: Any) -> None:
+    alpha = site.app("Alpha")
+    running = await site.run(site.config({alpha: CAT}))
+    assert running.events == [{"event": "ready", "agents": ["Alpha"]}]
+    assert await site.ask("@Alpha say this 再说一遍", alpha) == "@Alpha say this 再说一遍"
+    await site.until(lambda: len(site.record()) == 2)
+    question, answer = site.record()
+    assert answer.get("reply_to") == question["message_id"]
+    assert answer["message_id"] == site.group.messages[-1].message_id
+    assert await running.stop() == 0
+    assert "ERROR" not in running.log
+
+
+async def test_a_program_of_ones_own_is_told_what_the_others_said(site: Any) -> None:
+    alpha, beta = site.app("Alpha"), site.app("Beta")
+    code = """
+import json, sys
+document = json.load(sys.stdin)
+prompt = document["turns"][-1]["content"]
+print("Beta said something" if '"from": "Beta"' in prompt and '"bot": true' in prompt else "nobody spoke")
+"""
+    minds = {alpha: program(site.folder, code), beta: script(("", "I am Beta."))}
+    await site.run(site.config(minds))
+    assert await site.ask("@Beta who are you?", beta) == "I am Beta."
+    assert await site.ask("@Alpha who spoke?", alpha) == "Beta said something"
+
+
+async def test_one_process_for_each_agent_shares_the_record(site: Any) -> None:
+    alpha, beta = site.app("Alpha"), site.app("Beta")
+    config = site.config({alpha: script(("", "I am Alpha.")), beta: CAT})
+    await asyncio.gather(site.run(config, "--agent", "Alpha"), site.run(config, "--agent", "Beta"))
+    assert await site.ask("@Alpha you?", alpha) == "I am Alpha."
+    await site.ask("@Beta you?", beta)
+    await site.until(lambda: len(site.record()) == 4)
+    assert [entry["sender"] for entry in site.record()] == [site.ada.union_id, "Alpha", site.ada.union_id, "Beta"]
+
+
+async def test_a_question_to_nobody_gets_one_answer_from_four_processes(site: Any) -> None:
+    apps = [site.app(name) for name in ("Alpha", "Beta", "Gamma", "Delta")]
+    minds = {app: script(("", f"{app.name} knows.")) for app in apps}
+    config = site.config(minds)
+    first, second = ("Alpha", "Beta"), ("Gamma", "Delta")
+    await asyncio.gather(
+        site.run(config, *(word for name in first for word in ("--agent", name))),
+        site.run(config, *(word for name in second for word in ("--agent", name))),
+    )
+    for number in range(3):
+        after = len(site.group.messages)
+        await site.feishu.say(site.group, site.bo, f"does anybody know the number {number}?")
+        await site.feishu.wait_for(lambda after=after: len(site.group.messages) > after + 1, 30)
+    await site.ask("@Alpha the end", apps[0])
+    replies = [entry.get("reply_to") for entry in site.record() if entry["role"] == "assistant"]
+    assert len(replies) == len(set(replies)) == 4
+
+
+async def test_two_bots_told_to_discuss_stop_at_the_limit_where_the_platform_does_not_push_them(site: Any) -> None:
+    alpha, beta = site.app("Alpha"), site.app("Beta")
+    counting = "import os; print('@{other} and what of', os.environ['TRANSCRIPT_MESSAGE_ID'], '?')"
+    minds = {
+        alpha: {"kind": "command", "command": [sys.executable, "-c", counting.replace("{other}", "Beta")]},
+        beta: {"kind": "command", "command": [sys.executable, "-c", counting.replace("{other}", "Alpha")]},
+    }
+    config = site.config(minds, relay={"mode": "mentions"})
+    await asyncio.gather(site.run(config, "--agent", "Alpha"), site.run(config, "--agent", "Beta"))
+    await site.feishu.say(site.group, site.ada, "@Alpha discuss it with the other one")
+    await site.until(lambda: len(site.group.messages) >= 5)
+    await site.ask("@Alpha enough", alpha)  # an orderly turn later nothing else has been said
+    bots = [entry for entry in site.record() if entry["role"] == "assistant"]
+    assert [entry.get("hop") for entry in bots[:4]] == [1, 2, 3, 4]
+    assert [entry["content"] for entry in site.record()].index("@Alpha enough") == 5
+
+
+async def test_a_failing_program_answers_nothing_and_the_log_says_why(site: Any) -> None:
+    alpha = site.app("Alpha")
+    code = "import sys; print('half'); sys.stderr.write('the key is wrong'); sys.exit(1)"
+    running = await site.run(site.config({alpha: {"kind": "command", "command": [sys.executable, "-c", code]}}))
+    await site.feishu.say(site.group, site.ada, "@Alpha hello")
+    await site.until(lambda: "does not answer" in running.log)
+    assert await running.stop() == 0
+    (line,) = [line for line in running.log.splitlines() if "does not answer" in line]
+    assert "exit code 1: the key is wrong" in line
+    assert len(site.group.messages) == 1
+    assert "Traceback" not in running.log
+
+
+async def test_a_stop_waits_for_the_answer_under_way(site: Any) -> None:
+    alpha = site.app("Alpha")
+    flag = site.folder / "go"
+    code = f"""
+import json, os, sys, time
+json.load(sys.stdin)
+open({str(site.folder / "begun")!r}, "w").close()
+while not os.path.exists({str(flag)!r}):
+    time.sleep(0.05)
+print("finished")
+"""
+    running = await site.run(site.config({alpha: program(site.folder, code)}))
+    await site.feishu.say(site.group, site.ada, "@Alpha take your time")
+    await site.until((site.folder / "begun").exists)
+    stopping = asyncio.ensure_future(running.stop())
+    await asyncio.sleep(0)
+    flag.touch()
+    assert await stopping == 0
+    await site.feishu.wait_for_message(site.group, alpha, "finished")
+    assert [entry["content"] for entry in site.record()] == ["@Alpha take your time", "finished"]
+    assert (await running.event("stopped"))["agents"] == ["Alpha"]
+
+
+async def test_ctrl_c_twice_ends_it_at_once_with_the_program_it_runs(site: Any) -> None:
+    alpha = site.app("Alpha")
+    code = f"""
+import os, sys, time
+open({str(site.folder / "pid")!r}, "w").write(str(os.getpid()))
+time.sleep(600)
+"""
+    running = await site.run(site.config({alpha: program(site.folder, code)}, runner={"grace": 600}))
+    await site.feishu.say(site.group, site.ada, "@Alpha take your time")
+    await site.until(lambda: (site.folder / "pid").exists() and (site.folder / "pid").read_text())
+    running.process.send_signal(signal.SIGINT)
+    assert await running.stop(signal.SIGINT) == 130
+    pid = (site.folder / "pid").read_text()
+    until(lambda: not Path(f"/proc/{pid}").exists(), "the program ended")
+
+
+async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site: Any) -> None:
+    alpha = site.app("Alpha")
+    config = site.config({alpha: CAT})
+    running = await site.run(config)
+    first = await site.ask("@Alpha before", alpha)
+    assert first == "@Alpha before"
+    await site.until(lambda: len(site.record()) == 2)
+    await running.stop(signal.SIGKILL)
+    await site.run(config)
+    await site.feishu.push_again(site.group.messages[0])
+    assert await site.ask("@Alpha after", alpha) == "@Alpha after"
+    assert len(site.feishu.messages(site.group, alpha)) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"runner": {"agents": {}}}, "There is no agent to run"),
+        ({"runner": {"agents": {"A": {"app_id": "cli_1"}}}}, "app_secret"),
+        (
+            {"runner": {"agents": {"A": {"app_id": "c", "app_secret": "s", "responder": {"kind": "openai"}}}}},
+            "needs `model`",
+        ),
+        ({"runner": {"agents": {"A": {"app_id": "c", "app_secret": "${NOT_SET}", "responder": CAT}}}}, "NOT_SET"),
+    ],
+)
+async def test_a_wrong_configuration_is_told_in_a_sentence(site: Any, change: dict[str, Any], said: str) -> None:
+    path = site.folder / "config.yaml"
+    path.write_text(yaml.safe_dump(change), encoding="utf-8")
+    running = await site.run(path, wait=False)
+    output = (await running.process.communicate())[0]
+    assert running.process.returncode == 2
+    assert said in running.log
+    assert "Traceback" not in running.log
+    assert json.loads(output)["error"]["code"] == "config"
+
+
+async def test_a_wrong_secret_is_told_and_ends_it(site: Any) -> None:
+    alpha = site.app("Alpha")
+    config = site.config({alpha: CAT})
+    config.write_text(config.read_text().replace("${SECRET_Alpha}", "wrong"), encoding="utf-8")
+    running = await site.run(config, wait=False)
+    await running.process.communicate()
+    assert running.process.returncode not in (0, None)
+    assert "Error: " in running.log
+    assert "Traceback" not in running.log
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.name)
+def test_the_examples_are_valid_and_explained_in_both_languages(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    document = yaml.safe_load(text)
+    runner = RunnerSettings(**document["runner"])
+    assert runner.agents
+    for name, section in (("gate", GateSettings), ("turns", TurnsSettings), ("relay", RelaySection)):
+        given = document.get(name, {})
+        assert set(given) <= set(section.model_fields)
+        section(**given)
+    for name, agent in document["runner"]["agents"].items():
+        assert set(agent) <= set(type(runner.agents[name]).model_fields)
+        assert set(agent["responder"]) <= set(type(runner.agents[name].responder).model_fields)
+    comments = [line for line in text.splitlines() if line.strip().startswith("#")]
+    assert any("\u4e00" <= letter <= "\u9fff" for line in comments for letter in line)
