@@ -12,7 +12,7 @@ from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, h
 from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
-from nanobot_transcript.store.jsonl.tables import HORIZON_SEGMENTS
+from nanobot_transcript.store.jsonl.tables import horizon
 from nanobot_transcript.store.jsonl.unlocked import stands_alone
 
 __all__ = ["find_message", "lines_with", "read", "scan", "search"]
@@ -90,15 +90,12 @@ class _Repeats:
         return any(at < offset and _message_with(segment.descriptor, at, message_id) for at in offsets)
 
     def _in_earlier(self, segment: OpenSegment, message_id: str) -> bool:
-        number = segment.number
-        for _ in range(HORIZON_SEGMENTS - 1):
-            earlier = self._segments.before(number)
-            if earlier is None:
-                return False
-            with earlier:
-                if self._stands_before(earlier, earlier.end(), message_id):
-                    return True
-            number = earlier.number
+        for number in horizon(self._segments.layout, self._segments.stem):
+            earlier = self._segments.closed(number) if number < segment.number else None
+            if earlier is not None:
+                with earlier:
+                    if self._stands_before(earlier, earlier.end(), message_id):
+                        return True
         return False
 
     def _table(self, segment: OpenSegment) -> IdTable | None:

@@ -13,7 +13,7 @@ from nanobot_transcript.store.jsonl.fold import as_edit
 from nanobot_transcript.store.jsonl.layout import Layout
 from nanobot_transcript.store.jsonl.lines import blocks_forward, grep, line_at, start_of_line
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
-from nanobot_transcript.store.jsonl.tables import HORIZON_SEGMENTS
+from nanobot_transcript.store.jsonl.tables import horizon
 
 __all__ = ["stands_alone", "write_unlocked"]
 
@@ -62,18 +62,31 @@ def _lines(entry: Entry) -> list[Entry]:
 
 
 def _known(segments: Segments, wanted: list[str]) -> Entry | None:
-    segment = segments.newest() if wanted else None
-    for tail in (_TAIL, *(0 for _ in range(HORIZON_SEGMENTS - 1))):
+    if not wanted:
+        return None
+    newest = segments.newest()
+    if newest is not None:
+        with newest:
+            known = _known_in(segments, newest, wanted, _TAIL)
+        if known is not None:
+            return known
+    for number in reversed(horizon(segments.layout, segments.stem)):
+        segment = segments.closed(number)
         if segment is None:
-            return None
+            continue
         with segment:
-            for key in wanted:
-                for offset in _candidates(segments, segment, key, tail):
-                    entry = decode(line_at(segment.descriptor, offset))
-                    if entry is not None and key in id_keys(entry):
-                        return entry
-            number = segment.number
-        segment = segments.before(number)
+            known = _known_in(segments, segment, wanted, 0)
+        if known is not None:
+            return known
+    return None
+
+
+def _known_in(segments: Segments, segment: OpenSegment, wanted: list[str], tail: int) -> Entry | None:
+    for key in wanted:
+        for offset in _candidates(segments, segment, key, tail):
+            entry = decode(line_at(segment.descriptor, offset))
+            if entry is not None and key in id_keys(entry):
+                return entry
     return None
 
 
