@@ -29,7 +29,7 @@ RelayMode = Literal["off", "mentions", "all"]
 
 _VERSION: Final = 1
 _PAGE: Final = 100
-_WAITING: Final = 16
+_WAITING: Final = 100
 _LOOK_FOR_CHATS: Final = 1.0
 _LOCK_WAIT: Final = 2.0
 
@@ -117,11 +117,15 @@ class Relay:
     async def _unread(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
         """What is to be handed out now. That is saved first: killed in between, one entry is lost and none doubled."""
         while True:
+            if place.cursor is None:
+                await self._begin(session_key, place)
             async with aclosing(self._now_readable(session_key, place)) as complete:
                 async for entry in complete:
                     yield entry
             page = await self._next(session_key, place)
-            if page.cursor == place.cursor:
+            if page is None and place.cursor is None:
+                continue
+            if page is None:
                 return
             late: list[str] = []
             for entry in page.entries:
@@ -143,14 +147,20 @@ class Relay:
             if entry is not None and self._is_fresh(entry) and await self._is_wanted(session_key, entry):
                 yield entry
 
-    async def _next(self, session_key: str, place: "_Place") -> Page:
-        """The next page of the transcript; at the end one with the cursor of the place itself."""
-        if place.cursor is not None:
-            try:
-                return await self._store.read(session_key, place.cursor, _PAGE)
-            except InvalidCursorError:
-                place.cursor = None  # another store was put in this place
-        return await self._store.recent(session_key, _PAGE)
+    async def _next(self, session_key: str, place: "_Place") -> Page | None:
+        """The next page of the transcript; None at the end, and without a cursor when it was none of this store."""
+        try:
+            page = await self._store.read(session_key, place.cursor, _PAGE)
+        except InvalidCursorError:
+            place.cursor = None
+            return None
+        return page if page.cursor != place.cursor else None
+
+    async def _begin(self, session_key: str, place: "_Place") -> None:
+        """Take place at the end, with the newest entries still to be handed out."""
+        page = await self._store.recent(session_key, _PAGE)
+        news = [_mark(entry) for entry in page.entries if self._concerns(entry)]
+        await asyncio.to_thread(place.move, page.cursor, [mark for mark in news if mark not in place.handed])
 
     async def _change(self, session_key: str, place: "_Place") -> None:
         """Wait for the next line, an edit included."""
@@ -194,7 +204,7 @@ class _Place:
         self._named: dict[str, str] = {"agent": agent, "session": session_key}
         self.cursor: str | None = None
         self.waiting: tuple[str, ...] = ()
-        """Messages before the cursor that had no readable text yet."""
+        """Messages before the cursor that are still to be handed out, such as those without a readable text yet."""
         self.handed: tuple[str, ...] = ()
         """Messages behind the cursor that were handed out already."""
 
@@ -215,7 +225,7 @@ class _Place:
         self._save()
 
     def move(self, cursor: str, waiting: list[str]) -> None:
-        """Everything up to ``cursor`` is done, apart from the messages that have no readable text yet."""
+        """Everything up to ``cursor`` is done, apart from the messages in ``waiting``."""
         self.cursor = cursor
         self.waiting = (*self.waiting, *waiting)[-_WAITING:]
         self.handed = ()
