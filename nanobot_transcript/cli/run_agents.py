@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Responder, Runner
     from nanobot_transcript.settings import LoadedSettings
-    from nanobot_transcript.settings.running import JudgeSettings, ResponderSettings, RunnerAgentSettings
-    from transcript_channels.feishu.channel import FeishuChannel
+    from nanobot_transcript.settings.running import (
+        JudgeSettings,
+        ResponderSettings,
+        RunnerAgentSettings,
+        WebhookSettings,
+    )
+    from transcript_channels.feishu.channel import Connection, FeishuChannel
     from transcript_channels.feishu.client import FeishuClient
 
 __all__ = ["Composed", "chosen", "compose"]
@@ -61,11 +66,11 @@ def compose(settings: "LoadedSettings", sections: "Sections", names: Iterable[st
     """The runner that the settings describe. Raises ConfigError."""
     from nanobot_transcript.runner import Runner
 
-    if find_spec("lark_oapi") is None:
+    agents = chosen(sections.runner.agents, names)
+    if find_spec("lark_oapi") is None and any(agent.webhook.port is None for agent in agents.values()):
         raise ConfigError(
             "The long connection needs the package lark-oapi.", hint="Run `pip install 'nanobot-transcript[feishu]'`."
         )
-    agents = chosen(sections.runner.agents, names)
     builder = _Builder(settings, sections, agents)
     store = builder.store if sections.runner.record else None
     runner = Runner([builder.agent(name) for name in agents], store, grace=sections.runner.grace)
@@ -147,12 +152,14 @@ class _Builder:
         return FeishuClient(given.app_id, given.app_secret.get_secret_value(), base_url)
 
     def _channel(self, profile: AgentProfile, name: str) -> "FeishuChannel":
-        from transcript_channels.feishu.channel import FeishuChannel
+        from transcript_channels.feishu.channel import Connection, FeishuChannel
         from transcript_channels.feishu.long_connection import LongConnection
 
         client, given = self._clients[name], self._agents[name]
 
-        def listen(on_event: Any, on_state: Any) -> LongConnection:
+        def listen(on_event: Any, on_state: Any) -> Connection:
+            if given.webhook.port is not None:
+                return _webhook(given.webhook, given.webhook.port, on_event, on_state)
             secret = given.app_secret.get_secret_value()
             return LongConnection(given.app_id, secret, on_event, client.base_url, on_state=on_state)
 
@@ -189,6 +196,17 @@ class _Builder:
 
     def _may_ask(self, judge: "JudgeSettings") -> bool:
         return judge.per_hour > 0 and self._budget.take(_JUDGE, limit=judge.per_hour, window=_HOUR)
+
+
+def _webhook(given: "WebhookSettings", port: int, on_event: Any, on_state: Any) -> "Connection":
+    from transcript_channels.feishu.webhook import FeishuWebhook
+    from transcript_channels.feishu.webhook_server import WebhookServer
+
+    key, token = (
+        secret.get_secret_value() if secret else "" for secret in (given.encrypt_key, given.verification_token)
+    )
+    webhook = FeishuWebhook(on_event, encrypt_key=key, verification_token=token)
+    return WebhookServer(webhook, on_state, host=given.host, port=port, path=given.path)
 
 
 def _responder(given: "ResponderSettings") -> "Responder":

@@ -14,6 +14,7 @@ __all__ = [
     "RunnerSettings",
     "ScriptLine",
     "TurnsSettings",
+    "WebhookSettings",
 ]
 
 
@@ -136,6 +137,26 @@ class ResponderSettings(_Section):
         return self
 
 
+class WebhookSettings(_Section):
+    """Where Feishu's events come in when there is no long connection."""
+
+    port: int | None = _setting(
+        None,
+        "Port to receive events at; null: the long connection brings them, and nothing has to reach this machine.",
+        "接收事件的端口；null 表示使用长连接，无需让外网访问本机。",
+        ge=1,
+        le=65535,
+    )
+    host: _Name = _setting("127.0.0.1", "Address to listen at; put HTTPS in front.", "监听地址；请在前面配置 HTTPS。")
+    path: _Name = _setting("/feishu/events", "Path of the address.", "地址中的路径。", pattern="^/")
+    encrypt_key: SecretStr | None = _setting(
+        None, "The app's encrypt key; then everything must be signed.", "应用的 Encrypt Key；设置后要求全部签名。"
+    )
+    verification_token: SecretStr | None = _setting(
+        None, "The app's verification token.", "应用的 Verification Token。"
+    )
+
+
 class RunnerAgentSettings(_Section):
     """One agent that `run` runs; its key is its name in the record."""
 
@@ -147,6 +168,9 @@ class RunnerAgentSettings(_Section):
         example="${ALPHA_SECRET}",
     )
     responder: ResponderSettings = _setting(..., "What stands for its mind.", "由什么来回答。")
+    webhook: WebhookSettings = _setting(
+        WebhookSettings, "A webhook in place of the long connection.", "用 Webhook 代替长连接。"
+    )
     aliases: list[_Name] = _setting(list, "Other names people call it by.", "人们对它的其他称呼。", example=["小阿"])
     description: str = _setting(
         "",

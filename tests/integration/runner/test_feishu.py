@@ -4,15 +4,17 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from support.waiting import until
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import CredentialsRefusedError, ResponderError
+from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, ResponderError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.runner.agent_loop import LoopOptions
@@ -27,6 +29,8 @@ from nanobot_transcript.runner.runner import Runner
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.long_connection import LongConnection
+from transcript_channels.feishu.webhook import FeishuWebhook
+from transcript_channels.feishu.webhook_server import WebhookServer
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person, Reply, ScriptedModel
 
 pytestmark = pytest.mark.timeout(90)
@@ -245,6 +249,48 @@ async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_b
     (entry,) = await office.record(1)
     assert "Ship it?" in entry["content"]
     outbox.close()
+
+
+async def test_the_webhook_drives_the_runner_as_the_long_connection_does(office: Office) -> None:
+    alpha = office.app("Alpha")
+    agent = office.agent(alpha, ScriptedResponder([Line("over the webhook")]))
+    servers: list[WebhookServer] = []
+
+    def listen(on_event: Any, on_state: Any) -> WebhookServer:
+        servers.append(WebhookServer(FeishuWebhook(on_event, verification_token="v"), on_state))
+        return servers[0]
+
+    client = FeishuClient(alpha.app_id, alpha.app_secret, office.feishu.base_url)
+    channel = FeishuChannel(agent.profile, client, office.store.members, listen=listen)
+    await office.start(replace(agent, channel=channel))
+    message = await office.feishu.say(office.group, office.ada, "@Alpha hello", wait=False)
+    async with aiohttp.ClientSession() as session:
+        challenge = {"type": "url_verification", "challenge": "c-1", "token": "v"}
+        async with session.post(servers[0].url, json=challenge) as answer:
+            assert (answer.status, await answer.json()) == (200, {"challenge": "c-1"})
+        event = message.pushes[0].event
+        event = {**event, "header": {**event["header"], "token": "v"}}
+        for _ in range(2):
+            async with session.post(servers[0].url, json=event) as answer:
+                assert answer.status == 200
+        forged = {**event, "header": {**event["header"], "token": "other", "event_id": "e-2"}}
+        async with session.post(servers[0].url, json=forged) as answer:
+            assert answer.status >= 400
+    await office.feishu.wait_for_message(office.group, alpha, "over the webhook")
+    assert len(await office.record(2)) == 2
+
+
+async def test_a_port_that_is_taken_is_told_at_the_start(office: Office) -> None:
+    alpha = office.app("Alpha")
+    agent = office.agent(alpha, ScriptedResponder([]))
+    port = int(office.feishu.base_url.rpartition(":")[2])
+
+    def listen(on_event: Any, on_state: Any) -> WebhookServer:
+        return WebhookServer(FeishuWebhook(on_event, verification_token="v"), on_state, port=port)
+
+    client = FeishuClient(alpha.app_id, alpha.app_secret, office.feishu.base_url)
+    with pytest.raises(ConfigError, match="cannot listen"):
+        await office.start(replace(agent, channel=FeishuChannel(agent.profile, client, None, listen=listen)))
 
 
 async def test_wrong_credentials_are_told_at_the_start(office: Office) -> None:
