@@ -111,6 +111,8 @@ class RelevanceGate:
         values = features(seen.scene, seen.message, seen.me)
         score = self._model.score(values)
         options = self.options
+        if rules.begins_with_other(seen) and score < self.threshold:
+            return _decided(case, False, Reason.OTHER_NAMED, score, Stage.OTHERS)
         if self.judge is not None and options.judge_from <= score < options.judge_below:
             return _decided(case, None, Reason.UNDECIDED, score, Stage.SCORE, is_open=_is_open(seen))
         if score >= self.threshold:

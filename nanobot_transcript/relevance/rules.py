@@ -10,7 +10,7 @@ from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster, speaker_of
 from nanobot_transcript.relevance.observe import Observation, content_of
 
-__all__ = ["certain", "never", "others"]
+__all__ = ["begins_with_other", "certain", "for_other_bot", "is_agent", "never", "others"]
 
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
@@ -50,19 +50,22 @@ def certain(seen: Observation) -> Reason | None:
 
 
 def others(seen: Observation, message: Entry, agent: AgentProfile, owner: str | None) -> tuple[Reason, bool] | None:
-    """(Reason, True for "answer") when the message is somebody's whom it names at its head, or belongs to a thread.
+    """(Reason, True for "answer") when the message mentions or replies to somebody else, or belongs to a thread.
 
-    Who is addressed goes before whose thread it is.
+    Who is addressed, by name too, goes before whose thread it is.
     """
     if seen.mentioned:
         return Reason.OTHER_MENTIONED, False
-    if seen.message.first is not None and seen.message.first != seen.speaker:
-        return Reason.OTHER_NAMED, False
     if seen.reply_author is not None and seen.reply_author != seen.speaker:
         return Reason.OTHER_REPLIED_TO, False
-    if owner and message.get("thread_id"):
+    if owner and message.get("thread_id") and not begins_with_other(seen):
         return (Reason.OWN_THREAD, True) if owner == agent.name else (Reason.OTHERS_THREAD, False)
     return None
+
+
+def begins_with_other(seen: Observation) -> bool:
+    """True when the text begins with the name of somebody else; a name may be a common word, so a score follows."""
+    return seen.message.first is not None and seen.message.first != seen.speaker
 
 
 def for_other_bot(message: Entry, seen: Observation) -> bool:

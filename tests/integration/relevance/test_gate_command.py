@@ -1,0 +1,103 @@
+"""``gate explain`` and ``gate eval`` as a person or a program runs them."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.cli import main
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+
+KEY = "feishu:oc_team"
+START = 1_763_600_000_000
+DATA = Path(__file__).resolve().parents[2] / "data" / "relevance"
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        code = main(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return command
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> GroupTranscriptStore:
+    """Ada asks Alpha, Alpha answers, Ada goes on."""
+    store = GroupTranscriptStore(tmp_path / "store")
+    store.members.remember_person("on_ada", "Ada", {"union_id": "on_ada"})
+    for app_id, name in (("cli_a", "Alpha"), ("cli_b", "Beta")):
+        store.members.remember_bot(app_id, name)
+    bot: Any = {"sender_kind": "bot", "ids": {"app_id": "cli_a"}, "reply_to": "om_1"}
+    store.append(KEY, "user", "Alpha，什么时候发布？", "on_ada", "om_1", START)
+    store.append(KEY, "assistant", "周五。", "Alpha", "om_2", START + 60_000, **bot)
+    store.append(KEY, "user", "为什么是周五", "on_ada", "om_3", START + 120_000)
+    store.append(KEY, "user", "谢谢", "on_ada", "om_4", START + 180_000)
+    return store
+
+
+def test_explain_replays_the_decision_for_each_bot(run: Run, store: GroupTranscriptStore) -> None:
+    code, out, _ = run("gate", "explain", "oc_team", "om_3", "--store", str(store.base_dir), "--json")
+    alpha, beta = json.loads(out)["decisions"]
+    assert code == 0
+    assert (alpha["agent"], alpha["respond"], alpha["reason"]) == ("Alpha", True, "partner")
+    assert (beta["agent"], beta["respond"]) == ("Beta", False)
+    assert alpha["features"]["partner"] == 1.0
+    assert alpha["reasons"]
+
+
+async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, store: GroupTranscriptStore) -> None:
+    agent = AgentProfile("Alpha", ids=frozenset({"cli_a"}))
+    gate = RelevanceGate(log=DecisionLog(store.base_dir))
+    *history, message = store.recent(KEY, 3).entries
+    await gate.resolve(gate.decide(message, history, agent, [agent], session_key=KEY))
+    arguments = ("gate", "explain", "oc_team", "om_4", "--agent", "alpha", "--store", str(store.base_dir))
+    _, out, _ = run(*arguments, "--json")
+    ((noted,),) = [decision["noted"] for decision in json.loads(out)["decisions"]]
+    assert noted["message_id"] == "om_4"
+    _, out, _ = run(*arguments)
+    assert "Alpha" in out
+    assert "noted 20" in out
+
+
+def test_explain_says_what_is_missing(run: Run, store: GroupTranscriptStore) -> None:
+    place = ("--store", str(store.base_dir))
+    assert run("gate", "explain", "oc_team", "om_x", *place)[0] == 2
+    assert run("gate", "explain", "oc_x", "om_1", *place)[0] == 2
+    code, _, error = run("gate", "explain", "oc_team", "om_1", "--agent", "Zoe", *place)
+    assert code == 2
+    assert "Alpha, Beta" in error
+
+
+def test_eval_prints_one_document(run: Run) -> None:
+    code, out, _ = run("gate", "eval", "--format", "irc", str(DATA), "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert set(document) == {"all", "no_nick", "decisions", "ms_per_decision"}
+    assert set(document["all"]) == {"gate", "everything", "mention", "mention_or_last", "partner"}
+
+
+def test_eval_prints_a_table(run: Run, tmp_path: Path) -> None:
+    shutil.copytree(DATA, tmp_path / "logs")
+    code, out, error = run("gate", "eval", str(tmp_path / "logs"))
+    assert code == 0
+    assert "no nick" in out
+    assert "rightly named" in error
+
+
+def test_eval_of_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
+    code, out, error = run("gate", "eval", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "no labelled log" in error

@@ -1,0 +1,20 @@
+"""Every reason and stage is said in words, and stands in the documents."""
+
+from pathlib import Path
+
+import pytest
+
+from nanobot_transcript.relevance import SENTENCES, Reason, Stage
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_reason_and_stage_is_documented_and_nothing_else(language: str) -> None:
+    page = (DOCS / language / "gate.md").read_text(encoding="utf-8")
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert rows == [*(stage.value for stage in Stage), *(reason.value for reason in Reason)]
+
+
+def test_every_reason_has_a_sentence() -> None:
+    assert list(SENTENCES) == list(Reason)
