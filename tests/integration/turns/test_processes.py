@@ -10,7 +10,8 @@ from support.procs import Worker, until
 from support.spawning import SpawnAction
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.turns import FileLease
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.turns import GUARD_HISTORY, FileLease, LoopGuard
 
 KEY = "feishu:oc_turns"
 BOTS = ("Alpha", "Beta", "Gamma", "Delta")
@@ -174,12 +175,17 @@ def discussed(base_dir: Path, spawn_turn: SpawnAction, bots: tuple[str, ...]) ->
         def all_have_heard_everything() -> bool:
             end = store.end(KEY)
             places = [json.loads(path.read_text()) for path in base_dir.glob(".state/cursors/relay-*.json")]
-            heard = [place for place in places if place.get("cursor") == end]
+            heard = [place for place in places if place.get("cursor") == end and not place["waiting"]]
             return len(heard) == len(bots) and store.end(KEY) == end
 
-        until(all_have_heard_everything, "they fell silent")
+        def nobody_may_go_on() -> bool:
+            history = store.recent(KEY, GUARD_HISTORY).entries
+            return not any(LoopGuard().allows(history[-1], history, AgentProfile(name)).allowed for name in bots)
+
+        until(lambda: nobody_may_go_on() and all_have_heard_everything(), "they fell silent")
+        said = sum(worker.stop() for worker in workers)
         spoke = [entry["sender"] for entry in store.scan(KEY) if entry["role"] == "assistant"]
-        assert sum(worker.stop() for worker in workers) == len(spoke)
+        assert said == len(spoke)
     return spoke
 
 
