@@ -4,6 +4,7 @@ import sys
 import textwrap
 from collections import Counter
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -107,11 +108,21 @@ def purge(
         choice = _choose(opened, chat, member, moment_ms(before))
         _ask(choice, yes=yes, json=json)
         reports = opened.purge(choice.key, sender=choice.sender, before_ms=choice.before_ms)
+        _forget_posts(opened.base_dir, choice)
     if json:
         emit_json({"erased": dict(choice.messages), "chats": [_document(choice, report) for report in reports]})
     else:
         freed = sum(report.dropped_bytes for report in reports)
         notice(f"Erased {amount(choice.messages.total(), 'message')}{f', {size(freed)}' if freed else ''}.")
+
+
+def _forget_posts(base_dir: Path, choice: _Choice) -> None:
+    """What waits to go into the chat, and the answers to it, hold texts too; what is old goes there by itself."""
+    if choice.before_ms is None:
+        from nanobot_transcript.outbox import Outbox
+
+        with Outbox(base_dir) as outbox:
+            outbox.forget(session_key=choice.key, sender=choice.sender)
 
 
 def _document(choice: _Choice, report: "MaintenanceReport") -> dict[str, Any]:

@@ -151,7 +151,7 @@ class StateFile:
 
     def _failure(self, verb: str, error: OSError) -> StoreError:
         sentence = f"Cannot {verb} {self.path}: {error.strerror or error}."
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return StoreFullError(sentence, hint="Free some space, or move the store with store.dir.")
         if error.errno == errno.ELOOP:
             return UnsafePathError(sentence, hint="Remove the symbolic link.")

@@ -9,6 +9,8 @@ import pytest
 from support.transcripts import active_file, occurs_on_disk
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.errors import UnknownPostError
+from nanobot_transcript.outbox import Outbox
 
 Run = Callable[..., Any]
 TEAM = "feishu:oc_team"
@@ -194,6 +196,15 @@ def test_a_chat_is_erased(run: Run, store: GroupTranscriptStore, base_dir: Path)
     assert ended.document["chats"][0]["erased_entries"] == 3
     assert occurs_on_disk(base_dir, "I agree") == []
     assert [chat.session_key for chat in store.chats()] == ["feishu:oc_other"]
+
+
+def test_what_waits_to_go_into_an_erased_chat_goes_too(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
+    with Outbox(base_dir) as outbox:
+        post = outbox.post(TEAM, "the secret plan", idempotency_key="k")
+    assert run("purge", "oc_team", "--yes").code == 0
+    assert occurs_on_disk(base_dir, "the secret plan") == []
+    with Outbox(base_dir) as outbox, pytest.raises(UnknownPostError):
+        outbox.status(post)
 
 
 def test_a_member_is_erased_everywhere_by_name(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
