@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nanobot_transcript.cli.options import JsonlOption, StoreOption
+from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
 
@@ -39,8 +39,8 @@ def run(
 ) -> None:
     """Let a model, a command or a script answer in group chats.
 
-    Runs the agents of runner.agents in the configuration file: all in this process, or with --agent one process for
-    each. Ends with SIGTERM or Ctrl-C, after the answers under way; the second time at once. The log goes to stderr;
+    Runs the bots under `agents` that have a responder: all in this process, or with --agent one process for each. Ends
+    with SIGTERM or Ctrl-C, after the answers under way; the second time at once. The log goes to stderr;
     --jsonl says on stdout when the agents are connected and when they have stopped.
 
     \b
@@ -50,14 +50,12 @@ def run(
     import asyncio
 
     from nanobot_transcript.cli.run_agents import compose
-    from nanobot_transcript.cli.run_sections import read
 
     logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
     for room in ("nanobot_transcript", "transcript_channels"):
         logging.getLogger(room).setLevel(logging.DEBUG if verbose else logging.INFO)
-    overrides = {"store": {"dir": str(store.expanduser().absolute())}} if store is not None else None
-    settings, sections = read(config, overrides)
-    number = asyncio.run(_work(lambda: compose(settings, sections, agent or ()), jsonl=jsonl))
+    settings = read_settings(config, store)
+    number = asyncio.run(_work(lambda: compose(settings, agent or ()), jsonl=jsonl))
     raise typer.Exit(INTERRUPTED if number == signal.SIGINT else DONE)
 
 

@@ -3,49 +3,30 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from nanobot_transcript.cli.run_minds import judge_for, responder_for
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, agent_names
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 if TYPE_CHECKING:
-    from nanobot_transcript.cli.run_sections import Sections
     from nanobot_transcript.outbox import Outbox
     from nanobot_transcript.relevance import RelevanceGate
-    from nanobot_transcript.runner import Agent, LoopOptions, Responder, Runner
-    from nanobot_transcript.settings import LoadedSettings
-    from nanobot_transcript.settings.running import (
-        JudgeSettings,
-        ResponderSettings,
-        RunnerAgentSettings,
-        WebhookSettings,
-    )
+    from nanobot_transcript.runner import Agent, LoopOptions, Runner
+    from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings.hosting import AgentProfile as AgentSettings
+    from nanobot_transcript.turns import LoopLimits
     from transcript_channels.feishu.channel import Connection, FeishuChannel
     from transcript_channels.feishu.client import FeishuClient
+    from transcript_channels.feishu.webhook_server import WebhookServer
 
 __all__ = ["Composed", "chosen", "compose"]
 
 _HOUR: Final = 3600.0
+_DAY: Final = 86_400.0
+_MARGIN: Final = 30.0
 _JUDGE: Final = "judge"
-_ENDPOINT_SECONDS: Final = 60.0
-_COMMAND_SECONDS: Final = 300.0
-
-
-def chosen(agents: "dict[str, RunnerAgentSettings]", names: Iterable[str]) -> "dict[str, RunnerAgentSettings]":
-    """The agents to run: all, or those that are named. Raises ConfigError when there is none."""
-    if not agents:
-        raise ConfigError(
-            "There is no agent to run.", hint="Add one under runner.agents; examples/ has files to begin with."
-        )
-    wanted = list(names) or list(agents)
-    unknown = [name for name in wanted if name not in agents]
-    if unknown:
-        raise ConfigError(
-            f"There is no agent {unknown[0]} under runner.agents.", hint=f"There are: {', '.join(agents)}."
-        )
-    return {name: agents[name] for name in wanted}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,177 +43,184 @@ class Composed:
         self.outbox.close()
 
 
-def compose(settings: "LoadedSettings", sections: "Sections", names: Iterable[str] = ()) -> Composed:
+def chosen(settings: "Settings", names: Iterable[str] = ()) -> "dict[str, AgentSettings]":
+    """The agents to run by app id: those that have a secret and a responder, or those that are named.
+
+    Raises ConfigError when there is none, when a name is unknown, or when a secret is missing.
+    """
+    agents = {app_id: agent for app_id, agent in settings.agents.items() if "responder" in agent.model_fields_set}
+    if not agents:
+        raise ConfigError(
+            "There is no agent to run.",
+            hint="Give a bot under `agents` an app_secret and a responder; examples/ has files to begin with.",
+        )
+    wanted = list(names)
+    known = [agent.name for agent in agents.values()]
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"There is no agent {name} to run.", hint=f"There are: {', '.join(known)}.")
+    agents = {app_id: agent for app_id, agent in agents.items() if not wanted or agent.name in wanted}
+    for app_id, agent in agents.items():
+        if agent.app_secret is None:
+            raise ConfigError(f"agents.{app_id}.app_secret is missing.", hint="Write ${NAME} and set that variable.")
+    return agents
+
+
+def compose(settings: "Settings", names: Iterable[str] = ()) -> Composed:
     """The runner that the settings describe. Raises ConfigError."""
     from nanobot_transcript.runner import Runner
 
-    agents = chosen(sections.runner.agents, names)
-    if find_spec("lark_oapi") is None and any(agent.webhook.port is None for agent in agents.values()):
+    agents = chosen(settings, names)
+    if settings.feishu.webhook.listen is None and find_spec("lark_oapi") is None:
         raise ConfigError(
             "The long connection needs the package lark-oapi.", hint="Run `pip install 'nanobot-transcript[feishu]'`."
         )
-    builder = _Builder(settings, sections, agents)
-    store = builder.store if sections.runner.record else None
-    runner = Runner([builder.agent(name) for name in agents], store, grace=sections.runner.grace)
+    builder = _Builder(settings, agents)
+    runner = Runner([builder.agent(app_id) for app_id in agents], builder.store)
     return Composed(runner, builder.store, builder.outbox)
 
 
 class _Builder:
-    """Makes agents that share a store, a gate and the leases."""
+    """Makes agents that share a store, the leases and a webhook."""
 
-    def __init__(
-        self, settings: "LoadedSettings", sections: "Sections", agents: "dict[str, RunnerAgentSettings]"
-    ) -> None:
-        from nanobot_transcript.outbox import Outbox
+    def __init__(self, settings: "Settings", agents: "dict[str, AgentSettings]") -> None:
+        from nanobot_transcript.outbox import Outbox, OutboxLimits
         from nanobot_transcript.turns import FileBudget, FileLease
 
-        self._settings: LoadedSettings = settings
-        self._sections: Sections = sections
-        self._agents: dict[str, RunnerAgentSettings] = agents
-        base_dir = settings.store.dir
+        base_dir, kept = settings.store.dir, settings.outbox.keep_days * _DAY
+        self._settings: Settings = settings
+        self._agents: dict[str, AgentSettings] = agents
+        self._names: dict[str, str] = agent_names({app_id: agent.name for app_id, agent in agents.items()})
         self._lease: FileLease = FileLease(base_dir)
         self._budget: FileBudget = FileBudget(base_dir)
-        self._clients: dict[str, FeishuClient] = {name: self._client(agents[name]) for name in agents}
-        self.outbox: Outbox = Outbox(base_dir)
+        self._clients: dict[str, FeishuClient] = {app_id: self._client(app_id) for app_id in agents}
+        self._webhooks: WebhookServer | None = _webhooks(settings.feishu.webhook.listen)
+        self.outbox: Outbox = Outbox(base_dir, OutboxLimits(expires_in=settings.outbox.expires_in, keep=kept))
         self.store: AsyncGroupTranscriptStore = self._opened()
-        self._gate: RelevanceGate | None = self._made_gate(base_dir) if sections.gate.enabled else None
 
-    def agent(self, name: str) -> "Agent":
+    def agent(self, app_id: str) -> "Agent":
         """One agent with everything it needs."""
         from nanobot_transcript.runner import Agent, Posting, members_of
-        from nanobot_transcript.turns import (
-            AnswerClaims,
-            ClaimLimits,
-            LoopGuard,
-            LoopLimits,
-            Relay,
-            RelaySettings,
-        )
+        from nanobot_transcript.turns import AnswerClaims, ClaimLimits, LoopGuard, Relay, RelaySettings
 
-        given, turns, record = self._agents[name], self._sections.turns, self._sections.runner.record
-        profile = AgentProfile(
-            name, tuple(given.aliases), given.description, frozenset({name, given.app_id, *given.aliases})
-        )
-        guard = LoopGuard(LoopLimits(hops=turns.hops))
-        posting = Posting(self.outbox) if record else None
-        claims = AnswerClaims(self._lease, self.store, name, ClaimLimits(ttl=turns.claim_ttl))
-        relay = Relay(self.store, profile, RelaySettings(self._sections.relay.mode), guard=guard)
+        given, settings = self._agents[app_id], self._settings
+        ids = frozenset({self._names[app_id], app_id})
+        profile = AgentProfile(self._names[app_id], tuple(given.aliases), given.description, ids)
+        guard = LoopGuard(self._limits())
+        claim, relay = settings.turns.claim, settings.relay
+        limits = ClaimLimits(ttl=claim.ttl, longest_wait=claim.longest_wait)
+        posting: Posting | None = Posting(self.outbox) if settings.outbox.serve else None
         return Agent(
             profile,
-            self._channel(profile, name),
-            _responder(given.responder),
+            self._channel(profile, app_id),
+            responder_for(given.responder, f"agents.{app_id}.responder"),
             options=self._options(given),
-            gate=self._gate,
+            gate=self._gate(given),
             guard=guard,
-            claims=claims if record and turns.claim else None,
-            members=members_of(self.store.members, [profile]) if record else None,
-            relay=relay if record else None,
+            claims=AnswerClaims(self._lease, self.store, profile.name, limits),
+            members=members_of(self.store.members, [profile]),
+            relay=Relay(self.store, profile, RelaySettings(relay.mode, relay.max_age), guard=guard),
+            mode_of=settings.groups.mode_of,
             offer_reply=posting.offer_reply if posting else None,
             offer_action=posting.offer_action if posting else None,
             serve=posting.serve if posting else None,
         )
 
-    def _options(self, given: "RunnerAgentSettings") -> "LoopOptions":
+    def _options(self, given: "AgentSettings") -> "LoopOptions":
         from nanobot_transcript.runner import AnswerLimits, ContextLimits, LoopOptions
 
-        runner, context = self._sections.runner, self._settings.context
+        settings = self._settings
         return LoopOptions(
             instructions=given.instructions,
-            context=ContextLimits(context.max_entries, context.max_chars),
-            answer=AnswerLimits(runner.answer_timeout, runner.max_answer_chars),
-            parallel_chats=runner.parallel_chats,
-            stream=given.responder.kind == "openai" if given.stream is None else given.stream,
-            claim_open=self._sections.turns.claim_open,
+            context=ContextLimits(settings.context.max_entries, settings.context.max_chars),
+            # The responder's own limit comes first and says more.
+            answer=AnswerLimits(seconds=given.responder.timeout + _MARGIN),
+            stale_after=settings.gate.stale_after,
+            stream=given.responder.kind == "openai",
+            claim_open=settings.turns.claim.answer,
         )
 
-    def _client(self, given: "RunnerAgentSettings") -> "FeishuClient":
+    def _limits(self) -> "LoopLimits":
+        from nanobot_transcript.turns import LoopLimits
+
+        turns = self._settings.turns
+        return LoopLimits(turns.max_hops, turns.pair_limit, turns.pair_seconds, turns.cool_down, turns.idle_reset)
+
+    def _gate(self, given: "AgentSettings") -> "RelevanceGate":
+        from nanobot_transcript.relevance import DecisionLog, GateOptions, RelevanceGate
+
+        gate = self._settings.gate
+        options = GateOptions(
+            stale_after=gate.stale_after,
+            threshold=gate.threshold,
+            judge_timeout=gate.judge.timeout,
+            on_judge_failure=gate.judge.on_failure,
+        )
+        log = DecisionLog(self._settings.store.dir) if gate.log else None
+        return RelevanceGate(options, judge_for(gate.judge, given.responder), log, allow=self._may_ask)
+
+    def _may_ask(self) -> bool:
+        limit = self._settings.gate.judge.per_hour
+        return limit > 0 and self._budget.take(_JUDGE, limit=limit, window=_HOUR)
+
+    def _secret(self, app_id: str) -> str:
+        secret = self._agents[app_id].app_secret
+        return secret.get_secret_value() if secret is not None else ""
+
+    def _client(self, app_id: str) -> "FeishuClient":
         from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
 
-        base_url = self._settings.feishu.base_url or FEISHU_URL
-        return FeishuClient(given.app_id, given.app_secret.get_secret_value(), base_url)
+        return FeishuClient(app_id, self._secret(app_id), self._settings.feishu.base_url or FEISHU_URL)
 
-    def _channel(self, profile: AgentProfile, name: str) -> "FeishuChannel":
-        from transcript_channels.feishu.channel import Connection, FeishuChannel
+    def _channel(self, profile: AgentProfile, app_id: str) -> "FeishuChannel":
+        from transcript_channels.feishu.channel import FeishuChannel
+
+        def listen(on_event: Any, on_state: Any) -> "Connection":
+            return self._connection(app_id, on_event, on_state)
+
+        client, store = self._clients[app_id], self.store
+        return FeishuChannel(profile, client, store.members, listen=listen, on_gap=store.missed)
+
+    def _connection(self, app_id: str, on_event: Any, on_state: Any) -> "Connection":
         from transcript_channels.feishu.long_connection import LongConnection
+        from transcript_channels.feishu.webhook import FeishuWebhook
 
-        client, given = self._clients[name], self._agents[name]
-
-        def listen(on_event: Any, on_state: Any) -> Connection:
-            if given.webhook.port is not None:
-                return _webhook(given.webhook, given.webhook.port, on_event, on_state)
-            secret = given.app_secret.get_secret_value()
-            return LongConnection(given.app_id, secret, on_event, client.base_url, on_state=on_state)
-
-        record = self._sections.runner.record
-        members = self.store.members if record else None
-        return FeishuChannel(profile, client, members, listen=listen, on_gap=self.store.missed if record else None)
+        if self._webhooks is None:
+            base_url = self._clients[app_id].base_url
+            return LongConnection(app_id, self._secret(app_id), on_event, base_url, on_state=on_state)
+        given = self._agents[app_id]
+        key, token = (
+            secret.get_secret_value() if secret is not None else ""
+            for secret in (given.encrypt_key, given.verification_token)
+        )
+        webhook = FeishuWebhook(on_event, encrypt_key=key, verification_token=token)
+        path = self._settings.feishu.webhook.path.strip("/")
+        return self._webhooks.seat(f"/{path}/{app_id}" if path else f"/{app_id}", webhook, on_state)
 
     def _opened(self) -> AsyncGroupTranscriptStore:
         """The store; what no process has heard is asked for at the platform."""
         from nanobot_transcript.turns import new_holder
-        from transcript_channels.feishu.fallback import HistoryFallback
+        from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
         from transcript_channels.feishu.history import FeishuHistory
 
-        sync = self._settings.store.open()
+        sync, history = self._settings.store.open(), self._settings.history
+        if not history.enabled or history.calls_per_hour == 0:
+            return AsyncGroupTranscriptStore.over(sync)
         histories = [FeishuHistory(client, sync.members) for client in self._clients.values()]
-        fallback = HistoryFallback(histories, self._lease, self._budget, new_holder("runner"))
+        options = FallbackOptions(calls_per_hour=history.calls_per_hour)
+        fallback = HistoryFallback(histories, self._lease, self._budget, new_holder("runner"), options=options)
         return AsyncGroupTranscriptStore.over(sync, fallback=fallback)
 
-    def _made_gate(self, base_dir: Path) -> "RelevanceGate":
-        from nanobot_transcript.relevance import DecisionLog, GateOptions, OpenAIJudge, RelevanceGate
 
-        given = self._sections.gate
-        options = GateOptions(
-            threshold=given.threshold,
-            judge_timeout=given.judge.timeout,
-            on_judge_failure=given.judge.on_failure,
-        )
-        log = DecisionLog(base_dir) if self._sections.runner.record else None
-        if given.judge.model is None:
-            return RelevanceGate(options, None, log)
-        key = given.judge.api_key.get_secret_value() if given.judge.api_key else None
-        judge = OpenAIJudge(given.judge.model, base_url=given.judge.base_url, api_key=key, timeout=given.judge.timeout)
-        return RelevanceGate(options, judge, log, allow=lambda: self._may_ask(given.judge))
-
-    def _may_ask(self, judge: "JudgeSettings") -> bool:
-        return judge.per_hour > 0 and self._budget.take(_JUDGE, limit=judge.per_hour, window=_HOUR)
-
-
-def _webhook(given: "WebhookSettings", port: int, on_event: Any, on_state: Any) -> "Connection":
-    from transcript_channels.feishu.webhook import FeishuWebhook
+def _webhooks(listen: str | None) -> "WebhookServer | None":
+    """The server for ``host:port``. Raises ConfigError for anything else."""
     from transcript_channels.feishu.webhook_server import WebhookServer
 
-    key, token = (
-        secret.get_secret_value() if secret else "" for secret in (given.encrypt_key, given.verification_token)
-    )
-    webhook = FeishuWebhook(on_event, encrypt_key=key, verification_token=token)
-    return WebhookServer(webhook, on_state, host=given.host, port=port, path=given.path)
-
-
-def _responder(given: "ResponderSettings") -> "Responder":
-    from nanobot_transcript.runner import (
-        CommandOptions,
-        CommandResponder,
-        Line,
-        OpenAIOptions,
-        OpenAIResponder,
-        ScriptedResponder,
-    )
-
-    if given.kind == "openai":
-        key = given.api_key.get_secret_value() if given.api_key else None
-        silence = given.timeout or _ENDPOINT_SECONDS
-        return OpenAIResponder(OpenAIOptions(given.model or "", given.base_url, key, silence, extra=given.extra))
-    if given.kind == "scripted":
-        return ScriptedResponder([Line(line.say, line.when) for line in given.lines])
-    return CommandResponder(
-        CommandOptions(
-            given.command,
-            given.input,
-            max_output=int(given.max_output),
-            cwd=given.cwd,
-            env={name: value.get_secret_value() for name, value in given.env.items()},
-            inherit=given.inherit_env,
-            timeout=given.timeout or _COMMAND_SECONDS,
+    if listen is None:
+        return None
+    host, _, port = listen.rpartition(":")
+    if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ConfigError(
+            f"feishu.webhook.listen is {listen!r}, which is no address and port.", hint="Write 127.0.0.1:9000."
         )
-    )
+    return WebhookServer(host.strip("[]") or "127.0.0.1", int(port))

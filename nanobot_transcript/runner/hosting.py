@@ -14,7 +14,7 @@ from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel import Channel
 from nanobot_transcript.runner.channel_manager import ChannelManager
 from nanobot_transcript.runner.deciding import Gate
-from nanobot_transcript.runner.intake import Intake, OfferAction, OfferReply
+from nanobot_transcript.runner.intake import Intake, ModeOf, OfferAction, OfferReply
 from nanobot_transcript.runner.membership import Members
 from nanobot_transcript.runner.messages import InboundMessage, OutboundMessage, SentMessage
 from nanobot_transcript.runner.responders.contract import Responder
@@ -38,7 +38,8 @@ class Agent:
     """What makes an agent; see ``AgentLoop`` for gate, guard and claims.
 
     ``relay`` brings what other bots said out of the record. ``offer_reply`` and ``offer_action`` are asked before a
-    message or a pressed button goes further, ``serve`` runs beside the agent.
+    message or a pressed button goes further, ``serve`` runs beside the agent. ``mode_of`` tells by chat id where it
+    is ``off`` or may only ``observe``.
     """
 
     profile: AgentProfile
@@ -53,6 +54,7 @@ class Agent:
     offer_reply: OfferReply | None = None
     offer_action: OfferAction | None = None
     serve: Serve | None = None
+    mode_of: ModeOf = lambda chat_id: ""
 
 
 class HostedAgent:
@@ -79,6 +81,7 @@ class HostedAgent:
             forget=self._loop.forget,
             offer_reply=agent.offer_reply,
             offer_action=agent.offer_action,
+            mode_of=agent.mode_of,
         )
         self._sending: asyncio.Task[None] | None = None
         self._parts: list[asyncio.Task[None]] = []

@@ -9,9 +9,10 @@ from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.messages import CardAction, InboundMessage, Recalled
 from nanobot_transcript.runner.recording import append_entry
+from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
-__all__ = ["Intake", "OfferAction", "OfferReply"]
+__all__ = ["Intake", "ModeOf", "OfferAction", "OfferReply"]
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +20,8 @@ OfferReply = Callable[[str, Entry], Awaitable[bool]]
 """Asked about a message before a turn starts: True when it answers a post of the outbox and is no turn."""
 OfferAction = Callable[[CardAction], Awaitable[Mapping[str, Any] | None]]
 """Asked about a pressed button; the platform's answer to show, if there is one."""
+ModeOf = Callable[[str], str]
+"""By chat id: ``off`` (neither recorded nor answered), ``observe`` (only recorded), anything else: answered, too."""
 
 
 class Intake:
@@ -32,12 +35,14 @@ class Intake:
         forget: Callable[[str, str], None] = lambda key, message_id: None,
         offer_reply: OfferReply | None = None,
         offer_action: OfferAction | None = None,
+        mode_of: ModeOf = lambda chat_id: "",
     ) -> None:
         self._bus: MessageBus = bus
         self._store: AsyncGroupTranscriptStore | None = transcript_store
         self._forget: Callable[[str, str], None] = forget
         self._offer_reply: OfferReply | None = offer_reply
         self._offer_action: OfferAction | None = offer_action
+        self._mode_of: ModeOf = mode_of
 
     async def publish(self, event: InboundMessage | Recalled | CardAction) -> Mapping[str, Any] | None:
         """See ``Publish``."""
@@ -51,13 +56,16 @@ class Intake:
 
     async def _message(self, message: InboundMessage) -> None:
         """Whatever happens to the record, the agent gets the message."""
+        mode = "" if message.private else self._mode_of(split(message.session_key)[1])
+        if mode == "off":
+            return
         failure = await self._recorded(message)
         try:
             answers_a_post = await self._offered(message)
         except StoreError as error:
             logger.error("Whether %s answers a post is not known: %s %s", message.message_id, error, error.hint)
             failure, answers_a_post = error, False
-        if message.complete and not answers_a_post:
+        if message.complete and not answers_a_post and mode != "observe":
             self._hand_on(message)
         if failure is not None:
             raise failure

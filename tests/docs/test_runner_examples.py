@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nanobot_transcript.settings.running import RunnerSettings
+from nanobot_transcript.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["docs/en/runner.md", "docs/zh/runner.md"]
@@ -35,5 +35,5 @@ def test_the_printed_program_answers_and_records(page: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("page", PAGES)
 def test_the_printed_configuration_is_valid(page: str) -> None:
     (text,) = blocks(page, "yaml")
-    runner = RunnerSettings(**yaml.safe_load(text)["runner"])
-    assert runner.agents["Parrot"].responder.command == ["cat"]
+    (bot,) = Settings(**yaml.safe_load(text)).agents.values()
+    assert (bot.name, bot.responder.command) == ("Parrot", ["cat"])

@@ -29,10 +29,15 @@ class Line:
 
 
 class ScriptedResponder:
-    """Says the first line that fits, or what a function makes of the prompt. ``delay`` (seconds) comes before."""
+    """Follows a script; ``delay`` (seconds) comes before each answer.
 
-    def __init__(self, script: Sequence[Line] | Callable[[Prompt], str], *, delay: float = 0.0) -> None:
-        self._script: Sequence[Line] | Callable[[Prompt], str] = script
+    A script is lines, of which the first that fits is said, or answers, which are said in turn and from the beginning
+    again, or a function of the prompt.
+    """
+
+    def __init__(self, script: Sequence[Line | str] | Callable[[Prompt], str], *, delay: float = 0.0) -> None:
+        self._script: Sequence[Line | str] | Callable[[Prompt], str] = script
+        self._turn: int = 0
         self._delay: float = delay
         self.prompts: deque[Prompt] = deque(maxlen=_REMEMBERED)
         """The newest prompts."""
@@ -48,10 +53,13 @@ class ScriptedResponder:
     async def close(self) -> None:
         """See ``Responder``."""
 
-    def _line(self, prompt: Prompt, script: Sequence[Line]) -> str:
+    def _line(self, prompt: Prompt, script: Sequence[Line | str]) -> str:
         text = prompt.message["content"]
-        line = next((line for line in script if line.when.casefold() in text.casefold()), None)
-        if line is None:
-            return ""
+        answers = [line for line in script if isinstance(line, str)]
+        lines = (line for line in script if isinstance(line, Line))
+        said = next((line.say for line in lines if line.when.casefold() in text.casefold()), "")
+        if not said and answers:
+            said = answers[self._turn % len(answers)]
+            self._turn += 1
         filled = {"message": text, "sender": name_of(prompt.message)}
-        return _BLANK.sub(lambda blank: filled[blank[1]], line.say)
+        return _BLANK.sub(lambda blank: filled[blank[1]], said)

@@ -77,13 +77,13 @@ class Site:
     def config(self, minds: dict[App, dict[str, Any]], name: str = "config", **sections: Any) -> Path:
         """A configuration with one agent for each app; secrets come from the environment, as they should."""
         agents = {
-            app.name: {"app_id": app.app_id, "app_secret": f"${{SECRET_{app.name}}}", "responder": responder}
+            app.app_id: {"name": app.name, "app_secret": f"${{SECRET_{app.name}}}", "responder": responder}
             for app, responder in minds.items()
         }
         document = {
             "store": {"dir": str(self.folder / "transcripts")},
             "feishu": {"base_url": self.feishu.base_url},
-            "runner": {"agents": agents, **sections.pop("runner", {})},
+            "agents": agents,
             **sections,
         }
         path = self.folder / f"{name}.yaml"

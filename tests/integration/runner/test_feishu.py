@@ -30,7 +30,7 @@ from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.long_connection import LongConnection
 from transcript_channels.feishu.webhook import FeishuWebhook
-from transcript_channels.feishu.webhook_server import WebhookServer
+from transcript_channels.feishu.webhook_server import WebhookSeat, WebhookServer
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person, Reply, ScriptedModel
 
 pytestmark = pytest.mark.timeout(90)
@@ -254,27 +254,29 @@ async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_b
 async def test_the_webhook_drives_the_runner_as_the_long_connection_does(office: Office) -> None:
     alpha = office.app("Alpha")
     agent = office.agent(alpha, ScriptedResponder([Line("over the webhook")]))
-    servers: list[WebhookServer] = []
+    server = WebhookServer()
 
-    def listen(on_event: Any, on_state: Any) -> WebhookServer:
-        servers.append(WebhookServer(FeishuWebhook(on_event, verification_token="v"), on_state))
-        return servers[0]
+    def listen(on_event: Any, on_state: Any) -> WebhookSeat:
+        return server.seat("/feishu/alpha", FeishuWebhook(on_event, verification_token="v"), on_state)
 
     client = FeishuClient(alpha.app_id, alpha.app_secret, office.feishu.base_url)
     channel = FeishuChannel(agent.profile, client, office.store.members, listen=listen)
     await office.start(replace(agent, channel=channel))
     message = await office.feishu.say(office.group, office.ada, "@Alpha hello", wait=False)
+    url = f"{server.url}/feishu/alpha"
     async with aiohttp.ClientSession() as session:
+        async with session.post(f"{server.url}/feishu/nobody", json={}) as answer:
+            assert answer.status == 404
         challenge = {"type": "url_verification", "challenge": "c-1", "token": "v"}
-        async with session.post(servers[0].url, json=challenge) as answer:
+        async with session.post(url, json=challenge) as answer:
             assert (answer.status, await answer.json()) == (200, {"challenge": "c-1"})
         event = message.pushes[0].event
         event = {**event, "header": {**event["header"], "token": "v"}}
         for _ in range(2):
-            async with session.post(servers[0].url, json=event) as answer:
+            async with session.post(url, json=event) as answer:
                 assert answer.status == 200
         forged = {**event, "header": {**event["header"], "token": "other", "event_id": "e-2"}}
-        async with session.post(servers[0].url, json=forged) as answer:
+        async with session.post(url, json=forged) as answer:
             assert answer.status >= 400
     await office.feishu.wait_for_message(office.group, alpha, "over the webhook")
     assert len(await office.record(2)) == 2
@@ -285,8 +287,8 @@ async def test_a_port_that_is_taken_is_told_at_the_start(office: Office) -> None
     agent = office.agent(alpha, ScriptedResponder([]))
     port = int(office.feishu.base_url.rpartition(":")[2])
 
-    def listen(on_event: Any, on_state: Any) -> WebhookServer:
-        return WebhookServer(FeishuWebhook(on_event, verification_token="v"), on_state, port=port)
+    def listen(on_event: Any, on_state: Any) -> WebhookSeat:
+        return WebhookServer(port=port).seat("/", FeishuWebhook(on_event, verification_token="v"), on_state)
 
     client = FeishuClient(alpha.app_id, alpha.app_secret, office.feishu.base_url)
     with pytest.raises(ConfigError, match="cannot listen"):

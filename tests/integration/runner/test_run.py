@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 import yaml
 from support.procs import until
 
-from nanobot_transcript.settings.running import GateSettings, RelaySection, RunnerSettings, TurnsSettings
+from nanobot_transcript.cli.run_agents import compose
+from nanobot_transcript.settings import load_settings
 
 pytestmark = pytest.mark.timeout(150)
 
@@ -19,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
 CAT = {"kind": "command", "command": ["cat"], "input": "message"}
 
 
-def script(*lines: tuple[str, str]) -> dict[str, Any]:
-    return {"kind": "scripted", "lines": [{"when": when, "say": say} for when, say in lines]}
+def script(*answers: str) -> dict[str, Any]:
+    return {"kind": "scripted", "answers": list(answers)}
 
 
 def program(folder: Path, code: str) -> dict[str, Any]:
@@ -50,7 +52,7 @@ document = json.load(sys.stdin)
 prompt = document["turns"][-1]["content"]
 print("Beta said something" if '"from": "Beta"' in prompt and '"bot": true' in prompt else "nobody spoke")
 """
-    minds = {alpha: program(site.folder, code), beta: script(("", "I am Beta."))}
+    minds = {alpha: program(site.folder, code), beta: script("I am Beta.")}
     await site.run(site.config(minds))
     assert await site.ask("@Beta who are you?", beta) == "I am Beta."
     assert await site.ask("@Alpha who spoke?", alpha) == "Beta said something"
@@ -58,7 +60,7 @@ print("Beta said something" if '"from": "Beta"' in prompt and '"bot": true' in p
 
 async def test_one_process_for_each_agent_shares_the_record(site: Any) -> None:
     alpha, beta = site.app("Alpha"), site.app("Beta")
-    config = site.config({alpha: script(("", "I am Alpha.")), beta: CAT})
+    config = site.config({alpha: script("I am Alpha."), beta: CAT})
     await asyncio.gather(site.run(config, "--agent", "Alpha"), site.run(config, "--agent", "Beta"))
     assert await site.ask("@Alpha you?", alpha) == "I am Alpha."
     await site.ask("@Beta you?", beta)
@@ -68,7 +70,7 @@ async def test_one_process_for_each_agent_shares_the_record(site: Any) -> None:
 
 async def test_a_question_to_nobody_gets_one_answer_from_four_processes(site: Any) -> None:
     apps = [site.app(name) for name in ("Alpha", "Beta", "Gamma", "Delta")]
-    minds = {app: script(("", f"{app.name} knows.")) for app in apps}
+    minds = {app: script(f"{app.name} knows.") for app in apps}
     config = site.config(minds)
     first, second = ("Alpha", "Beta"), ("Gamma", "Delta")
     await asyncio.gather(
@@ -144,7 +146,7 @@ import os, sys, time
 open({str(site.folder / "pid")!r}, "w").write(str(os.getpid()))
 time.sleep(600)
 """
-    running = await site.run(site.config({alpha: program(site.folder, code)}, runner={"grace": 600}))
+    running = await site.run(site.config({alpha: program(site.folder, code)}))
     await site.feishu.say(site.group, site.ada, "@Alpha take your time")
     await site.until(lambda: (site.folder / "pid").exists() and (site.folder / "pid").read_text())
     running.process.send_signal(signal.SIGINT)
@@ -170,13 +172,17 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"runner": {"agents": {}}}, "There is no agent to run"),
-        ({"runner": {"agents": {"A": {"app_id": "cli_1"}}}}, "app_secret"),
+        ({"agents": {"cli_1": {"name": "A"}}}, "There is no agent to run"),
+        ({"agents": {"cli_1": {"name": "A", "responder": CAT}}}, "agents.cli_1.app_secret is missing"),
+        ({"agents": {"cli_1": {"name": "A", "app_secret": "s", "responder": {}}}}, "responder.model is missing"),
+        ({"agents": {"cli_1": {"name": "A", "app_secret": "${NOT_SET}", "responder": CAT}}}, "NOT_SET"),
         (
-            {"runner": {"agents": {"A": {"app_id": "c", "app_secret": "s", "responder": {"kind": "openai"}}}}},
-            "needs `model`",
+            {
+                "agents": {"cli_1": {"name": "A", "app_secret": "s", "responder": CAT}},
+                "feishu": {"webhook": {"listen": "9000x"}},
+            },
+            "no address and port",
         ),
-        ({"runner": {"agents": {"A": {"app_id": "c", "app_secret": "${NOT_SET}", "responder": CAT}}}}, "NOT_SET"),
     ],
 )
 async def test_a_wrong_configuration_is_told_in_a_sentence(site: Any, change: dict[str, Any], said: str) -> None:
@@ -202,17 +208,16 @@ async def test_a_wrong_secret_is_told_and_ends_it(site: Any) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.name)
-def test_the_examples_are_valid_and_explained_in_both_languages(path: Path) -> None:
+async def test_the_examples_can_be_run_and_are_explained_in_both_languages(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = path.read_text(encoding="utf-8")
-    document = yaml.safe_load(text)
-    runner = RunnerSettings(**document["runner"])
-    assert runner.agents
-    for name, section in (("gate", GateSettings), ("turns", TurnsSettings), ("relay", RelaySection)):
-        given = document.get(name, {})
-        assert set(given) <= set(section.model_fields)
-        section(**given)
-    for name, agent in document["runner"]["agents"].items():
-        assert set(agent) <= set(type(runner.agents[name]).model_fields)
-        assert set(agent["responder"]) <= set(type(runner.agents[name].responder).model_fields)
+    for name in re.findall(r"\$\{(\w+)\}", text):
+        monkeypatch.setenv(name, "given")
+    settings = load_settings(path, overrides={"store": {"dir": str(tmp_path / "transcripts")}})
+    assert settings.unknown == ()
+    composed = compose(settings)
+    assert composed.runner.agents
+    await composed.close()
     comments = [line for line in text.splitlines() if line.strip().startswith("#")]
     assert any("\u4e00" <= letter <= "\u9fff" for line in comments for letter in line)

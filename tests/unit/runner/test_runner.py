@@ -163,6 +163,18 @@ async def test_a_message_that_answers_a_post_starts_no_turn(stage: Any) -> None:
     assert len(stage.chat.texts()) == 1
 
 
+async def test_a_chat_can_be_left_out_or_only_observed(stage: Any) -> None:
+    modes = {"oc_off": "off", "oc_observed": "observe"}
+    stage.add("Alpha", mode_of=lambda chat_id: modes.get(chat_id, "listen"))
+    await stage.start()
+    for key in ("memory:oc_off", "memory:oc_observed", KEY):
+        await stage.chat.say("@Alpha hello", key=key)
+    await stage.chat.answers(1)
+    await stage.quiet()
+    assert [shown.outbound.session_key for shown in stage.chat.shown] == [KEY]
+    assert sorted(chat.session_key for chat in await stage.store.chats()) == ["memory:oc_observed", KEY]
+
+
 async def test_a_pressed_button_is_offered_and_its_answer_given_back() -> None:
     async def offer(action: CardAction) -> dict[str, Any]:
         return {"toast": {"content": action.value["choice"]}}

@@ -1,0 +1,61 @@
+"""From settings to minds: responders that answer, and the judge of the gate."""
+
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance import Judge
+    from nanobot_transcript.runner import Responder
+    from nanobot_transcript.settings.answering import JudgeSettings
+    from nanobot_transcript.settings.hosting import ResponderSettings
+
+__all__ = ["judge_for", "responder_for"]
+
+_SILENCE: Final = 60.0  # seconds; an endpoint that streams says something more often
+
+
+def responder_for(given: "ResponderSettings", key: str) -> "Responder":
+    """The responder that the section ``key`` describes. Raises ConfigError when something is missing."""
+    from nanobot_transcript.runner import (
+        CommandOptions,
+        CommandResponder,
+        OpenAIOptions,
+        OpenAIResponder,
+        ScriptedResponder,
+    )
+
+    needed = {"openai": "model", "command": "command", "scripted": "answers"}[given.kind]
+    if not getattr(given, needed):
+        raise ConfigError(f"{key}.{needed} is missing.", hint=f"A responder of kind {given.kind} needs it.")
+    if given.kind == "openai":
+        secret = given.api_key.get_secret_value() if given.api_key is not None else None
+        silence = min(_SILENCE, given.timeout)
+        return OpenAIResponder(OpenAIOptions(given.model or "", given.base_url, secret, silence))
+    if given.kind == "scripted":
+        return ScriptedResponder(given.answers)
+    options = CommandOptions(
+        given.command,
+        given.input,
+        timeout=given.timeout,
+        max_output=given.max_output,
+        cwd=given.cwd.expanduser() if given.cwd is not None else None,
+        env=given.env,
+        inherit=given.inherit,
+    )
+    return CommandResponder(options)
+
+
+def judge_for(given: "JudgeSettings", mind: "ResponderSettings") -> "Judge | None":
+    """The judge, if one is wanted; ``host`` means the agent's own endpoint. Raises ConfigError."""
+    from nanobot_transcript.relevance import OpenAIJudge
+
+    if given.kind == "off":
+        return None
+    asked = given if given.kind == "openai" else mind
+    if given.kind == "host" and mind.kind != "openai":
+        return None  # a command or a script is no endpoint that could be asked
+    if asked.model is None:
+        raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
+    secret = asked.api_key.get_secret_value() if asked.api_key is not None else None
+    return OpenAIJudge(asked.model, base_url=asked.base_url, api_key=secret, timeout=given.timeout)
