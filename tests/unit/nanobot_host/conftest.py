@@ -1,5 +1,6 @@
 """A host over a store in a temporary folder, and a channel whose base is a stub."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,13 @@ MakeHost = Callable[..., Host]
 MakeChannel = Callable[..., Any]
 
 ABILITIES = frozenset({"inbound", "recalls", "names", "outbound", "streams"})
+
+
+def pytest_unconfigure() -> None:
+    """The Feishu SDK makes an event loop when it is imported and never closes it."""
+    sdk = sys.modules.get("lark_oapi.ws.client")
+    if sdk is not None and not sdk.loop.is_closed():
+        sdk.loop.close()
 
 
 @pytest.fixture
