@@ -22,7 +22,7 @@ CARD_BYTES: Final = 30 * 1024
 
 _ENVELOPE: Final = 1024  # receiver, uuid and the JSON round the content
 _LONGEST_TITLE: Final = 200
-_AT_ELEMENT: Final = re.compile(r"<at\b[^<>]*>(.*?)</at\s*>", re.IGNORECASE | re.DOTALL)
+_AT_ELEMENT: Final = re.compile(r"<at\b[^<>]*>([^<]*)</at\s*>", re.IGNORECASE)
 _AT_START: Final = re.compile(r"<(/?at\b)", re.IGNORECASE)
 _FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)")
 

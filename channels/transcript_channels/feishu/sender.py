@@ -1,9 +1,10 @@
 """Sending, replying, editing and recalling as one app. Every message carries a ``uuid``, so that none comes twice."""
 
+import asyncio
 import hashlib
 import logging
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -20,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 _PATH: Final = "/open-apis/im/v1/messages"
 _NEEDS: Final = ("im:message:send_as_bot", "im:message")
+_LONG: Final = 20_000
 _RECEIVERS: Final = {"oc_": "chat_id", "ou_": "open_id", "on_": "union_id"}
 
 
@@ -68,7 +70,7 @@ class FeishuSender:
         """Send a text, in parts when it is long. ``@Name`` of a given member mentions them; the others come first."""
         _check(text)
         place = _Place(chat_id, reply_to, in_thread, key or secrets.token_hex(8))
-        return await self._parts(place, "text", text_contents(text, mentions))
+        return await self._parts(place, "text", await _made(text, text_contents, mentions))
 
     async def post(
         self,
@@ -84,7 +86,7 @@ class FeishuSender:
         """Send Markdown as a post, in parts when it is long. Mentions as in ``text``; they reach bots, too."""
         _check(text)
         place = _Place(chat_id, reply_to, in_thread, key or secrets.token_hex(8))
-        return await self._parts(place, "post", post_contents(text, mentions, title))
+        return await self._parts(place, "post", await _made(text, post_contents, mentions, title))
 
     async def card(
         self,
@@ -131,7 +133,8 @@ class FeishuSender:
     ) -> None:
         """Give one's own text (or, with ``post``, post) new words; at most 20 times. What is too long is refused."""
         _check(text)
-        contents = post_contents(text, mentions, title) if post else text_contents(text, mentions)
+        made = _made(text, post_contents, mentions, title) if post else _made(text, text_contents, mentions)
+        contents = await made
         if len(contents) > 1:
             raise RequestRefusedError("The new text is too long for one message.", hint="Send the rest as another one.")
         body = {"msg_type": "post" if post else "text", "content": contents[0]}
@@ -181,6 +184,13 @@ class FeishuSender:
 def uuid_for(app_id: str, key: str, part: int = 0) -> str:
     """The platform's mark of a message: the same for the same arguments in every process, 43 characters."""
     return "nt-" + hashlib.sha256(f"{app_id}\0{key}\0{part}".encode("utf-8", "replace")).hexdigest()[:40]
+
+
+async def _made(text: str, make: Callable[..., list[str]], *details: Any) -> list[str]:
+    """The contents for a text; a long one is taken apart in a thread, off the event loop."""
+    if len(text) <= _LONG:
+        return make(text, *details)
+    return await asyncio.to_thread(make, text, *details)
 
 
 def _one(message_id: str) -> str:

@@ -19,6 +19,7 @@ _BREAKS: Final = tuple(
 )
 _FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
 _FENCE_ROOM: Final = 80
+_STRIDE: Final = 256
 _JOINER: Final = "\u200d"
 _SKIN: Final = range(0x1F3FB, 0x1F400)
 _FLAGS: Final = range(0x1F1E6, 0x1F200)
@@ -65,7 +66,10 @@ def split_markdown(text: str, limit: int, size: Size = encoded_size) -> list[str
 def _end(text: str, limit: int, size: Size) -> int:
     """How many characters make up the next part, at least one."""
     head = text[:limit]
-    longest = max(bisect_right(range(1, len(head) + 1), limit, key=lambda end: size(head[:end])), 1)
+    fits, most = 0, min(_STRIDE, len(head))
+    while most < len(head) and size(head[:most]) <= limit:
+        fits, most = most, min(most * 2, len(head))
+    longest = max(bisect_right(range(1, most + 1), limit, lo=fits, key=lambda end: size(head[:end])), 1)
     for pattern in _BREAKS:
         ends = [match.end() for match in pattern.finditer(head, longest // 3, longest)]
         if ends:

@@ -3,6 +3,7 @@
 https://open.feishu.cn/document/cardkit-v1/streaming-updates-openapi-overview
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -61,9 +62,11 @@ class CardStream(Generic[_T]):
 
     async def update(self, text: str) -> bool:
         """Show the text so far, at most every 0.4 s; False when nothing was sent."""
-        shown = split_markdown(plain(text), _ROOM)[0]
         now = self._clock()
-        if now < self._due or not shown.strip() or shown == self._shown:
+        if now < self._due:
+            return False
+        shown = split_markdown(plain(text[: 2 * _ROOM]), _ROOM)[0]
+        if not shown.strip() or shown == self._shown:
             return False
         self._due = now + _INTERVAL
         try:
@@ -78,7 +81,7 @@ class CardStream(Generic[_T]):
 
         Returns all messages. Raises PlatformError kinds; calling it again is safe.
         """
-        first, *rest = split_markdown(plain(text) or "…", _ROOM)
+        first, *rest = await asyncio.to_thread(split_markdown, plain(text) or "…", _ROOM)
         await self._replace(first)
         if rest and self.send_rest is not None:
             self.sent += await self.send_rest("\n\n".join(rest))

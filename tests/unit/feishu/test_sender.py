@@ -107,6 +107,14 @@ def test_every_content_is_within_the_platforms_limits(piece: str, times: int) ->
         assert all(len(json.dumps({"content": content}, ensure_ascii=False).encode()) <= limit for content in contents)
 
 
+@pytest.mark.parametrize("piece", ["<at>", "<at ", "</at>", "@Ada", "```\n", "a" * 30 + " ", "\u0301", "👍🏽"])
+def test_hostile_texts_are_taken_apart_in_time(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    mentions = [At("ou_a", "Ada"), At("ou_b", "Ad")]
+    assert all(len(content.encode()) <= TEXT_BYTES for content in text_contents(text, mentions))
+    assert all(len(content.encode()) <= CARD_BYTES for content in post_contents(text, mentions))
+
+
 # --- replies and topics
 
 

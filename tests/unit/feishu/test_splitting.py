@@ -1,7 +1,7 @@
 """Long texts in parts."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transcript_channels.feishu.splitting import encoded_size, split_markdown, split_text
@@ -51,6 +51,8 @@ def test_a_block_of_code_that_is_cut_is_closed_and_opened_again() -> None:
     assert shown == ["before", *lines.splitlines(), "after"]
 
 
+@example("好" * 60, 40)
+@example("a" * 3000 + '"' * 3000, 2000)
 @given(st.text(alphabet=st.sampled_from('ab .\n"\\好。,🇨👍🏽\u200d`\x00'), max_size=400), st.integers(40, 200))
 def test_every_part_fits_and_only_white_space_is_lost(text: str, limit: int) -> None:
     parts = split_text(text, limit)
