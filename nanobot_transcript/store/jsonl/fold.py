@@ -101,7 +101,7 @@ class Ops:
         ids = ids_of(entry)
         if entry["message_id"] in self._parts:
             return None
-        edits = [edit for known in ids for edit in self._edits.get(known, ())]
+        edits = sorted((edit for known in ids for edit in self._edits.get(known, ())), key=itemgetter(0))
         for _, edit in edits:
             entry = apply_edit(entry, edit)
         hidden = self.hidden and not self.hidden.isdisjoint(ids_of(entry) if edits else ids)

@@ -274,3 +274,13 @@ async def test_a_follower_goes_on_in_a_store_that_was_removed_and_began_again(tm
         waiting = asyncio.ensure_future(anext(news))
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
+
+
+def test_the_last_edit_counts_by_whichever_id_it_names_the_message(tmp_path: Path) -> None:
+    store = GroupTranscriptStore(tmp_path / "store")
+    store.append(KEY, "assistant", "first", "Alpha", message_ids=["om_1", "om_2", "om_3"])
+    store.edit(KEY, "om_3", "second")
+    store.edit(KEY, "om_1", "third")
+    assert contents(store.scan(KEY)) == contents(store.recent(KEY).entries) == ["third"]
+    assert contents(hit.entry for hit in store.search("third")) == ["third"]
+    assert store.search("second") == []
