@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -155,6 +156,20 @@ async def test_a_recalled_message_is_in_neither_the_next_prompt_nor_the_record(s
     assert all("swordfish" not in text for text in scene.texts(group))
     assert scene.store.search("swordfish", scene.key(group)) == []
     assert scene.store.get(scene.key(group), secret.message_id) is None
+    shown = await _command("show", group.chat_id, "--store", str(scene.store_dir))
+    assert "anything new, Alpha" in shown
+    assert "swordfish" not in shown
+
+
+async def _command(*arguments: str) -> str:
+    """What ``nanobot-transcript`` prints."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "nanobot_transcript.cli", *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(20):
+        printed, _ = await process.communicate()
+    assert process.returncode == 0
+    return printed.decode()
 
 
 async def test_a_message_recalled_after_it_was_shown_is_gone_from_the_session(scene: Scene) -> None:

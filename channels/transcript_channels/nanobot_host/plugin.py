@@ -1,6 +1,7 @@
 """The entry point: nanobot's tool loader finds ``GroupTranscriptTool``, and creating it installs the plugin."""
 
 import logging
+from collections.abc import Collection
 from typing import Any, Final
 
 from nanobot.agent.tools.base import Tool, ToolResult
@@ -41,13 +42,14 @@ _PARAMETERS: Final[dict[str, Any]] = {
 class GroupTranscriptTool(Tool):
     """Lets the agent look into the record of its own group chat, and gives its turns what is new there."""
 
-    def __init__(self, host: Host, ctx: Any) -> None:
+    def __init__(self, host: Host, ctx: Any, abilities: Collection[str]) -> None:
         where = zone(getattr(ctx, "timezone", None))
         self._host: Host = host
+        self._gives_context: bool = "context" in abilities
         self._sessions: Any = getattr(ctx, "sessions", None)
         self._context: GroupContext = GroupContext(host, where)
         self._query: Query = Query(host, where)
-        if "forgetting" in installation().abilities:
+        if "forgetting" in abilities:
             host.forgetting.attend(self._sessions)
 
     @classmethod
@@ -61,10 +63,10 @@ class GroupTranscriptTool(Tool):
     @classmethod
     def create(cls, ctx: Any) -> "GroupTranscriptTool":
         """nanobot's tool, for one of its agent loops."""
-        host = installation().host
-        if host is None:
+        installed = installation()
+        if installed.host is None:
             raise HostError("The group transcript is off.", hint="See the log of the start for the reason.")
-        return cls(host, ctx)
+        return cls(installed.host, ctx, installed.abilities)
 
     @property
     def name(self) -> str:
@@ -121,7 +123,7 @@ class GroupTranscriptTool(Tool):
 
     def runtime_context_provider(self) -> Any:
         """nanobot calls the answer at every turn of every session."""
-        return self._provide if "context" in installation().abilities else None
+        return self._provide if self._gives_context else None
 
     async def _provide(self, request: Any) -> Any:
         """What is new in the turn's group; None when there is nothing. Never raises: the turn must go on."""

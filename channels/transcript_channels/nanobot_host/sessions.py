@@ -115,7 +115,7 @@ class _Gone:
 
     def _line(self, match: "re.Match[str]") -> str:
         try:
-            gone = self.has(json.loads(match[1]))
+            gone = self.has(json.loads(match[1]) if "\\" in match[1] else match[1][1:-1])
         except ValueError:
             gone = False
         return f'{{"id": {match[1]}, "recalled": true}}' if gone else match[0]
