@@ -24,7 +24,7 @@ from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
 
 __all__ = ["Gateway", "gateway_config", "running_gateway", "start_gateway"]
 
-START_SECONDS = 40.0
+START_SECONDS = 90.0  # two SDKs are imported at once, on a machine that may be busy
 STOP_SECONDS = 10.0
 _LAUNCHER = Path(__file__).with_name("redirected_nanobot.py")
 
