@@ -6,16 +6,16 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass, field
+from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
-from nanobot_transcript.runner.deciding import Choice, Gate, addressed, answered_by, before
+from nanobot_transcript.runner.choosing import Chooser, ClaimOpen
+from nanobot_transcript.runner.deciding import Choice, Gate, answered_by, before
 from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.membership import Members
 from nanobot_transcript.runner.messages import InboundMessage, OutboundMessage
@@ -27,11 +27,7 @@ from nanobot_transcript.runner.sessions import Sessions
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
-from nanobot_transcript.turns.owner import owner_of
-from nanobot_transcript.turns.speakers import hop_of, ids_of
-
-if TYPE_CHECKING:
-    from nanobot_transcript.relevance.decision import Decision
+from nanobot_transcript.turns.speakers import ids_of
 
 __all__ = ["AgentLoop", "LoopOptions"]
 
@@ -39,7 +35,6 @@ logger = logging.getLogger(__name__)
 
 _HISTORY: Final = 120
 _REMEMBERED: Final = 4096
-_GUESSED: Final = frozenset({"score", "judge"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +54,7 @@ class LoopOptions:
     parallel_chats: int = 8
     backlog: int = 200
     stream: bool = True
-    claim_open: Literal["questions", "all", "off"] = "questions"
+    claim_open: ClaimOpen = "questions"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,12 +91,12 @@ class AgentLoop:
         self.agent: AgentProfile = agent
         self._bus: MessageBus = bus
         self._store: AsyncGroupTranscriptStore | None = transcript_store
-        self._gate: Gate | None = gate
-        self._guard: LoopGuard = guard or LoopGuard()
         self._claims: AnswerClaims | None = claims
         self._members: Members = members or (lambda _: (agent,))
         self._options: LoopOptions = options or LoopOptions()
         self._now_ms: Callable[[], float] = now_ms
+        claim_open = self._options.claim_open if claims is not None else "off"
+        self._chooser: Chooser = Chooser(agent, gate, guard or LoopGuard(), self._members, claim_open)
         self._sessions: Sessions = Sessions()
         self._handled: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._standing_by: set[asyncio.Task[None]] = set()
@@ -187,51 +182,8 @@ class AgentLoop:
         return self._sessions.history(inbound.session_key)
 
     async def _check_relevance(self, inbound: InboundMessage, history: Sequence[Entry]) -> Choice:
-        """Whether to answer: the gate's word, then the guard's, and the judge only when both leave it open."""
-        message = inbound.entry
-        if inbound.private:
-            return Choice(True, "private")
-        if self._gate is None:
-            return self._guarded(message, history, Choice(addressed(message, history, self.agent), "addressed"))
-        members = self._members(inbound.session_key)
-        decision = self._gate.decide(
-            message,
-            history,
-            self.agent,
-            members,
-            owner=self._owner(message, before(message, history), members),
-            now_ms=self._now_ms(),
-            session_key=inbound.session_key,
-        )
-        wanted = Choice(decision.respond is not False or self._may_claim(message, decision), decision.reason)
-        allowed = self._guarded(message, history, wanted)
-        if decision.respond is None and not allowed.respond:
-            decision = replace(decision, respond=False)  # no judge for what may not be answered anyway
-        decision = await self._gate.resolve(decision)
-        if not allowed.respond:
-            return allowed
-        respond = bool(decision.respond) or self._may_claim(message, decision)
-        contested = decision.stage in _GUESSED
-        return Choice(respond, decision.reason, allowed.hop, contested, decision.score)
-
-    def _may_claim(self, message: Entry, decision: "Decision") -> bool:
-        """True for what nobody in particular is asked: one of the bots answers it, however little it feels meant."""
-        if self._claims is None or not decision.open or decision.stage != "score":
-            return False
-        kinds = self._options.claim_open
-        return kinds == "all" or (kinds == "questions" and is_question(message["content"]))
-
-    def _owner(self, message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
-        thread, root = message.get("thread_id"), message.get("root_id")
-        return owner_of(earlier, thread, root_id=root, bots=members, now_ms=message["ts"])
-
-    def _guarded(self, message: Entry, history: Sequence[Entry], choice: Choice) -> Choice:
-        verdict = self._guard.allows(message, history, self.agent)
-        hop = 1 + max(verdict.hops, hop_of(message))
-        if choice.respond and not verdict.allowed:
-            logger.info("%s does not answer %s: %s", self.agent.name, message["message_id"], verdict.reason)
-            return choice._replace(respond=False, reason=verdict.reason)
-        return choice._replace(hop=hop)
+        """Whether to answer a message, seen against the recent entries of its chat."""
+        return await self._chooser.choose(inbound, history, self._now_ms())
 
     # --- what nobody is addressed with
 
@@ -240,7 +192,12 @@ class AgentLoop:
     ) -> None:
         """Answer if this process is the first to claim the message; otherwise wait beside the lane for its turn."""
         alone = sum(member.kind == "bot" for member in self._members(inbound.session_key)) <= 1
-        claim = await claims.win(inbound.session_key, inbound.entry, score=choice.score, alone=alone, stand_by=False)
+        key, message = inbound.session_key, inbound.entry
+        try:
+            claim = await claims.win(key, message, score=choice.score, alone=alone, stand_by=False)
+        except StoreError as error:  # better no answer than four
+            logger.error("%s cannot claim %s: %s %s", self.agent.name, inbound.message_id, error, error.hint)
+            return
         if claim is not None:
             async with claim:
                 await self._answer(inbound, history, choice, claim)
@@ -300,8 +257,6 @@ class AgentLoop:
             if claim is not None:
                 claim.release()
             return
-        if claim is not None:
-            claim.settle()
         if said is None:
             logger.info("%s has nothing to say to %s", self.agent.name, inbound.message_id)
         else:

@@ -44,6 +44,8 @@ class Runner:
         """End ``run`` in an orderly way; the second time, without waiting for answers."""
         if self._stopping.is_set():
             self._hurry.set()
+        else:
+            logger.info("Stopping; answers under way get %g s", self._grace)
         self._stopping.set()
 
     async def run(self, *, signals: bool = False) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, StoreError, TranscriptError
+from nanobot_transcript.errors import NoAnswerError, PlatformError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.channel import LiveMessage, Publish
 from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
@@ -20,6 +20,7 @@ from transcript_channels.feishu.events import Message, message_from_event, recal
 from transcript_channels.feishu.fields import ids_of, part, string
 from transcript_channels.feishu.identities import Identities
 from transcript_channels.feishu.inbound import entry_of, is_complete
+from transcript_channels.feishu.introducing import introduce
 from transcript_channels.feishu.learning import learn
 from transcript_channels.feishu.mentioning import Mentionable
 from transcript_channels.feishu.presence import Presence
@@ -32,7 +33,6 @@ logger = logging.getLogger(__name__)
 
 _ACK: Final = 2.5  # seconds; the platform pushes again after three
 _CONNECT: Final = 60.0
-_PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 
 
 class Connection(Protocol):
@@ -90,9 +90,9 @@ class FeishuChannel:
     async def start(self, publish: Publish) -> None:
         """See ``Channel``. Waits for a platform that cannot be reached; raises what waiting will not mend."""
         self._loop, self._publish = asyncio.get_running_loop(), publish
-        await self._introduce()
+        await introduce(self.agent, self._client, self._members)
         await self._presence.refresh()
-        await self._take_seats()
+        await self._presence.take_seats(self.agent.name)
         if self._listen is None:
             return
         self._connection = self._listen(self._on_event, self._on_state)
@@ -237,46 +237,6 @@ class FeishuChannel:
             {"app_id": self._client.app_id},
             text,
         )
-
-    # --- who it is
-
-    async def _introduce(self) -> None:
-        """Ask who the bot is, and put it into the members file."""
-        info = await self._asked_until_answered()
-        names = [info.name] if info.name and info.name != self.agent.name else []
-        aliases = list(dict.fromkeys([*self.agent.aliases, *names]))
-        if self._members is not None:
-            await asyncio.to_thread(
-                self._members.remember_bot,
-                self._client.app_id,
-                self.agent.name,
-                aliases=aliases,
-                description=self.agent.description,
-                open_ids={self._client.app_id: info.open_id},
-            )
-
-    async def _take_seats(self) -> None:
-        """Let the other bots know in which chats this one sits, before it has said anything there."""
-        members = self._members
-        for chat_id in self._presence.chats() if members is not None else ():
-            try:
-                await asyncio.to_thread(
-                    cast("MemberDirectory", members).saw, session_key(FEISHU, chat_id), self.agent.name
-                )
-            except StoreError as error:
-                logger.warning("Where %s sits could not be written down: %s %s", self.agent.name, error, error.hint)
-                return
-
-    async def _asked_until_answered(self) -> Any:
-        attempt = 0
-        while True:
-            try:
-                return await self._client.bot_info()
-            except (NoAnswerError, RateLimitedError) as error:
-                pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
-                logger.warning("%s tries again in %g s: %s %s", self.agent.name, pause, error, error.hint)
-            attempt += 1
-            await asyncio.sleep(pause)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import PlatformError, StoreError
+from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fields import string
@@ -74,6 +75,17 @@ class Presence:
                     self._chats.add(chat_id)
         except PlatformError as error:
             logger.warning("Which groups the bot sits in is known from their messages only: %s %s", error, error.hint)
+
+    async def take_seats(self, name: str) -> None:
+        """Let other bots know in which chats the bot ``name`` sits, before it has said anything there."""
+        if self._members is None:
+            return
+        for chat_id in self.chats():
+            try:
+                await asyncio.to_thread(self._members.saw, session_key(FEISHU, chat_id), name)
+            except StoreError as error:
+                logger.warning("Where %s sits could not be written down: %s %s", name, error, error.hint)
+                return
 
     def want_names(self, chat_id: str) -> None:
         """Find out in the background what the people of a chat are called."""

@@ -1,11 +1,16 @@
-"""The command ``run`` as real processes against the simulated platform."""
+"""The command ``run`` as real processes against the simulated platform.
+
+Events come by webhook, encrypted and signed, because importing the SDK of the long connection takes seconds for each
+process; with ``long=True`` they come over the real long connection.
+"""
 
 import asyncio
 import json
 import os
 import signal
+import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +24,13 @@ from nanobot_transcript.entry import Entry
 from transcript_channels.simulator import App, FeishuSimulator
 
 START_SECONDS = 60.0
+KEY = "an encrypt key"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @dataclass
@@ -77,7 +89,12 @@ class Site:
     def config(self, minds: dict[App, dict[str, Any]], name: str = "config", **sections: Any) -> Path:
         """A configuration with one agent for each app; secrets come from the environment, as they should."""
         agents = {
-            app.app_id: {"name": app.name, "app_secret": f"${{SECRET_{app.name}}}", "responder": responder}
+            app.app_id: {
+                "name": app.name,
+                "app_secret": f"${{SECRET_{app.name}}}",
+                "encrypt_key": KEY,
+                "responder": responder,
+            }
             for app, responder in minds.items()
         }
         document = {
@@ -90,11 +107,27 @@ class Site:
         path.write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
         return path
 
-    async def run(self, config: Path, *arguments: str, wait: bool = True) -> Running:
-        """Start the command and wait until its agents are connected."""
+    async def run(
+        self, config: Path, *names: str, long: bool = False, wait: bool = True, arguments: Sequence[str] = ()
+    ) -> Running:
+        """Start the command for all agents or those that are named, and wait until they are connected."""
+        address = f"127.0.0.1:{_free_port()}"
+        listen = None if long or not wait else address
+        running = await self._start(config, [*arguments, *(f"--agent={name}" for name in names)], listen)
+        if wait:
+            ready = await running.event("ready")
+            for app in self.feishu.apps if not long else ():
+                if app.name in ready["agents"]:
+                    url = f"http://{address}/feishu/{app.app_id}"
+                    await self.feishu.subscribe(app, url, encrypt_key=KEY)
+        return running
+
+    async def _start(self, config: Path, arguments: Sequence[str], listen: str | None) -> Running:
         secrets = {f"SECRET_{app.name}": app.app_secret for app in self.feishu.apps}
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
         env = {**kept, **secrets, "HOME": str(self.folder), "NO_PROXY": "*", "PYTHONUTF8": "1"}
+        if listen is not None:
+            env["NANOBOT_TRANSCRIPT_FEISHU__WEBHOOK__LISTEN"] = listen
         log_path = self.folder / f"run-{len(self.processes)}.log"
         with log_path.open("wb") as log:
             process = await asyncio.create_subprocess_exec(
@@ -107,8 +140,6 @@ class Site:
             )
         running = Running(process, log_path)
         self.processes.append(running)
-        if wait:
-            await running.event("ready")
         return running
 
     async def ask(self, text: str, app: App, containing: str = "", **options: Any) -> str:

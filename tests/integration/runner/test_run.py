@@ -31,19 +31,6 @@ def program(folder: Path, code: str) -> dict[str, Any]:
     return {"kind": "command", "command": [sys.executable, str(path)], "input": "json"}
 
 
-async def test_cat_answers_in_the_group_from_a_real_process(site: Any) -> None:
-    alpha = site.app("Alpha")
-    running = await site.run(site.config({alpha: CAT}))
-    assert running.events == [{"event": "ready", "agents": ["Alpha"]}]
-    assert await site.ask("@Alpha say this 再说一遍", alpha) == "@Alpha say this 再说一遍"
-    await site.until(lambda: len(site.record()) == 2)
-    question, answer = site.record()
-    assert answer.get("reply_to") == question["message_id"]
-    assert answer["message_id"] == site.group.messages[-1].message_id
-    assert await running.stop() == 0
-    assert "ERROR" not in running.log
-
-
 async def test_a_program_of_ones_own_is_told_what_the_others_said(site: Any) -> None:
     alpha, beta = site.app("Alpha"), site.app("Beta")
     code = """
@@ -58,30 +45,33 @@ print("Beta said something" if '"from": "Beta"' in prompt and '"bot": true' in p
     assert await site.ask("@Alpha who spoke?", alpha) == "Beta said something"
 
 
-async def test_one_process_for_each_agent_shares_the_record(site: Any) -> None:
+async def test_cat_and_a_script_answer_from_a_process_each_over_the_real_long_connection(site: Any) -> None:
     alpha, beta = site.app("Alpha"), site.app("Beta")
     config = site.config({alpha: script("I am Alpha."), beta: CAT})
-    await asyncio.gather(site.run(config, "--agent", "Alpha"), site.run(config, "--agent", "Beta"))
+    first, second = await asyncio.gather(site.run(config, "Alpha", long=True), site.run(config, "Beta", long=True))
+    assert first.events == [{"event": "ready", "agents": ["Alpha"]}]
     assert await site.ask("@Alpha you?", alpha) == "I am Alpha."
-    await site.ask("@Beta you?", beta)
+    assert await site.ask("@Beta say this 再说一遍", beta) == "@Beta say this 再说一遍"
     await site.until(lambda: len(site.record()) == 4)
     assert [entry["sender"] for entry in site.record()] == [site.ada.union_id, "Alpha", site.ada.union_id, "Beta"]
+    question, answer = site.record()[2:]
+    assert answer.get("reply_to") == question["message_id"]
+    assert answer["message_id"] == site.group.messages[-1].message_id
+    assert [await first.stop(), await second.stop()] == [0, 0]
+    assert "ERROR" not in first.log + second.log
 
 
 async def test_a_question_to_nobody_gets_one_answer_from_four_processes(site: Any) -> None:
     apps = [site.app(name) for name in ("Alpha", "Beta", "Gamma", "Delta")]
     minds = {app: script(f"{app.name} knows.") for app in apps}
     config = site.config(minds)
-    first, second = ("Alpha", "Beta"), ("Gamma", "Delta")
-    await asyncio.gather(
-        site.run(config, *(word for name in first for word in ("--agent", name))),
-        site.run(config, *(word for name in second for word in ("--agent", name))),
-    )
+    await asyncio.gather(*(site.run(config, app.name) for app in apps))
     for number in range(3):
         after = len(site.group.messages)
         await site.feishu.say(site.group, site.bo, f"does anybody know the number {number}?")
         await site.feishu.wait_for(lambda after=after: len(site.group.messages) > after + 1, 30)
     await site.ask("@Alpha the end", apps[0])
+    await site.until(lambda: len(site.record()) >= 8)
     replies = [entry.get("reply_to") for entry in site.record() if entry["role"] == "assistant"]
     assert len(replies) == len(set(replies)) == 4
 
@@ -94,7 +84,7 @@ async def test_two_bots_told_to_discuss_stop_at_the_limit_where_the_platform_doe
         beta: {"kind": "command", "command": [sys.executable, "-c", counting.replace("{other}", "Alpha")]},
     }
     config = site.config(minds, relay={"mode": "mentions"})
-    await asyncio.gather(site.run(config, "--agent", "Alpha"), site.run(config, "--agent", "Beta"))
+    await asyncio.gather(site.run(config, "Alpha"), site.run(config, "Beta"))
     await site.feishu.say(site.group, site.ada, "@Alpha discuss it with the other one")
     await site.until(lambda: len(site.group.messages) >= 5)
     await site.ask("@Alpha enough", alpha)  # an orderly turn later nothing else has been said
@@ -150,6 +140,7 @@ time.sleep(600)
     await site.feishu.say(site.group, site.ada, "@Alpha take your time")
     await site.until(lambda: (site.folder / "pid").exists() and (site.folder / "pid").read_text())
     running.process.send_signal(signal.SIGINT)
+    await site.until(lambda: "Stopping" in running.log)
     assert await running.stop(signal.SIGINT) == 130
     pid = (site.folder / "pid").read_text()
     until(lambda: not Path(f"/proc/{pid}").exists(), "the program ended")
@@ -169,6 +160,32 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
     assert len(site.feishu.messages(site.group, alpha)) == 2
 
 
+async def test_when_the_one_that_claimed_is_killed_before_it_sends_exactly_one_other_answers(site: Any) -> None:
+    apps = {name: site.app(name) for name in ("Alpha", "Beta")}
+    code = f"""
+import os, time
+name = os.environ["TRANSCRIPT_AGENT"]
+open({str(site.folder)!r} + "/begun-" + name, "w").close()
+while len([one for one in os.listdir({str(site.folder)!r}) if one.startswith("begun-")]) < 2:
+    time.sleep(0.05)
+print(name, "answers")
+"""
+    path = site.folder / "slow.py"
+    path.write_text(code, encoding="utf-8")
+    mind = {"kind": "command", "command": [sys.executable, str(path)]}
+    config = site.config(dict.fromkeys(apps.values(), mind), turns={"claim": {"ttl": 1}})
+    names = list(apps)
+    started = await asyncio.gather(*(site.run(config, name) for name in names))
+    await site.feishu.say(site.group, site.ada, "does anybody know when we ship?")
+    await site.until(lambda: list(site.folder.glob("begun-*")))
+    (first,) = [flag.name.removeprefix("begun-") for flag in site.folder.glob("begun-*")]
+    await started[names.index(first)].stop(signal.SIGKILL)
+    (other,) = [name for name in names if name != first]
+    await site.feishu.wait_for_message(site.group, apps[other], f"{other} answers", timeout=30)
+    await site.until(lambda: len(site.record()) == 2)
+    assert len(site.group.messages) == 2
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -179,7 +196,7 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
         (
             {
                 "agents": {"cli_1": {"name": "A", "app_secret": "s", "responder": CAT}},
-                "feishu": {"webhook": {"listen": "9000x"}},
+                "feishu": {"base_url": "http://127.0.0.1:9", "webhook": {"listen": "9000x"}},
             },
             "no address and port",
         ),
@@ -187,9 +204,11 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
 )
 async def test_a_wrong_configuration_is_told_in_a_sentence(site: Any, change: dict[str, Any], said: str) -> None:
     path = site.folder / "config.yaml"
-    path.write_text(yaml.safe_dump(change), encoding="utf-8")
+    document = {"feishu": {"base_url": "http://127.0.0.1:9"}, **change}  # nothing outside is asked, whatever happens
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
     running = await site.run(path, wait=False)
-    output = (await running.process.communicate())[0]
+    async with asyncio.timeout(60):
+        output = (await running.process.communicate())[0]
     assert running.process.returncode == 2
     assert said in running.log
     assert "Traceback" not in running.log
@@ -201,7 +220,8 @@ async def test_a_wrong_secret_is_told_and_ends_it(site: Any) -> None:
     config = site.config({alpha: CAT})
     config.write_text(config.read_text().replace("${SECRET_Alpha}", "wrong"), encoding="utf-8")
     running = await site.run(config, wait=False)
-    await running.process.communicate()
+    async with asyncio.timeout(60):
+        await running.process.communicate()
     assert running.process.returncode not in (0, None)
     assert "Error: " in running.log
     assert "Traceback" not in running.log
