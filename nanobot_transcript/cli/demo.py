@@ -1,6 +1,6 @@
 """``demo``: watch two real bots share one record, then talk to them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -10,20 +10,24 @@ __all__ = ["demo"]
 
 
 def demo(
+    host: Annotated[
+        Literal["nanobot", "runner"],
+        typer.Option("--host", help="What runs the bots: nanobot with the plugin, or our own `run`, without nanobot."),
+    ] = "nanobot",
     keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary folder: record, settings, logs.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Watch two real nanobot bots share one record, then talk to them.
+    """Watch two real bots share one record, then talk to them.
 
-    Everything runs on this machine in a temporary folder: a simulated Feishu group, two nanobot gateways, and a script
-    for a model, or your own endpoint if OPENAI_API_KEY or OPENAI_BASE_URL is set (OPENAI_MODEL names the model).
-    After the scene you can go on typing, if there is a terminal. Exit code 1: something of the scene did not happen.
-    4: your endpoint refused.
+    Everything runs on this machine in a temporary folder: a simulated Feishu group, a process for each of two bots, and
+    a script for a model, or your own endpoint if OPENAI_API_KEY or OPENAI_BASE_URL is set (OPENAI_MODEL names the
+    model). After the scene you can go on typing, if there is a terminal. Exit code 1: something of the scene did not
+    happen. 4: your endpoint refused.
 
     \b
     Example:
-      nanobot-transcript demo
+      nanobot-transcript demo --host runner
     """
     from nanobot_transcript.cli.demo_scene.run import run
 
-    raise typer.Exit(run(keep=keep, json=json))
+    raise typer.Exit(run(host, keep=keep, json=json))

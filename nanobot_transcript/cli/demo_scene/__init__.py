@@ -1,5 +1,6 @@
-"""The demo: two real nanobot gateways in a simulated group, one record, a scene, and then the keyboard.
+"""The demo: two real bots in a simulated group, one record, a scene, and then the keyboard.
 
-``run`` puts it together; ``world`` holds what runs, ``scene`` is the script, ``mind`` stands in for a model, ``screen``
-shows it, ``keyboard`` and ``talking`` let the person go on.
+``run`` puts it together; ``world`` holds what runs, with ``hosts`` that can run the bots; ``scene`` is the script,
+``mind`` stands in for a model, ``turns`` tells who answers what, ``screen`` shows it, ``keyboard`` and ``talking`` let
+the person go on.
 """

@@ -54,7 +54,7 @@ class Chronicle:
             return  # the same turn goes on after a tool
         asked = (request.api_key, Turn.of(request))
         if self.turns and asked == self.turns[-1]:
-            return  # nanobot tries again
+            return  # the host tries again
         self.turns.append(asked)
         name, turn = asked
         self._add({"kind": "given", "to": name, "question": turn.question, "entries": [asdict(g) for g in turn.given]})

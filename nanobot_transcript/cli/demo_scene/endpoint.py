@@ -1,6 +1,6 @@
 """The person's own model: each request goes through here, so that it can be shown, and on to their endpoint.
 
-Their key stays in this process; the gateways only know an address on loopback.
+Their key stays in this process; the bots only know an address on loopback.
 """
 
 import json
@@ -56,7 +56,7 @@ class Endpoint:
         return name in self._busy
 
     async def reply(self, request: ModelRequest) -> Reply:
-        """What the endpoint answers; nanobot repeats what is worth repeating."""
+        """What the endpoint answers; the host repeats what is worth repeating."""
         self._busy.add(request.api_key)
         reply = await self._forward(request)
         if not reply.tool_calls:

@@ -9,6 +9,8 @@ import re
 from typing import Final, Protocol
 
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
+from nanobot_transcript.relevance.lexical import tokens
+from nanobot_transcript.relevance.text import is_question
 from transcript_channels.simulator import ModelRequest, Reply
 
 __all__ = ["Mind", "ScriptedMind", "answer"]
@@ -17,14 +19,20 @@ _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _TASK: Final = re.compile(r"任务|待办|\btask|\btodo\b", re.IGNORECASE)
 _RECAP: Final = re.compile(r"总结|概括|聊了什么|大家|\brecap|\bsumm|\bwhat happened", re.IGNORECASE)
 _SAYING: Final = re.compile(r"说|讲|提到|\bsa(?:y|id|ys)\b|\btold\b|\bmean", re.IGNORECASE)
+_OTHER_BOT: Final = re.compile(r"另一个机器人|\bother bot\b", re.IGNORECASE)
+_DISCUSS: Final = re.compile(r"讨论|商量|\bdiscuss|\bdebate|\btalk it over", re.IGNORECASE)
+_POINT: Final = re.compile(r"\bpoint (\d{1,6})\b|第 (\d{1,6}) 点", re.IGNORECASE)
+_AT: Final = re.compile(r"@(\w+)", re.ASCII)
 _STRANGER: Final = re.compile(r"\bdid (\w+)|(\w+?)\s*(?:刚才|刚刚|之前)?\s*[说讲]", re.IGNORECASE)
 _QUOTED: Final = 160
 _RECAPPED: Final = 4
+_REPEATED: Final = 60
+_WORD: Final = 4
 _PIECE: Final = 8
 
 
 class Mind(Protocol):
-    """Who answers the gateways' model requests."""
+    """Who answers the bots' model requests."""
 
     @property
     def label(self) -> str:
@@ -63,7 +71,7 @@ class ScriptedMind:
 
     async def reply(self, request: ModelRequest) -> Reply:
         """The answer, streamed in small pieces as a model would."""
-        text = answer(Turn.of(request))
+        text = answer(Turn.of(request), request.api_key)
         pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
         return Reply(text, chunks=pieces, chunk_delay=0.02)
 
@@ -76,10 +84,16 @@ class ScriptedMind:
         return False
 
 
-def answer(turn: Turn) -> str:
-    """What the script says: a quote, a task, a recap, or what it can do, in the language of the question."""
+def answer(turn: Turn, me: str = "") -> str:
+    """What the script says as the bot ``me``, in the language of the question.
+
+    A point of a discussion, a quote, a task, a recap, or what it can do.
+    """
     others = [line for line in turn.known if not line.own]
     chinese = bool(_HAN.search(turn.question))
+    point = _point(turn.question, others, me, chinese)
+    if point:
+        return point
     asked_about = _asked_about(turn.question, others)
     if asked_about and (_SAYING.search(turn.question) or not _TASK.search(turn.question)):
         return _quote(asked_about, chinese)
@@ -90,13 +104,51 @@ def answer(turn: Turn) -> str:
     stranger = _STRANGER.search(turn.question)
     if stranger:
         return _unknown(stranger[1] or stranger[2], chinese)
-    return _help(others, chinese)
+    told = _told(turn.question, others)
+    return _quote(told, chinese) if told else _help(others, chinese)
+
+
+def _point(question: str, others: list[Given], me: str, chinese: bool) -> str:
+    """The next point of a discussion, addressed to the other bot; ``""`` when nothing is discussed.
+
+    Left to itself the script goes on for ever: every point asks for the next.
+    """
+    made = _POINT.search(question)
+    if not made and not _DISCUSS.search(question):
+        return ""
+    called = [name for name in _AT.findall(question) if name.casefold() != me.casefold()]
+    other = (called or [line.name for line in reversed(others) if line.bot] or [""])[0]
+    number = int(made[1] or made[2]) + 1 if made else 1
+    chinese = bool(made[2]) if made else chinese
+    said = [line for line in others if not line.bot and not is_question(line.text) and "@" not in line.text]
+    if not other or not said:
+        return ""
+    line = said[-number % len(said)]
+    quoted = _short(line, _REPEATED)
+    if chinese:
+        return f"@{other} 第 {number} 点：{line.name} 提过「{quoted}」，我先看这一条。你怎么看？"
+    return f"@{other} Point {number}: {line.name} wrote: “{quoted}” What do you think?"
 
 
 def _asked_about(question: str, others: list[Given]) -> Given | None:
-    """The newest line of somebody whose name stands in the question."""
+    """The newest line of somebody whose name stands in the question, or of the other bot."""
+    if _OTHER_BOT.search(question):
+        return next((line for line in reversed(others) if line.bot), None)
     asked = question.casefold()
     return next((line for line in reversed(others) if line.name and line.name.casefold() in asked), None)
+
+
+def _told(question: str, others: list[Given]) -> Given | None:
+    """What somebody stated in words that the question has too; the newest of the best."""
+    wanted = set(_words(question))
+    stated = [line for line in others if not line.bot and not is_question(line.text) and "@" not in line.text]
+    best = max(reversed(stated), key=lambda line: len(wanted & set(_words(line.text))), default=None)
+    return best if best and wanted & set(_words(best.text)) else None
+
+
+def _words(text: str) -> list[str]:
+    """Pairs of Chinese characters, and words that are long enough to mean something."""
+    return [word for word in tokens(text) if _HAN.match(word) or len(word) >= _WORD]
 
 
 def _quote(line: Given, chinese: bool) -> str:
@@ -139,5 +191,6 @@ def _help(others: list[Given], chinese: bool) -> str:
 
 
 def _short(line: Given, most: int = _QUOTED) -> str:
-    text = " ".join(line.text.split())
+    """Its words; a quote calls nobody."""
+    text = " ".join(line.text.replace("@", "").split())
     return text if len(text) <= most else f"{text[:most]}…"

@@ -11,6 +11,8 @@ __all__ = ["Given", "Turn"]
 
 # nanobot appends what its plugins add to the person's own text, between these marks.
 _BLOCK: Final = re.compile(r"\[Runtime Context[^\]\n]*\]\n(.*?)\n?\[/Runtime Context\]", re.DOTALL)
+# The runner puts the message last, below everything that it tells about the group.
+_MESSAGE: Final = re.compile(r"(.*?)^The message to answer, from ([^\n]*):\n(.*)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,20 @@ class Turn:
         """The turn a request is about."""
         asked = [_text(message.get("content")) for message in request.messages if message.get("role") == "user"]
         newest = asked[-1] if asked else ""
-        before = tuple(line for text in asked[:-1] for line in _given(text))
-        return cls(_BLOCK.sub("", newest).strip(), _given(newest), before)
+        before = tuple(line for text in asked[:-1] for line in _taken_apart(text)[1])
+        return cls(*_taken_apart(newest), before)
 
 
-def _given(text: str) -> tuple[Given, ...]:
-    lines = (line for block in _BLOCK.findall(text) for line in block.splitlines())
-    return tuple(entry for line in lines if (entry := _entry(line)) is not None)
+def _taken_apart(text: str) -> tuple[str, tuple[Given, ...]]:
+    """The question in a user's message, and the lines of the record that came with it."""
+    from_runner = _MESSAGE.fullmatch(text)
+    if from_runner:
+        return from_runner[3].strip(), _entries(from_runner[1])
+    return _BLOCK.sub("", text).strip(), _entries("\n".join(_BLOCK.findall(text)))
+
+
+def _entries(text: str) -> tuple[Given, ...]:
+    return tuple(entry for line in text.splitlines() if (entry := _entry(line)) is not None)
 
 
 def _entry(line: str) -> Given | None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from nanobot_transcript.cli.demo_scene.chronicle import Chronicle
 from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
 from nanobot_transcript.cli.demo_scene.failure import DemoError
-from nanobot_transcript.cli.demo_scene.gateway import require_nanobot
+from nanobot_transcript.cli.demo_scene.hosts import Host, HostName, host_named
 from nanobot_transcript.cli.demo_scene.mind import ScriptedMind
 from nanobot_transcript.cli.demo_scene.scene import Scene
 from nanobot_transcript.cli.demo_scene.screen import Screen
@@ -30,12 +30,12 @@ __all__ = ["run"]
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run(*, keep: bool, json: bool) -> int:
-    """Play the demo and return the command's exit code. Raises HostError when nanobot is not installed."""
-    nanobot = require_nanobot()
+def run(host: HostName, *, keep: bool, json: bool) -> int:
+    """Play the demo and return the command's exit code. Raises HostError when what it needs is not installed."""
+    version = host_named(host).require()
     folder = Path(tempfile.mkdtemp(prefix="transcript-demo-"))
     try:
-        demo = _Demo(folder, nanobot, keep=keep, json=json)
+        demo = _Demo(folder, host_named(host), version, keep=keep, json=json)
         return asyncio.run(_until_signalled(demo.run()))
     finally:
         if keep:
@@ -62,20 +62,20 @@ async def _until_signalled(work: Coroutine[Any, Any, int]) -> int:
         if not received:
             raise
         with contextlib.suppress(OSError):  # the terminal may be gone
-            notice("Interrupted; both gateways have ended.")
+            notice("Interrupted; both bots have ended.")
         return INTERRUPTED
 
 
 class _Demo:
     """One run of it."""
 
-    def __init__(self, folder: Path, nanobot: str, *, keep: bool, json: bool) -> None:
-        self._nanobot: str = nanobot
+    def __init__(self, folder: Path, host: Host, version: str, *, keep: bool, json: bool) -> None:
+        self._version: str = version
         self._keep: bool = keep
         self._json: bool = json
         self._began: float = time.monotonic()
         self._screen: Screen = Screen(aside=json)
-        self._world: World = World(folder, Endpoint.from_environment() or ScriptedMind())
+        self._world: World = World(folder, Endpoint.from_environment() or ScriptedMind(), host)
         self._chronicle: Chronicle = Chronicle(self._world, self._screen.show)
 
     async def run(self) -> int:
@@ -90,19 +90,19 @@ class _Demo:
 
     async def _play(self) -> Tally:
         screen, world = self._screen, self._world
-        screen.title()
-        with screen.starting() as ready:
-            await world.open(lambda gateway: ready(gateway.app.name))
-        for gateway in world.gateways:
-            screen.gateway(gateway, self._nanobot)
+        screen.title(world.host)
+        with screen.starting(world.host) as ready:
+            await world.open(lambda bot: ready(bot.app.name))
+        for bot in world.bots:
+            screen.bot(bot, self._version)
         screen.facts(world.mind.label, world.store.base_dir)
-        await Scene(world, self._chronicle, screen).play()
+        acts = await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
         going_on = not self._json and sys.stdin.isatty() and sys.stdout.isatty()
         if going_on or self._keep:
             screen.place(world.transcript, world.store.base_dir, follow=going_on, kept=self._keep)
         if going_on:
-            await Talking(world, screen).run()
+            await Talking(world, screen).run(acts + 1)
             tally = await self._count()
         if not self._keep:
             screen.farewell()
@@ -117,7 +117,7 @@ class _Demo:
         return tally
 
     def _failed(self, failure: DemoError) -> int:
-        logs = {} if failure.code == REMOTE else {one.log_path: one.log_tail() for one in self._world.gateways}
+        logs = {} if failure.code == REMOTE else {one.log_path: one.log_tail() for one in self._world.bots}
         self._screen.failure(str(failure), failure.hint, logs)
         if self._json:
             error = {"code": "demo", "message": str(failure), "hint": failure.hint}
@@ -138,9 +138,9 @@ class _Demo:
             },
             "counts": asdict(tally) if tally else None,
             "model": {"name": world.mind.label, "scripted": world.mind.scripted, "requests": len(world.model.requests)},
-            "gateways": [
-                {"name": one.app.name, "pid": one.pid, "nanobot": self._nanobot, "seconds": round(one.started_in, 2)}
-                for one in world.gateways
+            "bots": [
+                {"name": one.app.name, "pid": one.pid, "host": self._version, "seconds": round(one.started_in, 2)}
+                for one in world.bots
             ],
             "seconds": round(time.monotonic() - self._began, 2),
         }

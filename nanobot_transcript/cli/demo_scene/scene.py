@@ -1,15 +1,19 @@
-"""The script: three short acts, each followed by what it proves. What the screen claims was checked just before."""
+"""The script: short acts, each followed by what it proves. What the screen claims was checked just before."""
 
 import asyncio
+from typing import Final
 
 from nanobot_transcript.cli.demo_scene.chronicle import Chronicle
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.screen import Screen
 from nanobot_transcript.cli.demo_scene.tally import count
+from nanobot_transcript.cli.demo_scene.turns import Noted
 from nanobot_transcript.cli.demo_scene.world import World
 from transcript_channels.simulator import App, Message, Person
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "why"]
+
+_QUIET: Final = 1.5
 
 
 class Scene:
@@ -20,20 +24,32 @@ class Scene:
         self._chronicle: Chronicle = chronicle
         self._screen: Screen = screen
 
-    async def play(self) -> None:
-        """All acts."""
+    async def play(self) -> int:
+        """All acts; returns how many there were."""
         await self._people_talk()
         answer = await self._alpha_is_asked()
         await self._beta_is_asked(answer)
+        if not self._world.host.gated:
+            return 3
+        self._screen.brief = True
+        await self._nobody_is_asked()
+        await self._bots_discuss()
+        self._screen.brief = False
+        return 5
+
+    # -- one record --------------------------------------------------------------------------------------------
 
     async def _people_talk(self) -> None:
-        world = self._world
+        world, noun = self._world, self._world.host.noun
         self._screen.act("1", "People talk. Nobody mentions a bot.")
-        await self._says(world.ada, "2.0 周五下午发布，大家看看还差什么？")
-        await self._says(world.bo, "The changelog is empty, and nobody has tested the upgrade from 1.9.")
+        await self._says(world.ada, "2.0 周五下午发布，还差的事请在群里说一声。")
+        said = await self._says(world.bo, "The changelog is empty, and nobody has tested the upgrade from 1.9.")
         await world.recorded()
+        if world.host.gated:
+            await world.settled(said)
         _expect(count(world).exact, "The record does not hold what people said exactly once.")
-        self._screen.verdict("Both gateways received both messages. The record has each once.")
+        _expect(not world.bot_messages, "A bot answered what was not said to it.")
+        self._screen.verdict(f"Both {noun}s received both messages. The record has each once.")
 
     async def _alpha_is_asked(self) -> Message:
         world = self._world
@@ -47,7 +63,7 @@ class Scene:
     async def _beta_is_asked(self, said: Message) -> None:
         world = self._world
         self._screen.act("3", "Beta is asked what Alpha said.")
-        answer = await self._ask(world.bo, world.beta, "@Beta what did Alpha just say?")
+        answer = await self._ask(world.bo, world.beta, "@Beta what did the other bot just say?")
         pushed = {push.app for push in said.pushes}
         _expect(world.beta not in pushed, "The platform told Beta of Alpha's answer; the demo proves nothing then.")
         self._expect_given(world.beta, [said])
@@ -56,6 +72,55 @@ class Scene:
         bots = [message.sender for message in world.bot_messages]
         _expect(not world.mind.scripted or bots == [world.alpha, world.beta], "A bot spoke that nobody had asked.")
         self._screen.verdict("Beta knows. The platform never told Beta; the record did.")
+
+    # -- who answers -------------------------------------------------------------------------------------------
+
+    async def _nobody_is_asked(self) -> None:
+        world = self._world
+        self._screen.act("4", "An open question. Nobody is addressed.")
+        question = await self._says(world.dana, "刚进群，有人知道 2.0 什么时候发布吗？")
+        answers = await world.settled(question, quiet=_QUIET)
+        _expect(len(answers) == 1, f"The open question got {len(answers)} answers, not one.")
+        answered, noted = answers[0].sender.name, world.turns.noted(question)
+        _expect(not any(one.respond for one in noted.values()), "A bot thought that it alone was asked.")
+        self._screen.noted("why, from the log in which each bot notes what it decides", _reasons(noted, answered))
+        self._screen.verdict(f"One answer, not two: {answered} was the first to claim it.")
+        await self._pause()
+
+    async def _bots_discuss(self) -> None:
+        world, screen = self._world, self._screen
+        screen.act("5", "Two bots are asked to discuss. Nobody tells them to stop.")
+        question = "@Alpha discuss it with the other bot: the changelog first, or the upgrade test?"
+        said = await world.settled(await self._says(world.ada, question), quiet=_QUIET)
+        screen.noted("hops in the record, that is bot turns since a person spoke", [self._hops(said)])
+        limit, reasons = world.turns.limit, self._reasons_to_stop(said)
+        if world.mind.scripted:
+            self._expect_discussed(said)
+            _expect(reasons == {"hop_limit"}, f"The loop guard did not stop the bots: {', '.join(reasons)}.")
+        if reasons == {"hop_limit"}:
+            screen.verdict(f"The loop guard of each bot stopped it after {limit} hops (hop_limit).")
+        else:
+            screen.verdict(f"They came to an end by themselves; the loop guard's limit is {limit} hops.")
+
+    def _reasons_to_stop(self, said: list[Message]) -> set[str]:
+        """What the loop guard of each bot says to the newest words of another one."""
+        reasons: set[str] = set()
+        for app in self._world.group.apps:
+            heard = [message for message in said if message.sender is not app]
+            reasons.update(self._world.turns.verdict(app, message).reason for message in heard[-1:])
+        return reasons
+
+    def _hops(self, said: list[Message]) -> str:
+        hops = [(self._world.entry(message) or {}).get("hop") for message in said]
+        return " → ".join(f"{message.sender.name} {hop}" for message, hop in zip(said, hops, strict=True))
+
+    def _expect_discussed(self, said: list[Message]) -> None:
+        limit, bots = self._world.turns.limit, self._world.group.apps
+        _expect(len(said) > len(bots), "The bots did not answer each other.")
+        # Who decides at the same moment cannot see the other's turn yet: one more each.
+        _expect(len(said) <= limit + len(bots), f"The bots went on for {len(said)} turns; the limit is {limit}.")
+
+    # -- inside ------------------------------------------------------------------------------------------------
 
     async def _ask(self, person: Person, app: App, text: str) -> Message:
         question = await self._says(person, text)
@@ -81,6 +146,17 @@ class Scene:
             _expect(len(found) == 1, f"{app.name}'s prompt holds “{message.text}” {len(found)} times, not once.")
             word_for_word = not self._world.mind.scripted or found[0].text == message.text
             _expect(word_for_word, f"{app.name}'s prompt holds “{message.text}” in other words.")
+
+
+def why(noted: Noted) -> str:
+    """A bot's decision in a few words."""
+    reason = f"{noted.reason} {noted.score:.2f}"
+    return f"for nobody in particular ({reason})" if noted.open else reason
+
+
+def _reasons(noted: dict[str, Noted], answered: str) -> list[str]:
+    ends = {True: "claimed it", False: "saw the claim"}
+    return [f"{name}: {why(one)} → {ends[name == answered]}" for name, one in noted.items()]
 
 
 def _expect(fact: bool, otherwise: str) -> None:

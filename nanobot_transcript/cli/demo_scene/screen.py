@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from nanobot_transcript.cli.demo_scene.bot import Bot
     from nanobot_transcript.cli.demo_scene.chronicle import Event
-    from nanobot_transcript.cli.demo_scene.gateway import Gateway
+    from nanobot_transcript.cli.demo_scene.hosts import Host
     from nanobot_transcript.cli.demo_scene.tally import Tally
 
 __all__ = ["NAME_WIDTH", "Screen", "command"]
@@ -40,6 +41,9 @@ class Screen:
         self.typed_by: str = ""
         """Whose messages stand on the screen already, because they typed them there."""
 
+        self.brief: bool = False
+        """Say only how much a bot was given, and not what."""
+
     @property
     def reading_seconds(self) -> float:
         """How long a person needs for a line."""
@@ -47,17 +51,17 @@ class Screen:
 
     # -- before and after ------------------------------------------------------------------------------------
 
-    def title(self) -> None:
+    def title(self, host: "Host") -> None:
         """What this is."""
         self._line("nanobot-transcript demo", style="bold")
-        self._line("Two real nanobot gateways, a simulated Feishu group, one shared record.", style="dim")
+        self._line(f"{host.title}, a simulated Feishu group, one shared record.", style="dim")
         self._line()
 
     @contextmanager
-    def starting(self) -> "Iterator[Callable[[str], None]]":
-        """Progress on standard error while the gateways start; call it with the name of one that is ready."""
+    def starting(self, host: "Host") -> "Iterator[Callable[[str], None]]":
+        """Progress on standard error while the bots start; call it with the name of one that is ready."""
         waiting = ["Alpha", "Beta"]
-        text = "Starting the gateways of {} (the Feishu SDK loads slowly) …"
+        text = f"Starting the {host.noun}s of {{}} (the Feishu SDK loads slowly) …"
         if not (self.live and sys.stderr.isatty()):
             notice(text.format(" and ".join(waiting)))
             yield waiting.remove
@@ -73,10 +77,9 @@ class Screen:
 
             yield ready
 
-    def gateway(self, gateway: "Gateway", nanobot: str) -> None:
-        """One gateway is there."""
-        text = f"nanobot {nanobot}, process {gateway.pid}, connected after {gateway.started_in:.1f} s"
-        self._labelled(gateway.app.name, text)
+    def bot(self, bot: "Bot", version: str) -> None:
+        """One bot is there."""
+        self._labelled(bot.app.name, f"{version}, process {bot.pid}, connected after {bot.started_in:.1f} s")
 
     def facts(self, model: str, record: Path) -> None:
         """What else takes part."""
@@ -104,7 +107,7 @@ class Screen:
         self._uncut("  make demo ARGS=--keep        (or: nanobot-transcript demo --keep)")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
-        """The demo did not work, and what the gateways said last."""
+        """The demo did not work, and what the bots said last."""
         notice(f"\nThe demo failed: {message}")
         if hint:
             notice(f"Hint: {hint}")
@@ -131,6 +134,12 @@ class Screen:
         """What was just proven."""
         self._remark(f"✓ {text}", "green")
 
+    def noted(self, title: str, lines: "list[str]") -> None:
+        """What can be read somewhere, below the chat."""
+        self._quote(f"┌ {title}:")
+        for line in lines:
+            self._quote(f"│ {printable(line)}")
+
     def remark(self, text: str) -> None:
         """A word of the demo itself."""
         self._remark(text)
@@ -154,7 +163,11 @@ class Screen:
         if not entries:
             return
         count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-        self._quote(f"┌ the record puts {count} into {bot}'s prompt:")
+        title = f"the record puts {count} into {bot}'s prompt"
+        if self.brief:
+            self._quote(f"┌ {title}")
+            return
+        self._quote(f"┌ {title}:")
         if len(entries) > _MOST_GIVEN:
             self._quote(f"│ … {len(entries) - _MOST_GIVEN} earlier")
         for entry in entries[-_MOST_GIVEN:]:

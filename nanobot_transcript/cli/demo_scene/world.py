@@ -1,4 +1,4 @@
-"""Everything of a demo that runs: the simulated platform, the model's address, two gateways, and the record.
+"""Everything of a demo that runs: the simulated platform, the model's address, two bots, and the record.
 
 All of it listens on 127.0.0.1 and writes below one folder.
 """
@@ -10,29 +10,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
+from nanobot_transcript.cli.demo_scene.bot import Bot, Places
 from nanobot_transcript.cli.demo_scene.failure import DemoError
-from nanobot_transcript.cli.demo_scene.gateway import Gateway, free_ports
+from nanobot_transcript.cli.demo_scene.hosts import Host
 from nanobot_transcript.cli.demo_scene.mind import Mind
+from nanobot_transcript.cli.demo_scene.turns import Turns
 from nanobot_transcript.cli.problems import REMOTE
-from nanobot_transcript.entry import Entry
+from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel
 
 __all__ = ["World"]
 
-_PLUGIN_SECONDS: Final = 20.0
+_MEMBER_SECONDS: Final = 20.0
 _RECORD_SECONDS: Final = 20.0
+_DECIDE_SECONDS: Final = 20.0
 
 _T = TypeVar("_T")
 
 
 class World:
-    """``async with World(folder, mind) as world: await world.open(ready)``; the end stops every process."""
+    """``async with World(folder, mind, host) as world: await world.open(ready)``; the end stops every process."""
 
-    def __init__(self, folder: Path, mind: Mind) -> None:
+    def __init__(self, folder: Path, mind: Mind, host: Host) -> None:
         self.folder: Path = folder
         self.mind: Mind = mind
+        self.host: Host = host
         self.feishu: FeishuSimulator = FeishuSimulator()
         self.model: ScriptedModel = ScriptedModel(mind.reply)
         self.alpha: App = self.feishu.add_app("Alpha")
@@ -40,13 +44,12 @@ class World:
         self.ada: Person = self.feishu.add_person("Ada")
         self.bo: Person = self.feishu.add_person("Bo")
         self.you: Person = self.feishu.add_person("Chen")
-        everybody = (self.ada, self.bo, self.you, self.alpha, self.beta)
+        self.dana: Person = self.feishu.add_person("Dana")
+        everybody = (self.ada, self.bo, self.you, self.dana, self.alpha, self.beta)
         self.group = self.feishu.add_group("Release 2.0", everybody)
         self.store: GroupTranscriptStore = GroupTranscriptStore(folder / "record")
-        bots = (self.alpha, self.beta)
-        self.gateways: list[Gateway] = [
-            Gateway(app, folder / app.name.lower(), port) for app, port in zip(bots, free_ports(len(bots)), strict=True)
-        ]
+        self.turns: Turns = Turns(self.store, self.key, self.group.apps)
+        self.bots: list[Bot] = host.bots(self.group.apps, folder)
         self._running: AsyncExitStack = AsyncExitStack()
 
     @property
@@ -64,19 +67,21 @@ class World:
         """What the bots wrote into the group."""
         return [message for message in self.group.messages if isinstance(message.sender, App)]
 
-    async def open(self, ready: Callable[[Gateway], None]) -> None:
-        """Start everything; ``ready`` is called for each gateway as it connects. Raises DemoError."""
+    async def open(self, ready: Callable[[Bot], None]) -> None:
+        """Start everything; ``ready`` is called for each bot as it connects. Raises DemoError."""
         self._running.callback(self.store.close)
         await self._running.enter_async_context(self.feishu)
         await self._running.enter_async_context(self.model)
-        self._running.push_async_callback(self._stop_gateways)
+        self._running.push_async_callback(self._stop_bots)
+        self._introduce_people()
+        places = Places(self.feishu.base_url, self.model.base_url, self.store.base_dir)
 
-        async def start(gateway: Gateway) -> None:
-            await gateway.start(platform=self.feishu.base_url, model=self.model.base_url, record=self.store.base_dir)
-            await self._plugin_active(gateway)
-            ready(gateway)
+        async def start(bot: Bot) -> None:
+            await bot.start(places)
+            await self._is_member(bot)
+            ready(bot)
 
-        await _together(start(gateway) for gateway in self.gateways)
+        await _together(start(bot) for bot in self.bots)
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,7 +95,7 @@ class World:
     # -- what people do ------------------------------------------------------------------------------------
 
     async def say(self, person: Person, text: str) -> Message:
-        """Somebody writes into the group, and both gateways acknowledge. Raises DemoError."""
+        """Somebody writes into the group, and both bots acknowledge. Raises DemoError."""
         count = len(self.group.messages)
         with suppress(TimeoutError):
             await self.feishu.say(self.group, person, text, timeout=_RECORD_SECONDS)
@@ -118,6 +123,23 @@ class World:
         await self.recorded(message)
         return message
 
+    async def settled(self, message: Message, *, quiet: float = 0.0) -> list[Message]:
+        """What the bots said since a message, once none of them has anything to answer any more.
+
+        Then nobody may have said anything for another ``quiet`` seconds. Only for hosts that are ``gated``.
+        Raises DemoError.
+        """
+        await self.recorded(message)
+        failure = "The bots did not decide whether to answer."
+        await self._until(lambda: len(self.turns.noted(message)) == len(self.bots), _DECIDE_SECONDS, failure)
+        while True:
+            count, patience = len(self.group.messages), self.mind.patience * self.turns.limit
+            await self._until(lambda: self._is_over(message), patience, "The bots did not come to an end.")
+            with suppress(TimeoutError):
+                await self.feishu.wait_for(lambda count=count: len(self.group.messages) > count, quiet)
+            if len(self.group.messages) == count:
+                return self._said_since(message)
+
     async def recorded(self, *messages: Message) -> None:
         """Until these messages (none: all of the group) stand in the record. Raises DemoError."""
         for message in messages or [one for one in self.group.messages if one.text]:
@@ -128,13 +150,25 @@ class World:
         """A message as it stands in the record, None when it does not (any more)."""
         return self.store.get(self.key, message.message_id)
 
+    def _is_over(self, message: Message) -> bool:
+        said = self._said_since(message)
+        return all(one.finished and self.entry(one) for one in said) and self.turns.are_over(message)
+
+    def _said_since(self, message: Message) -> list[Message]:
+        return [one for one in self.bot_messages if one.position > message.position]
+
     # -- inside --------------------------------------------------------------------------------------------
 
-    async def _plugin_active(self, gateway: Gateway) -> None:
-        """Each plugin enters its bot among the members of the record; only then is the bot ready."""
-        app = gateway.app
-        failure = f"{app.name}'s gateway runs, but the plugin in it does not."
-        await self._until(lambda: self.store.members.bot_of(app.app_id), _PLUGIN_SECONDS, failure)
+    def _introduce_people(self) -> None:
+        """Bots that have sat in a group for a while know the names; these would learn them from the first message."""
+        for person in self.group.people:
+            self.store.members.remember_person(person.union_id, person.name, Ids(union_id=person.union_id))
+
+    async def _is_member(self, bot: Bot) -> None:
+        """Whatever keeps the record enters its bot among the members; only then is the bot ready."""
+        app = bot.app
+        failure = f"{app.name}'s {bot.noun} runs, but {bot.keeper} in it does not."
+        await self._until(lambda: self.store.members.bot_of(app.app_id), _MEMBER_SECONDS, failure)
 
     async def _until(self, predicate: Callable[[], _T | None], seconds: float, failure: str) -> _T:
         """The first true value of ``predicate()``. Raises DemoError, early when it cannot come any more."""
@@ -142,9 +176,9 @@ class World:
         def reached() -> _T | None:
             if value := predicate():
                 return value
-            for gateway in self.gateways:
-                if gateway.ended:
-                    raise DemoError(f"{gateway.app.name}'s gateway ended in the middle of the demo.")
+            for bot in self.bots:
+                if bot.ended:
+                    raise DemoError(f"{bot.app.name}'s {bot.noun} ended in the middle of the demo.")
             if complaint := self.mind.complaint():
                 raise DemoError(complaint, hint="Look at OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL.", code=REMOTE)
             return None
@@ -156,8 +190,8 @@ class World:
         assert value is not None
         return value
 
-    async def _stop_gateways(self) -> None:
-        await _together(gateway.stop() for gateway in self.gateways)
+    async def _stop_bots(self) -> None:
+        await _together(bot.stop() for bot in self.bots)
 
 
 async def _together(works: Iterable[Coroutine[Any, Any, None]]) -> None:

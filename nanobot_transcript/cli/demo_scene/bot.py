@@ -1,22 +1,19 @@
-"""One real nanobot gateway: its home inside the demo's folder, its configuration, its start and its end."""
+"""One real process of one bot: its home inside the demo's folder, its environment, its start and its end."""
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
-import socket
-import sys
 import time
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import ClassVar, Final
 
 from nanobot_transcript.cli.demo_scene.failure import DemoError
-from nanobot_transcript.errors import HostError
 from transcript_channels.simulator import App
 
-__all__ = ["Gateway", "free_ports", "require_nanobot"]
+__all__ = ["Bot", "Places"]
 
 _START_SECONDS: Final = 150.0  # after an installation Python first has to compile 11,000 modules
 _END_SECONDS: Final = 5.0
@@ -25,35 +22,26 @@ _PASSED_ON: Final = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "LD
 _NOWHERE: Final = "http://127.0.0.1:9"
 
 
-def require_nanobot() -> str:
-    """The version of the installed nanobot. Raises HostError when the demo cannot run here."""
-    fix = 'pip install "nanobot-transcript[nanobot]" or, from a clone, pip install ".[nanobot]" (or make demo).'
-    try:
-        found = version("nanobot-ai")
-        version("lark-oapi")
-    except PackageNotFoundError as error:
-        raise HostError(f"The demo runs the real nanobot, and {error.name} is not installed here.", hint=fix) from None
-    if not any(point.name == "group_transcript" for point in entry_points(group="nanobot.tools")):
-        raise HostError("nanobot would not find the plugin: its entry point is missing.", hint=fix)
-    return found
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What a bot needs to know: the addresses of ``platform`` and ``model`` on loopback, the folder of the record."""
+
+    platform: str
+    model: str
+    record: Path
 
 
-def free_ports(count: int) -> list[int]:
-    """Different ports of 127.0.0.1 that nobody listens on now."""
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+class Bot(ABC):
+    """A process for one bot. ``stop`` may be called at any time and never leaves it running."""
 
+    noun: ClassVar[str]
+    """What to call the process."""
+    keeper: ClassVar[str]
+    """What in it keeps the record."""
 
-class Gateway:
-    """A nanobot process for one bot. ``stop`` may be called at any time and never leaves it running."""
-
-    def __init__(self, app: App, home: Path, port: int) -> None:
+    def __init__(self, app: App, home: Path) -> None:
         self.app: App = app
         self.home: Path = home
-        self.port: int = port
         self.started_in: float = 0.0
         """Seconds from the start to the open connection."""
         self._process: asyncio.subprocess.Process | None = None
@@ -70,8 +58,8 @@ class Gateway:
 
     @property
     def log_path(self) -> Path:
-        """Everything nanobot prints."""
-        return self.home / "gateway.log"
+        """Everything the process prints."""
+        return self.home / f"{self.noun}.log"
 
     def log_tail(self) -> str:
         """The last lines it printed."""
@@ -80,25 +68,20 @@ class Gateway:
         lines = self.log_path.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(lines[-_LOG_LINES:])
 
-    async def start(self, *, platform: str, model: str, record: Path) -> None:
-        """Start it and wait for its long connection. ``platform`` and ``model`` are addresses on loopback.
-
-        Raises DemoError when it ends early or takes too long.
-        """
+    async def start(self, places: Places) -> None:
+        """Start it and wait for its long connection. Raises DemoError when it ends early or takes too long."""
         began = time.monotonic()
         self.home.mkdir(mode=0o700)
-        config_path = self.home / "config.json"
-        config_path.write_text(json.dumps(self._config(model), indent=2), encoding="utf-8")
-        command = [sys.executable, "-m", "nanobot", "gateway", "--foreground", "--config", str(config_path)]
+        command = self._prepare(places)
         with self.log_path.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *command,
-                env=self._environment(platform, record),
+                env=self._environment() | self._variables(places),
                 cwd=self.home,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C at the terminal is for the demo, which then ends its gateways
+                start_new_session=True,  # Ctrl-C at the terminal is for the demo, which then ends its bots
             )
         await self._connected(began)
         self.started_in = time.monotonic() - began
@@ -118,15 +101,23 @@ class Gateway:
                 _signal_group(process.pid, signal.SIGKILL, None)
                 await process.wait()
 
+    @abstractmethod
+    def _prepare(self, places: Places) -> list[str]:
+        """Write what the process reads into ``home``; returns its command."""
+
+    @abstractmethod
+    def _variables(self, places: Places) -> dict[str, str]:
+        """Environment variables of this kind of process."""
+
     async def _connected(self, began: float) -> None:
         while not self.app.connected:
             if self.ended:
-                raise DemoError(f"{self.app.name}'s gateway ended while it started.")
+                raise DemoError(f"{self.app.name}'s {self.noun} ended while it started.")
             if time.monotonic() - began > _START_SECONDS:
-                raise DemoError(f"{self.app.name}'s gateway did not connect within {_START_SECONDS:g} seconds.")
+                raise DemoError(f"{self.app.name}'s {self.noun} did not connect within {_START_SECONDS:g} seconds.")
             await asyncio.sleep(0.05)
 
-    def _environment(self, platform: str, record: Path) -> dict[str, str]:
+    def _environment(self) -> dict[str, str]:
         """What the process may know: nothing of the person's own keys, proxies, settings and folders.
 
         A proxy that is not there keeps every HTTP library from leaving this machine.
@@ -146,32 +137,6 @@ class Gateway:
             "PYTHONUNBUFFERED": "1",
             "PYTHONUTF8": "1",
             "NO_COLOR": "1",
-            "NANOBOT_TRANSCRIPT_FEISHU__BASE_URL": platform,
-            "NANOBOT_TRANSCRIPT_STORE__DIR": str(record),
-        }
-
-    def _config(self, model: str) -> dict[str, Any]:
-        """nanobot's own configuration: this app, this model, nothing that reaches beyond the folder."""
-        feishu = {"enabled": True, "appId": self.app.app_id, "appSecret": self.app.app_secret, "allowFrom": ["*"]}
-        off = {"enable": False}
-        return {
-            "agents": {
-                "defaults": {
-                    "workspace": str(self.home / "workspace"),
-                    "model": "demo",
-                    "provider": "custom",
-                    "dream": {"enabled": False},
-                }
-            },
-            "providers": {"custom": {"apiKey": self.app.name, "apiBase": model}},
-            "channels": {
-                "sendProgress": False,
-                "sendToolHints": False,
-                "feishu": feishu,
-                "websocket": {"enabled": False},
-            },
-            "tools": {"exec": off, "web": off, "cliApps": off, "restrictToWorkspace": True},
-            "gateway": {"host": "127.0.0.1", "port": self.port, "heartbeat": {"enabled": False}},
         }
 
 

@@ -1,0 +1,56 @@
+"""The two hosts that can run the demo's bots: nanobot with the plugin, and our own runner."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from nanobot_transcript.cli.demo_scene.bot import Bot
+from nanobot_transcript.cli.demo_scene.nanobot_bot import nanobot_bots, require_nanobot
+from nanobot_transcript.cli.demo_scene.runner_bot import require_runner, runner_bots
+from transcript_channels.simulator import App
+
+__all__ = ["Host", "HostName", "host_named"]
+
+HostName = Literal["nanobot", "runner"]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What runs the bots.
+
+    ``require`` says what it is, with its version, or raises HostError. ``gated``: its bots decide by the gate whether
+    to answer, and hear what another bot says to them; otherwise they answer when they are mentioned.
+    """
+
+    name: HostName
+    title: str
+    noun: str
+    gated: bool
+    require: Callable[[], str]
+    bots: Callable[[Sequence[App], Path], list[Bot]]
+
+
+_HOSTS: Final[dict[HostName, Host]] = {
+    "nanobot": Host(
+        name="nanobot",
+        title="Two real nanobot gateways",
+        noun="gateway",
+        gated=False,
+        require=require_nanobot,
+        bots=nanobot_bots,
+    ),
+    "runner": Host(
+        name="runner",
+        title="Two real runners",
+        noun="runner",
+        gated=True,
+        require=require_runner,
+        bots=runner_bots,
+    ),
+}
+
+
+def host_named(name: HostName) -> Host:
+    """The host with this name."""
+    return _HOSTS[name]
