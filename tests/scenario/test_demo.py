@@ -50,7 +50,7 @@ def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Sta
     assert "make demo ARGS=--keep" in demo.seen
     assert list(demo.home.iterdir()) == []
     assert list(demo.temporary.iterdir()) == []
-    assert demo.gateways == set()
+    assert demo.bots == set()
 
 
 def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
@@ -70,7 +70,7 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     demo.type("/quit")
     assert demo.end() == 0, demo.seen
     assert "8 in the group, 1 taken back, 8 entries in the file" in demo.seen
-    assert demo.gateways == set()
+    assert demo.bots == set()
     (folder,) = demo.temporary.iterdir()
     assert "between us" not in "".join(path.read_text(encoding="utf-8") for path in folder.glob("*/config.json"))
     assert (folder / "alpha" / "gateway.log").exists()
@@ -80,22 +80,22 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
 def test_a_gateway_that_dies_fails_the_demo_with_its_log(start: Start) -> None:
     demo = start("--json")
     demo.until("Starting the gateways")
-    until(lambda: len(demo.gateways) == 2, "two gateways")
-    os.kill(min(demo.gateways), signal.SIGKILL)
+    until(lambda: len(demo.bots) == 2, "two gateways")
+    os.kill(min(demo.bots), signal.SIGKILL)
     assert demo.end() == 1, demo.seen
     assert "The demo failed: Alpha's gateway ended while it started." in demo.seen
     assert "gateway.log:" in demo.seen
     assert demo.document["ok"] is False
-    assert demo.gateways == set()
+    assert demo.bots == set()
 
 
 @sees_processes
 def test_an_interrupt_in_the_middle_ends_every_process(start: Start) -> None:
     demo = start()
     demo.until("Alpha is asked")
-    assert len(demo.gateways) == 2
+    assert len(demo.bots) == 2
     demo.signal(signal.SIGINT)
     assert demo.end() == 130, demo.seen
-    assert demo.gateways == set()
+    assert demo.bots == set()
     assert list(demo.temporary.iterdir()) == []
     assert list(demo.home.iterdir()) == []

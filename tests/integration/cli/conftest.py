@@ -1,68 +1,15 @@
 """The real command in a process of its own, with pipes or with a terminal."""
 
 import os
-import pty
-import select
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.procs import DEADLINE
+from support.watched import Watched
 
 Environment = dict[str, str]
-
-
-class OnTerminal:
-    """A command whose standard streams are a terminal of 80 columns."""
-
-    def __init__(self, command: list[str], env: Environment) -> None:
-        self._terminal, other = pty.openpty()
-        self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, env=env, close_fds=True)
-        os.close(other)
-        self.seen = ""
-
-    def until(self, text: str) -> str:
-        """Everything printed so far, once ``text`` is in it."""
-        deadline = time.monotonic() + DEADLINE
-        while text not in self.seen:
-            assert time.monotonic() < deadline, f"never saw {text!r} in {self.seen!r}"
-            if not self._read(0.5):
-                assert self.process.poll() is None or self._read(0.1), f"ended without {text!r}: {self.seen!r}"
-        return self.seen
-
-    def type(self, text: str) -> None:
-        """Press keys."""
-        os.write(self._terminal, text.encode())
-
-    def end(self) -> int:
-        """Wait for the end and return the exit code."""
-        deadline = time.monotonic() + DEADLINE
-        while self.process.poll() is None:
-            assert time.monotonic() < deadline, f"never ended: {self.seen!r}"
-            self._read(0.1)
-        while self._read(0.05):
-            pass
-        return self.process.returncode
-
-    def close(self) -> None:
-        """End the process if it still runs."""
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(DEADLINE)
-        os.close(self._terminal)
-
-    def _read(self, wait: float) -> bool:
-        if not select.select([self._terminal], [], [], wait)[0]:
-            return False
-        try:
-            piece = os.read(self._terminal, 65536)
-        except OSError:  # the other side is closed
-            return False
-        self.seen += piece.decode("utf-8", "replace")
-        return bool(piece)
 
 
 @pytest.fixture
@@ -85,12 +32,12 @@ def command(base_dir: Path) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def on_terminal(command: Callable[..., list[str]], env: Environment) -> Iterator[Callable[..., OnTerminal]]:
+def on_terminal(command: Callable[..., list[str]], env: Environment) -> Iterator[Callable[..., Watched]]:
     """``on_terminal("tail", "-f", NO_COLOR="1")`` starts a command on a terminal."""
-    started: list[OnTerminal] = []
+    started: list[Watched] = []
 
-    def start(*arguments: str, **variables: str) -> OnTerminal:
-        started.append(OnTerminal(command(*arguments), env | variables))
+    def start(*arguments: str, **variables: str) -> Watched:
+        started.append(Watched(command(*arguments), env | variables, terminal=True, deadline=DEADLINE))
         return started[-1]
 
     yield start

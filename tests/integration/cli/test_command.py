@@ -100,7 +100,8 @@ def test_tail_waits_for_the_first_chat_of_an_empty_store(
 
 def test_a_person_is_told_what_tail_waits_for(on_terminal: OnTerminal, base_dir: Path) -> None:
     terminal = on_terminal("tail", "-f")
-    assert str(base_dir) in terminal.until("Ctrl-C ends it.").replace("\r\n", "")
+    terminal.until("Ctrl-C ends it.")
+    assert str(base_dir) in terminal.seen.replace("\r\n", "")
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.end() == 130
 
@@ -208,12 +209,12 @@ def test_purge_says_what_goes_and_asks(store: GroupTranscriptStore, on_terminal:
     refused = on_terminal("purge", "oc_team")
     refused.until("Erase it?")
     assert "1 message in feishu:oc_team will be erased from the disk for good." in refused.seen.replace("\r\n", " ")
-    refused.type("n\n")
+    refused.type("n")
     assert refused.end() == 1
     assert len(store.get_recent(TEAM)) == 1
     agreed = on_terminal("purge", "oc_team")
     agreed.until("Erase it?")
-    agreed.type("y\n")
+    agreed.type("y")
     assert agreed.end() == 0
     assert store.get_recent(TEAM) == []
 

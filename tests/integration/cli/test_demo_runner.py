@@ -1,0 +1,93 @@
+"""``nanobot-transcript demo --host runner``: the same demo where there is no nanobot."""
+
+import signal
+import subprocess
+import venv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.demo import Demo
+from support.procs import DEADLINE
+
+import nanobot_transcript
+import transcript_channels
+
+pytestmark = pytest.mark.timeout(180)
+
+Start = Callable[..., Demo]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """``start("--json", terminal=True)``: a demo that leaves nothing running after the test."""
+    started: list[Demo] = []
+
+    def starting(*options: str, **named: object) -> Demo:
+        started.append(Demo(tmp_path, "--host", "runner", *options, **named))  # pyright: ignore[reportArgumentType]
+        return started[-1]
+
+    yield starting
+    for demo in started:
+        demo.close()
+
+
+@pytest.fixture
+def python_without_nanobot(tmp_path: Path) -> str:
+    """An interpreter that has everything that this one has, but no nanobot."""
+    place = tmp_path / "environment"
+    venv.create(place, symlinks=True)
+    (packages,) = place.glob("lib/python*/site-packages")
+    for package in Path(pytest.__file__).parents[1].iterdir():
+        if not package.name.lower().startswith(("nanobot", "_", "__pycache__", "pip")) and package.suffix != ".pth":
+            (packages / package.name).symlink_to(package)
+    for ours in (nanobot_transcript, transcript_channels):
+        (packages / ours.__name__).symlink_to(Path(str(ours.__file__)).parent)
+    python = str(place / "bin" / "python")
+    found = subprocess.run(
+        [python, "-c", "import nanobot"], capture_output=True, timeout=DEADLINE, check=False, encoding="utf-8"
+    )
+    assert "No module named 'nanobot'" in found.stderr
+    return python
+
+
+def test_without_nanobot_all_scenes_play_and_leave_nothing_behind(start: Start, python_without_nanobot: str) -> None:
+    demo = start("--json", python=python_without_nanobot)
+    assert demo.end() == 0, demo.seen
+    document = demo.document
+    said = [event for event in document["events"] if event["kind"] == "said"]
+    speakers = [event["from"] for event in said]
+    assert speakers[:6] == ["Ada", "Bo", "Ada", "Alpha", "Bo", "Beta"]
+    assert said[3]["text"] in said[5]["text"]
+    assert speakers[6] == "Dana"
+    assert speakers[7] in ("Alpha", "Beta")
+    assert speakers[8:] == ["Ada", "Alpha", "Beta", "Alpha", "Beta"]
+    assert "→ claimed it" in demo.seen
+    assert "Alpha 1 → Beta 2 → Alpha 3 → Beta 4" in demo.seen
+    assert "✓ The loop guard of each bot stopped it" in demo.seen
+    counts = document["counts"]
+    assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (13, 13, 0, [])
+    assert list(demo.home.iterdir()) == []
+    assert list(demo.temporary.iterdir()) == []
+    assert demo.bots == set()
+
+
+def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start) -> None:
+    demo = start(terminal=True, NO_COLOR="1")
+    prompt = "Chen │ "
+    at = demo.until(prompt, after=demo.until("6  Your turn"))
+    demo.type("The weather is fine.")
+    at = demo.until("does not answer", after=demo.until("does not answer: for nobody in particular", after=at))
+    at = demo.until(prompt, after=at)
+    demo.type("@beta hi")
+    at = demo.until(prompt, after=demo.until("Beta │ I am a script", after=at))
+    demo.type("/recall")
+    at = demo.until(prompt, after=demo.until("The record hides it", after=at))
+    demo.type("/who")
+    demo.until(prompt, after=demo.until("cli_", after=demo.until("Dana", after=at)))
+    assert len(demo.bots) == 2
+    demo.signal(signal.SIGINT)
+    assert demo.end() == 130, demo.seen
+    assert demo.bots == set()
+    assert list(demo.temporary.iterdir()) == []
+    assert list(demo.home.iterdir()) == []
