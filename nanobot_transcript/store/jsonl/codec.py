@@ -34,7 +34,7 @@ def encode(entry: Entry) -> bytes:
         return _encoder.encode(entry) + b"\n"
     except UnicodeEncodeError:
         return _encoder.encode(_clean(entry)) + b"\n"
-    except TypeError as error:
+    except (TypeError, RecursionError) as error:
         raise InvalidEntryError(f"An entry holds what JSON cannot: {error}.") from error
 
 

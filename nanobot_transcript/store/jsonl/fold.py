@@ -7,7 +7,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import ids_of, is_sent
 from nanobot_transcript.store.jsonl.cursor import Place
 
-__all__ = ["HIDING", "OVERHEARD", "Ops", "apply_edit", "as_edit", "is_erasure_mark", "is_op", "upgrade"]
+__all__ = ["HIDING", "OVERHEARD", "Ops", "apply_edit", "as_edit", "is_erasure_mark", "is_op", "joins_parts", "upgrade"]
 
 HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
@@ -62,6 +62,11 @@ def apply_edit(entry: Entry, edit: Entry) -> Entry:
     return changed
 
 
+def joins_parts(entry: Entry) -> bool:
+    """True for an edit that makes several messages one."""
+    return entry.get("op") == "edit" and any(part != entry.get("target") for part in ids_of(entry))
+
+
 def is_erasure_mark(entry: Entry) -> bool:
     """True for the line that says: text before this line was erased, forget what you remember of it.
 
@@ -94,12 +99,16 @@ class Ops:
                 if part != target:
                     self._parts[part] = target
 
+    def is_part(self, entry: Entry) -> bool:
+        """True for what was overheard of a message that its sender reported as a whole."""
+        return entry["message_id"] in self._parts
+
     def folded(self, entry: Entry) -> Entry | None:
         """A message as it reads now; None when it is hidden or only part of another one."""
         if not (self.hidden or self._edits):
             return entry
         ids = ids_of(entry)
-        if entry["message_id"] in self._parts:
+        if self.is_part(entry):
             return None
         edits = sorted((edit for known in ids for edit in self._edits.get(known, ())), key=itemgetter(0))
         for _, edit in edits:

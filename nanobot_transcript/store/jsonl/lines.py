@@ -16,6 +16,7 @@ __all__ = [
     "line_at",
     "lines_between",
     "split",
+    "stands_alone",
     "start_of_line",
 ]
 
@@ -66,6 +67,11 @@ def line_at(descriptor: int, offset: int) -> bytes:
         offset += len(block)
         length = min(length * 4, LARGE_BLOCK)
     return b""
+
+
+def stands_alone(descriptor: int, offset: int) -> bool:
+    """True for a line that was written without the lock: an empty line stands before it."""
+    return offset >= 1 and os.pread(descriptor, min(offset, 2), max(offset - 2, 0)) in (b"\n", b"\n\n")
 
 
 def blocks_forward(descriptor: int, start: int, end: int, size: int = _BLOCK) -> Iterator[Line]:

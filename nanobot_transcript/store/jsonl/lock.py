@@ -36,6 +36,8 @@ def _wait(descriptor: int, timeout: float) -> bool:
     # The holder may have lost its processor: let it run. Who sleeps here instead finds the lock taken by somebody
     # else time and again, and one append in fifty would take milliseconds.
     for _ in range(_YIELDS):
+        if time.monotonic() >= deadline:  # on a busy machine each round may take a while
+            return False
         os.sched_yield()
         if _try(descriptor):
             return True

@@ -7,17 +7,18 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.contract import Hit, Page
 from nanobot_transcript.store.jsonl.codec import decode, encode_text, id_keys, ids_of, json_fragment
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.fold import is_op
+from nanobot_transcript.store.jsonl.fold import Ops, is_op
 from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, hash_key
-from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at
+from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at, stands_alone
 from nanobot_transcript.store.jsonl.ops import OpLog
+from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
-from nanobot_transcript.store.jsonl.tables import horizon
-from nanobot_transcript.store.jsonl.unlocked import stands_alone
 
 __all__ = ["find_message", "lines_with", "read", "scan", "search"]
 
 _PAGE: Final = 1000
+_LOOK_PAST: Final = 2000
+"""How many lines of history newer messages are looked for behind."""
 
 
 def read(segments: Segments, ops: OpLog, after: str | None, limit: int) -> Page:
@@ -27,12 +28,12 @@ def read(segments: Segments, ops: OpLog, after: str | None, limit: int) -> Page:
         return Page([], format_cursor(segments.stem, place))
     known = ops.since(place)
     entries: list[Entry] = []
-    repeats = _Repeats(segments)
+    repeats = _Repeats(segments, known)
     try:
         for segment, offset, line in segments.forward(place):
             place = Place(segment.number, offset + len(line) + 1)
             entry = decode(line)
-            if entry is None or is_op(entry) or repeats.seen(segment, offset, entry):
+            if entry is None or is_op(entry) or known.is_part(entry) or repeats.seen(segment, offset, entry):
                 continue
             folded = known.folded(entry)
             if folded is not None:
@@ -58,9 +59,11 @@ def scan(segments: Segments, ops: OpLog) -> Iterator[Entry]:
 class _Repeats:
     """Finds messages that were written a second time while the lock could not be had."""
 
-    def __init__(self, segments: Segments) -> None:
+    def __init__(self, segments: Segments, ops: Ops) -> None:
         self._segments = segments
+        self._ops = ops
         self._tables: dict[tuple[int, bool], IdTable | None] = {}
+        self._earlier: list[IdTable] | None = None
         self._ids: set[str] = set()
 
     def seen(self, segment: OpenSegment, offset: int, entry: Entry) -> bool:
@@ -75,27 +78,33 @@ class _Repeats:
         return False
 
     def close(self) -> None:
-        for table in self._tables.values():
+        for table in [*self._tables.values(), *(self._earlier or ())]:
             if table is not None:
                 table.close()
 
     def _stands_before(self, segment: OpenSegment, offset: int, message_id: str) -> bool:
         table = self._table(segment)
-        try:
-            offsets = table.find(hash_key(message_id)) if table is not None else None
-        except DamagedTableError:
-            offsets = None
-        if not offsets:
+        offsets = _found(table, message_id) if table is not None else []
+        return any(at < offset and self._is_message(segment, at, message_id) for at in offsets)
+
+    def _is_message(self, segment: OpenSegment, offset: int, message_id: str) -> bool:
+        entry = decode(line_at(segment.descriptor, offset))
+        if entry is None or is_op(entry) or message_id not in ids_of(entry):
             return False
-        return any(at < offset and _message_with(segment.descriptor, at, message_id) for at in offsets)
+        return not self._ops.is_part(entry)
 
     def _in_earlier(self, segment: OpenSegment, message_id: str) -> bool:
-        for number in horizon(self._segments.layout, self._segments.stem):
-            earlier = self._segments.closed(number) if number < segment.number else None
-            if earlier is not None:
-                with earlier:
-                    if self._stands_before(earlier, earlier.end(), message_id):
-                        return True
+        if self._earlier is None:
+            self._earlier = list(self._segments.closed_tables())
+        for table in self._earlier:
+            if table.number >= segment.number or not (offsets := _found(table, message_id)):
+                continue
+            earlier = self._segments.closed(table.number)
+            if earlier is None:
+                continue
+            with earlier:
+                if any(self._is_message(earlier, at, message_id) for at in offsets):
+                    return True
         return False
 
     def _table(self, segment: OpenSegment) -> IdTable | None:
@@ -105,9 +114,11 @@ class _Repeats:
         return self._tables[key]
 
 
-def _message_with(descriptor: int, offset: int, message_id: str) -> Entry | None:
-    entry = decode(line_at(descriptor, offset))
-    return entry if entry is not None and not is_op(entry) and message_id in ids_of(entry) else None
+def _found(table: IdTable, message_id: str) -> list[int]:
+    try:
+        return table.find(hash_key(message_id)) or []
+    except DamagedTableError:
+        return []
 
 
 def find_message(segments: Segments, ops: OpLog, message_id: str) -> Entry | None:
@@ -144,28 +155,35 @@ def _offsets(segments: Segments, segment: OpenSegment, message_id: str) -> list[
 
 
 def search(segments: Segments, ops: OpLog, session_key: str, query: str, limit: int) -> list[Hit]:
-    """Messages whose text contains ``query`` now, the newest lines first."""
-    needle = json_fragment(query)
+    """Messages whose text contains ``query`` now, the newest first."""
     hits: dict[str | Place, Entry] = {}
+    news = 0
+    for place, line in _matches(segments, ops, json_fragment(query)):
+        entry = _hit(segments, ops, line, query)
+        if entry is None or (key := entry["message_id"] or place) in hits:
+            continue
+        hits[key] = entry
+        # What was filled in from the platform's history stands behind newer messages: look past it.
+        news += entry.get("source") != "history"
+        if news >= limit or len(hits) >= limit + _LOOK_PAST:
+            break
+    newest = sorted(hits.values(), key=lambda entry: moment_of(entry) or 0, reverse=True)
+    return [Hit(session_key, entry) for entry in newest[:limit]]
+
+
+def _matches(segments: Segments, ops: OpLog, needle: bytes) -> Iterator[tuple[Place, bytes]]:
+    """The lines that contain ``needle``, from the end of the file; the ops behind each are known when it comes."""
     segment = segments.newest()
-    while segment is not None and len(hits) < limit:
+    while segment is not None:
         with segment:
             for offset, block in blocks_backward(segment.descriptor, segment.end()):
                 matches = list(grep(offset, block, needle))
                 if matches:
                     ops.since(Place(segment.number, offset))
                 for at, line in reversed(matches):
-                    place = Place(segment.number, at)
-                    entry = _hit(segments, ops, line, query)
-                    if entry is not None:
-                        hits.setdefault(entry["message_id"] or place, entry)
-                        if len(hits) >= limit:
-                            break
-                if len(hits) >= limit:
-                    break
+                    yield Place(segment.number, at), line
             number = segment.number
         segment = segments.before(number)
-    return [Hit(session_key, entry) for entry in hits.values()]
 
 
 def _hit(segments: Segments, ops: OpLog, line: bytes, query: str) -> Entry | None:

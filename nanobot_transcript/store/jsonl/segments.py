@@ -186,6 +186,16 @@ class Segments:
         finally:
             table.close()
 
+    def closed_tables(self) -> Iterator[IdTable]:
+        """The id tables of the closed segments within the horizon, as far as they are there."""
+        for number in tables.horizon(self.layout, self.stem):
+            try:
+                table = tables.open_closed(self.layout, self.stem, number)
+            except (NewerFormatError, UnsafePathError):
+                continue
+            if table is not None:
+                yield table
+
     def table(self, segment: OpenSegment) -> IdTable | None:
         """The id table of a segment for reading; None when it is missing or belongs to another file."""
         number = None if segment.active else segment.number

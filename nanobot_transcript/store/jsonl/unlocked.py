@@ -15,7 +15,7 @@ from nanobot_transcript.store.jsonl.lines import blocks_forward, grep, line_at, 
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.tables import horizon
 
-__all__ = ["stands_alone", "write_unlocked"]
+__all__ = ["write_unlocked"]
 
 _TAIL: Final = 1 << 20
 
@@ -44,11 +44,6 @@ def write_unlocked(
                 return None  # else the file was replaced meanwhile: write again
         finally:
             file.close()
-
-
-def stands_alone(descriptor: int, offset: int) -> bool:
-    """True for a line that was written without the lock: an empty line stands before it."""
-    return offset >= 1 and os.pread(descriptor, min(offset, 2), max(offset - 2, 0)) in (b"\n", b"\n\n")
 
 
 def _lines(entry: Entry) -> list[Entry]:

@@ -11,7 +11,7 @@ from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.cursor import Place, format_cursor
-from nanobot_transcript.store.jsonl.fold import Ops, is_erasure_mark, is_op
+from nanobot_transcript.store.jsonl.fold import Ops, is_erasure_mark, is_op, joins_parts
 from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, lines_between, split
 from nanobot_transcript.store.jsonl.order import SLACK, moment_of, sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
@@ -46,7 +46,7 @@ class _Messages:
             self._ops.note(place, entry)
             return
         ids = ids_of(entry)
-        if not self._ids.isdisjoint(ids):
+        if self._ops.is_part(entry) or not self._ids.isdisjoint(ids):
             return
         self._ids.update(ids)
         self._count += 1
@@ -138,14 +138,14 @@ class Window:
         self._rebuild(count)
 
     def _extend(self, segment: OpenSegment, size: int) -> bool:
-        """Take in what was appended since; False when it is time to begin anew: text was erased, or it got too much."""
+        """Take in what was appended since; False when it is time to begin anew."""
         end = complete_end(segment.descriptor, size)
         start, self._end = self._end, _INTERRUPTED
         for offset, line in lines_between(segment.descriptor, start, end):
             entry = decode(line)
             if entry is None:
                 continue
-            if is_erasure_mark(entry):
+            if is_erasure_mark(entry) or joins_parts(entry):
                 return False
             self._messages.add(Place(segment.number, offset), entry)
         self._end = end
@@ -192,9 +192,10 @@ class Window:
     def _take(self, blocks: list[list[tuple[Place, Entry]]], depth: int) -> int:
         """Put blocks that were read backwards in order; how many messages there are to show, at most ``depth``."""
         self._messages = _Messages()
-        for block in reversed(blocks):
-            for place, entry in block:
-                self._messages.add(place, entry)
+        lines = [line for block in reversed(blocks) for line in block]
+        # What is only a part of another message must be known before it can pass for a first copy of it.
+        for place, entry in sorted(lines, key=lambda line: not is_op(line[1])):
+            self._messages.add(place, entry)
         return len(self._messages.newest(depth))
 
     def _reset(self) -> None:
