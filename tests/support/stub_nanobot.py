@@ -139,6 +139,9 @@ class StubChannel:
     async def _handle_message(self, **options: Any) -> None:
         self.handled.append(options)
 
+    def is_allowed(self, sender_id: str) -> bool:
+        return not sender_id.startswith("ou_mallory")
+
     def _is_group_message_for_bot(self, message: Any) -> bool:
         return "Alpha" in message.content
 

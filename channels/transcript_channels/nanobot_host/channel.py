@@ -6,19 +6,15 @@ import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from transcript_channels.feishu import Message
-from transcript_channels.nanobot_host.deliveries import Address, Deliveries, Outgoing
-from transcript_channels.nanobot_host.host import Bot, Host
-from transcript_channels.nanobot_host.outbound import Streams
+from transcript_channels.nanobot_host.core import Core
+from transcript_channels.nanobot_host.deliveries import Address, Outgoing
+from transcript_channels.nanobot_host.gated import Gated
+from transcript_channels.nanobot_host.host import Host
 
-if TYPE_CHECKING:
-    from transcript_channels.nanobot_host.nanobot_channel import NanobotChannel
-else:
-    NanobotChannel = object
-
-__all__ = ["channel_class"]
+__all__ = ["PARTS", "channel_class"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,32 +25,15 @@ _RECALLED: Final = "register_p2_im_message_recalled_v1"
 
 
 def channel_class(base: type[Any], host: Host, abilities: Collection[str]) -> type[Any]:
-    """A subclass of nanobot's channel class with the given abilities (``inbound``, ``recalls``, ``outbound``,
-    ``streams``, ``names``); everything else stays as it is in ``base``.
+    """A subclass of nanobot's channel class with the given abilities (those of ``PARTS``); everything else stays as it
+    is in ``base``.
     """
-    parts = [part for ability, part in _PARTS.items() if ability in abilities]
+    parts = [part for ability, part in PARTS.items() if ability in abilities]
     namespace = {"_transcript_host": host, "__module__": __name__, "__doc__": base.__doc__}
-    return type("TranscriptFeishuChannel", (*parts, _Core, base), namespace)
+    return type("TranscriptFeishuChannel", (*parts, Core, base), namespace)
 
 
-class _Core(NanobotChannel):
-    """What the other parts share."""
-
-    _transcript_host: Host
-    _transcript_bot: Bot
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        self._transcript_platform_name = ""
-        self._transcript_deliveries = Deliveries(self._transcript_learn)
-        self._transcript_streams = Streams()
-        super().__init__(*args, **options)
-        self._transcript_bot = self._transcript_host.register(self)
-
-    def _transcript_learn(self, bot: dict[str, Any]) -> None:
-        self._transcript_platform_name = str(bot.get("app_name") or "").strip()
-
-
-class _Inbound(_Core):
+class _Inbound(Core):
     """Messages are recorded in the thread of the long connection, before nanobot sees them."""
 
     def _on_message_sync(self, data: Any) -> None:
@@ -66,6 +45,8 @@ class _Inbound(_Core):
         arrival = inbound.message(message, bot.app_id)
         if arrival.deliver:
             super()._on_message_sync(data)
+        if arrival.answers:
+            bot.turns.settle(message.message_id)
         if arrival.failure is not None:
             raise arrival.failure  # the SDK answers 500, and the platform pushes again
         return None
@@ -88,7 +69,8 @@ class _Inbound(_Core):
         if not message.in_group or message.from_bot:
             return
         try:
-            if self._is_group_message_for_bot(data.event.message):
+            gated = isinstance(self, Gated) and self._transcript_host.policy.gates(message.chat_id)
+            if gated or self._is_group_message_for_bot(data.event.message):
                 key = f"{self.name}:{message.chat_id}"
                 topic = f":{message.root_id or message.message_id}" if self.config.topic_isolation else ""
                 self._transcript_bot.turns.expect(message.message_id, key + topic)
@@ -96,7 +78,7 @@ class _Inbound(_Core):
             logger.exception("It cannot be told whether a message is for this bot")
 
 
-class _Recalls(_Core):
+class _Recalls(Core):
     """A message that is taken back is hidden in the record."""
 
     _transcript_builder: Any = None
@@ -118,7 +100,7 @@ class _Recalls(_Core):
         return both
 
 
-class _Names(_Core):
+class _Names(Core):
     """The bot is entered among the members with the name the platform gives it."""
 
     def _fetch_bot_open_id(self) -> str | None:
@@ -150,7 +132,7 @@ class _Names(_Core):
         return bool(open_id)
 
 
-class _Outbound(_Core):
+class _Outbound(Core):
     """Messages the agent sends as a whole."""
 
     @property
@@ -171,6 +153,8 @@ class _Outbound(_Core):
         if not outbound.concerns(msg.chat_id):
             return await super().send(msg)
         outgoing = Outgoing(msg.chat_id, msg.content or "", _trigger(msg.metadata))
+        if self._transcript_objects(outgoing):
+            return None
         complete = False
         try:
             await super().send(_addressed(msg, outgoing))
@@ -180,7 +164,7 @@ class _Outbound(_Core):
         return None
 
 
-class _Streams(_Core):
+class _Streams(Core):
     """Messages that are streamed into a card. Their text never passes ``send``."""
 
     async def send_delta(
@@ -191,6 +175,10 @@ class _Streams(_Core):
             return await super().send_delta(chat_id, delta, metadata, **options)
         key = self._stream_key(chat_id, metadata)
         outgoing = streams.get(key, chat_id, _trigger(metadata))
+        if outgoing.refused or (delta and not outgoing.text and self._transcript_objects(outgoing)):
+            if options.get("stream_end") and not options.get("merge_next"):
+                streams.end(key)
+            return None
         ending = bool(options.get("stream_end")) and not options.get("merge_next")
         updates, parts = outgoing.updates, len(outgoing.delivered)
         if not ending and not _ASIDE.get():
@@ -206,13 +194,15 @@ class _Streams(_Core):
         return None
 
 
-_PARTS: Final[dict[str, type[_Core]]] = {
+PARTS: Final[dict[str, type[Core]]] = {
+    "gate": Gated,
     "inbound": _Inbound,
     "recalls": _Recalls,
     "names": _Names,
     "streams": _Streams,
     "outbound": _Outbound,
 }
+"""By ability; a part earlier in this order is asked before a later one."""
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class Outgoing:
     """One message of the agent on its way: its text so far, and what of it arrived.
 
     A streamed message is a card whose content is put in place again and again; ``shown`` is what was confirmed last
-    and ``updates`` how often that was.
+    and ``updates`` how often that was. ``refused``: it must not go out.
     """
 
     chat_id: str
@@ -48,6 +48,7 @@ class Outgoing:
     delivered: list[Delivery] = field(default_factory=list)
     shown: str = ""
     updates: int = 0
+    refused: bool = False
 
 
 class Address(str):

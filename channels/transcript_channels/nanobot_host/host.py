@@ -8,9 +8,12 @@ from typing import Any
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
+from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.background import Background
+from transcript_channels.nanobot_host.deciders import Deciders
 from transcript_channels.nanobot_host.forgetting import Forgetting
+from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
 from transcript_channels.nanobot_host.inbound import Inbound
 from transcript_channels.nanobot_host.names import Names
 from transcript_channels.nanobot_host.outbound import Outbound
@@ -25,11 +28,12 @@ __all__ = ["Bot", "Host"]
 
 @dataclass(slots=True, eq=False)
 class Bot:
-    """One bot of this process: its app, nanobot's channel object, and the messages that became its turns."""
+    """One bot of this process: its app, nanobot's channel object, the messages that became its turns, its answers."""
 
     app_id: str
     channel: "weakref.ref[Any]"
     turns: Turns = field(default_factory=Turns)
+    answers: Answers = field(default_factory=Answers)
 
     @property
     def channel_name(self) -> str:
@@ -48,6 +52,8 @@ class Host:
         self.names: Names = Names(store.members, settings)
         self.private: PrivateChats = PrivateChats(store.base_dir)
         self.watermarks: Watermarks = Watermarks(store.base_dir)
+        self.deciders: Deciders = Deciders(settings, self.async_store, self.names.profile)
+        self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.background: Background = Background(self._maintain)
         self.asking: Asking = Asking()
         self.bots: dict[str, Bot] = {}
@@ -57,7 +63,7 @@ class Host:
             store, self.policy, self.names, self.private, self.background, self.roster, self.forgetting
         )
         self.outbound: Outbound = Outbound(
-            self.async_store, self.policy, self.names, self.private, self.inbound, self._answered
+            self.async_store, self.policy, self.names, self.private, self.inbound, self._answered, self._hop
         )
 
     def register(self, channel: Any) -> Bot:
@@ -84,10 +90,15 @@ class Host:
         bot = self.bots.get(app_id)
         if bot is None:
             return
+        bot.answers.sent(trigger)
         session = bot.turns.session_of(trigger) or f"{bot.channel_name}:{chat_id}"
         mark = self.watermarks.load(app_id, session)
         if mark is not None:
             self.watermarks.save(app_id, session, mark.with_answer(message_id, text))
+
+    def _hop(self, app_id: str, trigger: str | None) -> int | None:
+        bot = self.bots.get(app_id)
+        return bot.answers.hop_of(trigger) if bot is not None else None
 
     def _of_channel(self, app_id: str, attribute: str) -> Any:
         bot = self.bots.get(app_id)

@@ -3,11 +3,13 @@ acknowledgement goes out.
 """
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.front import GroupTranscriptStore
@@ -26,14 +28,19 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT: Final = 0.2  # seconds; the platform pushes again after three
 _REMEMBERED: Final = 4096
+_PLAIN: Final = frozenset({"role", "content", "sender", "message_id", "ts"})
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What becomes of an event: whether nanobot is to see it, and why the platform must push it again."""
+    """What becomes of an event: whether nanobot is to see it, and why the platform must push it again.
+
+    ``answers``: it answers a post of the outbox.
+    """
 
     deliver: bool = True
     failure: Exception | None = None
+    answers: bool = False
 
 
 class Inbound:
@@ -48,6 +55,7 @@ class Inbound:
         background: Background,
         roster: Roster,
         forgetting: Forgetting,
+        answers_a_post: Callable[[str, Entry], bool] = lambda key, entry: False,
     ) -> None:
         self._store: GroupTranscriptStore = store
         self._policy: Policy = policy
@@ -56,6 +64,7 @@ class Inbound:
         self._background: Background = background
         self._roster: Roster = roster
         self._forgetting: Forgetting = forgetting
+        self._answers_a_post: Callable[[str, Entry], bool] = answers_a_post
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._groups: set[str] = set()
 
@@ -83,11 +92,41 @@ class Inbound:
             return Arrival()
         self._groups.add(message.chat_id)
         failure = self._attempt(lambda: self._append(message, observer))
+        answers, unasked = self._offer(message, observer)
+        failure = failure or unasked
         handled = (observer, message.message_id)
         again = handled in self._delivered
-        if failure is not None:
+        if failure is not None and not answers:
             self._remember(handled)  # the agent has it now; the push to come is for the record alone
-        return Arrival(deliver=not message.from_bot and not again, failure=failure)
+        return Arrival(not (message.from_bot or again or answers), failure, answers)
+
+    def entry_of(self, message: Message, observer: str) -> Entry:
+        """A message that the bot ``observer`` received, as the record holds it."""
+        sender = self._names.sender_of(message, observer)
+        entry: dict[str, Any] = {
+            "role": "assistant" if message.from_bot else "user",
+            "content": message.text,
+            "sender": sender.sender or "unknown",
+            "message_id": message.message_id,
+            "ts": message.ts_ms if message.ts_ms is not None else time.time_ns() // 1_000_000,
+        }
+        known = {
+            **message.entry_fields(),
+            "ids": sender.ids,
+            "sender_name": sender.name,
+            "mentions": self._names.mentions_of(message, observer) or None,
+            "agent": sender.name if message.from_bot else None,
+        }
+        return cast("Entry", entry | {name: value for name, value in known.items() if value is not None})
+
+    def _offer(self, message: Message, observer: str) -> tuple[bool, Exception | None]:
+        """Whether a message answers a post of the outbox, and why that could not be found out."""
+        if message.from_bot or not (message.parent_id or message.root_id or message.thread_id):
+            return False, None
+        answers: list[bool] = []
+        key = session_key(FEISHU, message.chat_id)
+        failure = self._attempt(lambda: answers.append(self._answers_a_post(key, self.entry_of(message, observer))))
+        return any(answers), failure
 
     def recall(self, data: Any) -> None:
         """Hide a message that was taken back. Raises StoreError, so that the platform tells it again."""
@@ -99,25 +138,21 @@ class Inbound:
             raise failure
 
     def _append(self, message: Message, observer: str) -> None:
-        key = session_key(FEISHU, message.chat_id)
-        sender = self._names.sender_of(message, observer)
-        fields = message.entry_fields()
-        fields["ids"], fields["sender_name"] = sender.ids, sender.name
-        fields["mentions"] = self._names.mentions_of(message, observer) or None
-        fields["agent"] = sender.name if message.from_bot else None
+        key, entry = session_key(FEISHU, message.chat_id), self.entry_of(message, observer)
+        fields: dict[str, Any] = {name: value for name, value in entry.items() if name not in _PLAIN}
         fresh = self._store.append(
             key,
-            "assistant" if message.from_bot else "user",
-            message.text,
-            sender.sender or "unknown",
+            entry["role"],
+            entry["content"],
+            entry["sender"],
             message.message_id,
             message.ts_ms,
             max_wait=_LONGEST_WAIT,
             **fields,
         )
         self._background.submit(self._names.learn, message, key, observer)
-        if sender.name is None and not message.from_bot:
-            self._roster.ask(message.chat_id, observer, sender.sender, message.sender_ids)
+        if "sender_name" not in entry and not message.from_bot:
+            self._roster.ask(message.chat_id, observer, entry["sender"], message.sender_ids)
         if message.from_bot and not fresh:
             self._background.submit(self._recognise, message, key, observer)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings, load_settings
-from transcript_channels.nanobot_host.channel import channel_class
+from transcript_channels.nanobot_host.channel import PARTS, channel_class
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe
 
@@ -68,7 +68,7 @@ def _install(settings: Settings) -> Installation:
 
 def _replace_channel(host: Host, abilities: frozenset[str]) -> str:
     """Our class where nanobot will look for its own. Returns what it replaced, for the log."""
-    needed = abilities & {"inbound", "recalls", "names", "outbound", "streams"}
+    needed = abilities & PARTS.keys()
     if not needed:
         return ""
     from nanobot.channels.feishu import runtime

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.entry import Ids, Mention
-from nanobot_transcript.identity import agent_names, name_clashes, person_sender
+from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes, person_sender
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.members import BotProfile, MemberDirectory
 from transcript_channels.feishu import MentionedMember, Message
@@ -87,6 +87,14 @@ class Names:
         known = self._members.bot_of(app_id)
         return agent_names(wanted).get(app_id) or (known.name if known else app_id)
 
+    def profile(self, app_id: str) -> AgentProfile:
+        """A bot as the gate and the loop guard want to know it."""
+        name, known = self.agent_name(app_id), self._members.bot_of(app_id)
+        if known is None:
+            return AgentProfile(name, ids=frozenset({name, app_id}))
+        ids = frozenset({name, app_id, *known.open_ids.values()})
+        return AgentProfile(name, tuple(known.aliases), known.description, ids)
+
     # --- senders and mentions of a message, as the bot ``observer`` sees them
 
     def sender_of(self, message: Message, observer: str) -> Sender:
@@ -118,6 +126,8 @@ class Names:
             self._members.remember_person(sender.sender, None, message.sender_ids, observer)
         if sender.sender:
             self._members.saw(session_key, sender.sender)
+        if (own := self._own.get(observer)) is not None and own.open_id:
+            self._members.saw(session_key, self.agent_name(observer))
         for mention in message.mentions:
             self._learn_mention(mention, observer)
 

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns.speakers import hop_of, is_bot
 from transcript_channels.feishu import text_of
 from transcript_channels.nanobot_host.deliveries import Delivery, Outgoing
 from transcript_channels.nanobot_host.inbound import Inbound
@@ -21,6 +22,8 @@ __all__ = ["Outbound", "Streams"]
 
 Answered = Callable[[str, str, str | None, str, str], None]
 """Called with app id, chat id, the message that is being answered, the answer's id, and its text."""
+HopOf = Callable[[str, str | None], int | None]
+"""By app id and the message that is being answered: the hop that was counted for the answer, if it was."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +43,7 @@ class Outbound:
         private: PrivateChats,
         inbound: Inbound,
         answered: Answered,
+        hop_of: HopOf = lambda app_id, trigger: None,
     ) -> None:
         self._store: AsyncGroupTranscriptStore = store
         self._policy: Policy = policy
@@ -47,6 +51,7 @@ class Outbound:
         self._private: PrivateChats = private
         self._inbound: Inbound = inbound
         self._answered: Answered = answered
+        self._hop_of: HopOf = hop_of
         self.delays: Sequence[float] = _DELAYS
         """Seconds to wait before each further attempt to record what was delivered."""
         self._later: set[asyncio.Future[None]] = set()
@@ -134,10 +139,19 @@ class Outbound:
             thread_id=first.thread_id,
             message_ids=ids if len(ids) > 1 else None,
             agent=name,
+            hop=await self._hop(key, outgoing.trigger, app_id),
             source=source,
         )
         self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
         await asyncio.to_thread(self._names.spoke, key, name)
+
+    async def _hop(self, key: str, trigger: str | None, app_id: str) -> int | None:
+        """How many bot turns in a row an answer makes; None for what answers nothing."""
+        counted = self._hop_of(app_id, trigger)
+        if counted is not None or trigger is None:
+            return counted
+        answered = await self._store.get(key, trigger)
+        return 1 + (hop_of(answered) if answered is not None and is_bot(answered) else 0)
 
 
 class Streams:

@@ -49,6 +49,7 @@ class GroupTranscriptTool(Tool):
         self._sessions: Any = getattr(ctx, "sessions", None)
         self._context: GroupContext = GroupContext(host, where)
         self._query: Query = Query(host, where)
+        host.deciders.model.attend(getattr(ctx, "provider_snapshot_loader", None))
         if "forgetting" in abilities:
             host.forgetting.attend(self._sessions)
 

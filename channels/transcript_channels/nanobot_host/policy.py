@@ -1,14 +1,19 @@
 """What the plugin may do in which chat."""
 
+from typing import Final
+
 from nanobot_transcript.settings import GroupsSettings
 
 __all__ = ["Policy"]
+
+_SHARING: Final = frozenset({"listen", "gate"})
 
 
 class Policy:
     """The modes of ``groups.mode`` and ``groups.chats``.
 
-    ``observe`` records; ``listen`` also gives the agent what was said; ``off`` leaves the chat alone.
+    ``observe`` records; ``listen`` also gives the agent what was said; ``gate`` decides besides what the agent answers;
+    ``off`` leaves the chat alone.
     """
 
     def __init__(self, groups: GroupsSettings) -> None:
@@ -22,7 +27,7 @@ class Policy:
     @property
     def shares_somewhere(self) -> bool:
         """True when the agent is given something in at least one chat."""
-        return "listen" in self._modes()
+        return not _SHARING.isdisjoint(self._modes())
 
     def records(self, chat_id: str) -> bool:
         """True when messages of this chat are written down."""
@@ -30,7 +35,11 @@ class Policy:
 
     def shares(self, chat_id: str) -> bool:
         """True when the agent is given what was said in this chat."""
-        return self._groups.mode_of(chat_id) == "listen"
+        return self._groups.mode_of(chat_id) in _SHARING
+
+    def gates(self, chat_id: str) -> bool:
+        """True when the gate decides which messages of this chat become turns."""
+        return self._groups.mode_of(chat_id) == "gate"
 
     def _modes(self) -> set[str]:
         return {self._groups.mode, *(chat.mode for chat in self._groups.chats.values() if chat.mode)}

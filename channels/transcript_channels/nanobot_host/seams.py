@@ -73,6 +73,17 @@ _ABILITIES: Final = (
         "messages of people are not recorded",
         methods=("_on_message_sync", "_on_message", "_handle_message", "_is_group_message_for_bot"),
     ),
+    _Ability(
+        "gate",
+        "mode gate has no effect, nanobot's group policy decides",
+        methods=("_on_message", "_is_group_message_for_bot", "is_allowed"),
+        needs=("inbound",),
+    ),
+    _Ability(
+        "commands",
+        "the gate weighs nanobot's commands like any other message",
+        names=("nanobot.command.builtin:BUILTIN_COMMAND_SPECS",),
+    ),
     _Ability("recalls", "messages that are taken back stay visible", methods=("_register_optional_event",)),
     _Ability("names", "bots are called by their app id", methods=("_fetch_bot_open_id",)),
     _Ability("outbound", "answers of this bot are not recorded", methods=("send",), attributes=("_client",)),

@@ -40,6 +40,10 @@ class Turns:
             if message_id not in self._decided:
                 self._sessions.pop(message_id, None)
 
+    def began(self, message_id: str | None) -> bool:
+        """True when nanobot handed the message to the agent."""
+        return message_id in self._decided
+
     def session_of(self, message_id: str | None) -> str | None:
         """The session whose turn the message is, None when it is nobody's."""
         return self._sessions.get(message_id) if message_id else None

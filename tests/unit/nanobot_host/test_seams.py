@@ -22,6 +22,8 @@ def test_the_installed_nanobot_has_every_seam() -> None:
         "context",
         "forgetting",
         "inbound",
+        "gate",
+        "commands",
         "recalls",
         "names",
         "outbound",
@@ -41,7 +43,7 @@ def test_what_is_missing_costs_only_the_ability_that_needs_it(monkeypatch: pytes
     monkeypatch.delattr(runtime.FeishuChannel, "_on_message_sync")
     monkeypatch.delattr(runtime.FeishuChannel, "_stream_key")
     lost = {finding.ability: finding for finding in check_seams() if finding.severity != "ok"}
-    assert set(lost) == {"inbound", "streams"}
+    assert set(lost) == {"inbound", "gate", "streams"}
     assert lost["inbound"].missing == ("FeishuChannel._on_message_sync",)
     assert "messages of people are not recorded" in lost["inbound"].message
     assert "nanobot-ai>=0.3.0,<0.4" in lost["inbound"].fix
@@ -56,7 +58,7 @@ def test_streams_cannot_be_recorded_without_the_client(monkeypatch: pytest.Monke
 def test_a_nanobot_without_the_channel_leaves_tool_and_context(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(runtime, "FeishuChannel")
     fine = {finding.ability for finding in check_seams() if finding.severity == "ok"}
-    assert fine == {"tool", "context", "forgetting", "base_url"}
+    assert fine == {"tool", "context", "forgetting", "commands", "base_url"}
 
 
 def test_asking_imports_neither_nanobot_nor_the_sdk_before_it_must() -> None:

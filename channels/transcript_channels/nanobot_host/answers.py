@@ -1,0 +1,94 @@
+"""What a bot is about to answer: with which hop, under which claim, and whether the answer may still go out."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.turns import Claim
+
+__all__ = ["Answers"]
+
+logger = logging.getLogger(__name__)
+
+_KEPT: Final = 1024
+
+
+@dataclass(slots=True, eq=False)
+class _Expected:
+    hop: int
+    claim: Claim | None = None
+    objection: Callable[[], str] | None = None
+    sent: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Answers:
+    """The answers of one bot, by the message that is answered. For nanobot's event loop."""
+
+    def __init__(self) -> None:
+        self._expected: OrderedDict[str, _Expected] = OrderedDict()
+        self._holding: set[asyncio.Task[None]] = set()
+
+    def expect(self, message_id: str, hop: int, objection: Callable[[], str] | None = None) -> None:
+        """An answer to this message will be a turn of ``hop``.
+
+        ``objection`` is asked right before the answer's first words go out: why they must not, or an empty text.
+        """
+        self._expected[message_id] = _Expected(hop, objection=objection)
+        self._expected.move_to_end(message_id)
+        while len(self._expected) > _KEPT:
+            self.drop(next(iter(self._expected)))
+
+    def hold(self, message_id: str, claim: Claim) -> None:
+        """The expected answer has this claim, which is renewed until the answer is out."""
+        expected = self._expected[message_id]
+        expected.claim = claim
+        holding = asyncio.get_running_loop().create_task(_hold(claim, expected.sent))
+        self._holding.add(holding)
+        holding.add_done_callback(self._holding.discard)
+
+    def drop(self, message_id: str) -> None:
+        """There will be no answer: another bot may give it."""
+        expected = self._expected.pop(message_id, None)
+        if expected is not None and expected.claim is not None and expected.claim.open:
+            _release(expected.claim)
+            expected.sent.set()
+
+    def hop_of(self, message_id: str | None) -> int | None:
+        """The hop of an answer to this message; None when nobody has counted it."""
+        expected = self._expected.get(message_id) if message_id else None
+        return expected.hop if expected is not None else None
+
+    def objection(self, message_id: str | None) -> str:
+        """Why nothing may be said to this message any more; an empty text when it may."""
+        expected = self._expected.get(message_id) if message_id else None
+        if expected is None or expected.sent.is_set():
+            return ""
+        try:
+            if expected.claim is not None and not expected.claim.holds():
+                return "another bot answers it by now"
+            return expected.objection() if expected.objection is not None else ""
+        except StoreError as error:  # better no answer than several
+            return f"it cannot be told whether another bot answers it: {error}"
+
+    def sent(self, message_id: str | None) -> None:
+        """The first words of the answer are out and recorded."""
+        expected = self._expected.get(message_id) if message_id else None
+        if expected is not None:
+            expected.sent.set()
+
+
+async def _hold(claim: Claim, sent: asyncio.Event) -> None:
+    """Renew the claim until the answer is out; the claim itself ends that when it takes for ever."""
+    async with claim:
+        await sent.wait()
+
+
+def _release(claim: Claim) -> None:
+    try:
+        claim.release()
+    except StoreError as error:  # it runs out by itself
+        logger.warning("A claim could not be given back: %s", error)

@@ -1,0 +1,42 @@
+"""What the parts of our channel class share."""
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from transcript_channels.nanobot_host.deliveries import Deliveries, Outgoing
+from transcript_channels.nanobot_host.host import Bot, Host
+from transcript_channels.nanobot_host.outbound import Streams
+
+if TYPE_CHECKING:
+    from transcript_channels.nanobot_host.nanobot_channel import NanobotChannel
+else:
+    NanobotChannel = object
+
+__all__ = ["Core"]
+
+logger = logging.getLogger(__name__)
+
+
+class Core(NanobotChannel):
+    """Makes the channel known to the host, and keeps what was delivered."""
+
+    _transcript_host: Host
+    _transcript_bot: Bot
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._transcript_platform_name = ""
+        self._transcript_deliveries = Deliveries(self._transcript_learn)
+        self._transcript_streams = Streams()
+        super().__init__(*args, **options)
+        self._transcript_bot = self._transcript_host.register(self)
+
+    def _transcript_learn(self, bot: dict[str, Any]) -> None:
+        self._transcript_platform_name = str(bot.get("app_name") or "").strip()
+
+    def _transcript_objects(self, outgoing: Outgoing) -> bool:
+        """True when an answer must not go out any more: another bot gives it, or bots have said enough."""
+        objection = self._transcript_bot.answers.objection(outgoing.trigger)
+        if objection:
+            outgoing.refused = True
+            logger.info("An answer to %s is not sent: %s", outgoing.trigger, objection)
+        return outgoing.refused

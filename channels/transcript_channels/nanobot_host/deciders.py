@@ -1,0 +1,110 @@
+"""What this process's bots decide with, made from the settings once it is needed: gate, guard, claims, budget."""
+
+import logging
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance import DecisionLog, GateOptions, RelevanceGate
+from nanobot_transcript.runner import Members, members_of
+from nanobot_transcript.settings import Settings
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns import (
+    GUARD_HISTORY,
+    AnswerClaims,
+    ClaimLimits,
+    FileBudget,
+    FileLease,
+    LoopGuard,
+    LoopLimits,
+)
+from transcript_channels.nanobot_host.judging import HostModel, judge_of
+
+if TYPE_CHECKING:
+    from nanobot_transcript.runner.choosing import ClaimOpen
+
+__all__ = ["Deciders"]
+
+logger = logging.getLogger(__name__)
+
+_JUDGE: Final = "judge"
+_HOUR: Final = 3600.0
+
+
+class Deciders:
+    """``profile`` tells by app id who the bots of this process are. Raises ConfigError for a judge that cannot be."""
+
+    def __init__(
+        self, settings: Settings, store: AsyncGroupTranscriptStore, profile: Callable[[str], AgentProfile]
+    ) -> None:
+        turns = settings.turns
+        self.store: AsyncGroupTranscriptStore = store
+        self._profile: Callable[[str], AgentProfile] = profile
+        self._known: dict[str, tuple[AgentProfile, Members]] = {}
+        self.model: HostModel = HostModel()
+        self.lease: FileLease = FileLease(store.base_dir)
+        self.budget: FileBudget = FileBudget(store.base_dir)
+        self.claim_open: ClaimOpen = turns.claim.answer
+        self.guard: LoopGuard = LoopGuard(
+            LoopLimits(turns.max_hops, turns.pair_limit, turns.pair_seconds, turns.cool_down, turns.idle_reset)
+        )
+        self._settings: Settings = settings
+        self._judge = judge_of(settings.gate.judge, self.model)
+
+    def profile(self, app_id: str) -> AgentProfile:
+        """Who a bot is now; the same object as long as nothing changes, by which the gate knows it again."""
+        return self._of(app_id)[0]
+
+    def members(self, app_id: str) -> Members:
+        """The members of chats for a bot, itself among them."""
+        return self._of(app_id)[1]
+
+    def _of(self, app_id: str) -> tuple[AgentProfile, Members]:
+        profile, known = self._profile(app_id), self._known.get(app_id)
+        if known is None or known[0] != profile:
+            known = self._known[app_id] = (profile, members_of(self.store.members, [profile]))
+        return known
+
+    @cached_property
+    def gate(self) -> RelevanceGate:
+        """The gate; for nanobot's event loop."""
+        gate = self._settings.gate
+        options = GateOptions(
+            stale_after=gate.stale_after,
+            threshold=gate.threshold,
+            judge_timeout=gate.judge.timeout,
+            on_judge_failure=gate.judge.on_failure,
+        )
+        log = DecisionLog(self.store.base_dir) if gate.log else None
+        return RelevanceGate(options, self._judge, log, allow=self._may_ask)
+
+    def claims(self, name: str) -> AnswerClaims:
+        """The claims of a bot."""
+        claim = self._settings.turns.claim
+        return AnswerClaims(self.lease, self.store, name, ClaimLimits(ttl=claim.ttl, longest_wait=claim.longest_wait))
+
+    async def history(self, session_key: str, limit: int, *, wait: bool) -> list[Entry]:
+        """The newest entries of a chat; with ``wait`` once a gap that is being filled is filled.
+
+        Nothing when the record cannot be read: what is certain by the message itself is certain all the same.
+        """
+        try:
+            if wait:
+                return (await self.store.recent(session_key, limit)).entries
+            return self.store.sync.recent(session_key, limit).entries
+        except StoreError as error:
+            logger.error("A message is decided without the record: %s %s", error, error.hint)
+            return []
+
+    def limit_passed(self, session_key: str, message: Entry, agent: AgentProfile) -> str:
+        """Why a bot's message is not to be answered any more; an empty text when it may. Raises StoreError."""
+        history = self.store.sync.recent(session_key, GUARD_HISTORY).entries
+        verdict = self.guard.allows(message, history, agent)
+        return "" if verdict.allowed else f"bots have said enough to each other ({verdict.reason})"
+
+    def _may_ask(self) -> bool:
+        limit = self._settings.gate.judge.per_hour
+        return limit > 0 and self.budget.take(_JUDGE, limit=limit, window=_HOUR)

@@ -1,0 +1,74 @@
+"""Two real nanobot gateways in mode ``gate``: who answers what, and what a message costs that is not for a bot."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from support.scene import Scene
+from support.waiting import until
+
+from transcript_channels.simulator import FeishuSimulator, ScriptedModel
+
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+
+REACTION = "POST /open-apis/im/v1/messages/{message_id}/reactions"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
+    """Alpha streams and has a session per topic, Beta sends plainly and has one per group; both in mode gate."""
+    pytest.importorskip("nanobot")
+    scenes: list[Scene] = []
+    answers = ScriptedModel(lambda request: scenes[0].answer(request))  # noqa: PLW0108 - filled below
+    async with FeishuSimulator() as feishu, answers as model:
+        scene = Scene(feishu, model, tmp_path_factory.mktemp("gate"))
+        scenes.append(scene)
+        beta = {"streaming": False, "topicIsolation": False, "groupPolicy": "open"}
+        try:
+            await asyncio.gather(
+                scene.start(scene.alpha, NANOBOT_TRANSCRIPT_GROUPS__MODE="gate"),
+                scene.start(scene.beta, channel=beta, NANOBOT_TRANSCRIPT_GROUPS__MODE="gate"),
+            )
+            yield scene
+        finally:
+            await asyncio.gather(*(gateway.stop() for gateway in scene.gateways.values()))
+            scene.store.close()
+
+
+def decisions(scene: Scene, message_id: str) -> int:
+    """How many bots have decided about a message."""
+    logs = (scene.store_dir / ".state" / "decisions").rglob("*")
+    return sum(path.read_text().count(f'"{message_id}"') for path in logs if path.is_file())
+
+
+async def test_a_message_for_somebody_else_costs_no_reaction_and_no_token(gated: Scene) -> None:
+    group = gated.group()
+    message = await gated.feishu.say(group, gated.ada, "@Bo I had noodles for lunch.")
+    other = await gated.feishu.say(group, gated.bo, "So had I.")
+    await until(lambda: decisions(gated, message.message_id) == 2 and decisions(gated, other.message_id) == 2)
+    await gated.ask(group, gated.ada, "@Beta and you?", gated.beta)
+    assert gated.requests("noodles") == gated.requests("So had I.") == 0
+    reacted = [call.path for call in gated.feishu.calls if call.path.endswith("/reactions")]
+    assert not any(message.message_id in path or other.message_id in path for path in reacted)
+
+
+async def test_what_follows_on_an_answer_is_answered_by_the_same_bot_only(gated: Scene) -> None:
+    group = gated.group()
+    gated.when("count to two", "One.")
+    gated.when("continue", "Two.")
+    await gated.ask(group, gated.ada, "@Alpha count to two", gated.alpha, "One.")
+    await gated.recorded(group, 2)
+    message = await gated.feishu.say(group, gated.ada, "continue")
+    await gated.feishu.wait_for_message(group, gated.alpha, "Two.", timeout=20)
+    await until(lambda: decisions(gated, message.message_id) == 2)
+    entry = (await gated.recorded(group, 4))[3]
+    assert (entry.get("agent"), entry.get("hop")) == ("Alpha", 1)
+    assert gated.requests("continue") == 1
+    assert gated.feishu.messages(group, gated.beta) == []
+
+
+async def test_a_command_stays_nanobots(gated: Scene) -> None:
+    group = gated.group()
+    await gated.ask(group, gated.ada, "@Alpha /status", gated.alpha)
+    assert gated.feishu.messages(group, gated.beta) == []
