@@ -142,8 +142,13 @@ class StoreBackend(Protocol):
         """Every entry, folded, in file order; for export and statistics."""
         ...
 
-    def purge(self, session_key: str | None, *, sender: str | None, before_ms: float | None) -> list[MaintenanceReport]:
-        """Erase text now: a whole chat, everything of one sender, everything older than a time; filters combine."""
+    def purge(
+        self, session_key: str | None, *, senders: frozenset[str], before_ms: float | None
+    ) -> list[MaintenanceReport]:
+        """Erase text now: a whole chat, everything of one person, everything older than a time; filters combine.
+
+        ``senders`` are the ids by which the person is known, none for everybody.
+        """
         ...
 
     def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:

@@ -1,6 +1,7 @@
 """The front door of a transcript store for plain code; ``async_front`` has the one for code on an event loop."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, Unpack
@@ -185,7 +186,11 @@ class GroupTranscriptStore:
         """
         if session_key is None and sender is None and before_ms is None:
             raise InvalidEntryError("purge needs to know what: a chat, a sender, or a time.")
-        reports = self.backend.purge(session_key, sender=sender, before_ms=before_ms)
+        if before_ms is not None and not (isinstance(before_ms, int | float) and isfinite(before_ms)):
+            raise InvalidEntryError(f"before_ms is a time in milliseconds, not {before_ms!r}.")
+        key = shape.key(session_key) if session_key is not None else None
+        senders = self.members.ids_of(sender) if sender is not None else frozenset[str]()
+        reports = self.backend.purge(key, senders=senders, before_ms=before_ms)
         if sender is not None and session_key is None and before_ms is None:
             self.members.forget(sender)
         return reports
@@ -194,7 +199,10 @@ class GroupTranscriptStore:
         self, session_keys: Sequence[str] | None = None, retention: Retention | None = None
     ) -> list[MaintenanceReport]:
         """Erase recalled text and apply the retention; never done inside ``append``, so call it now and then."""
-        return self.backend.maintain(session_keys, retention or self.retention)
+        if isinstance(session_keys, str):
+            raise InvalidEntryError("maintain takes a list of session keys.", hint=f"Say [{session_keys!r}].")
+        wanted = [shape.key(one) for one in session_keys] if session_keys is not None else None
+        return self.backend.maintain(wanted, retention or self.retention)
 
     def verify(self, session_key: str) -> VerifyReport:
         """Read a whole transcript, heal what can be healed, and report."""

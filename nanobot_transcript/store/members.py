@@ -157,8 +157,21 @@ class MemberDirectory:
         session_key, sender = well_formed(session_key), well_formed(sender)
         self._change(lambda document: _put_seen(document, session_key, sender, now))
 
+    def ids_of(self, sender: str) -> frozenset[str]:
+        """Everything by which a person was ever known: the stable sender, other ids, the open id of each app."""
+        self._refresh()
+        with self._mutex:
+            own = set(self._document["people"].get(sender, {}).get("ids", {}).values())
+            for known in self._document["ids"].values():
+                own.update(open_id for open_id, owner in known.items() if owner == sender)
+        return frozenset({sender, *own})
+
     def forget(self, sender: str) -> None:
-        """Erase a person's name, ids and memberships. The profile of a bot stays; only its memberships go."""
+        """Erase a person's name, ids and memberships. The profile of a bot stays; only its memberships go.
+
+        Copies of the file that could not be understood are removed, because nobody can tell whom they name.
+        """
+        self._file.remove_broken()
         self._refresh()
         self._change(lambda document: _drop_person(document, sender))
 

@@ -118,6 +118,14 @@ class StateFile:
             return aside
         return None
 
+    def remove_broken(self) -> None:
+        """Remove what ``move_aside`` kept."""
+        for aside in self.folder.glob(f"{self.path.name}.broken-*"):
+            try:
+                aside.unlink(missing_ok=True)
+            except OSError as error:
+                raise self._failure("remove", error) from error
+
     def _decode(self, body: bytes, signature: Signature) -> Snapshot:
         try:
             document = msgspec.json.decode(body)

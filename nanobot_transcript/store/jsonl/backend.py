@@ -13,7 +13,7 @@ from typing import Final, cast
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.errors import ConfigError, StoreBusyError, StoreError
+from nanobot_transcript.errors import ConfigError, StoreBusyError, StoreError, StoreUnavailableError
 from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
@@ -96,20 +96,23 @@ class JsonlBackend:
             return True
         edit = upgrade(known, entry)
         if edit is not None:
-            self._apply_edit(log, edit, max_wait)
+            self._apply_edit(log, edit, ids_of(known), max_wait)
         elif not is_op(known) and (known["role"], known["sender"]) != (entry["role"], entry["sender"]):
             self._say_conflict(session_key, known, entry)
         return False
 
     def apply(self, session_key: str, op: Entry, max_wait: float | None = None) -> bool:
-        log = self._chat(session_key).log
+        chat = self._chat(session_key)
+        log = chat.log
         if op.get("op") in HIDING:
             return log.write(op, [hidden_key(cast("str", op.get("target")))], max_wait) is None
-        return self._apply_edit(log, op, max_wait)
+        about = reader.message_with(chat.segments, cast("str", op.get("target")))
+        return self._apply_edit(log, op, ids_of(about) if about is not None else [], max_wait)
 
-    def _apply_edit(self, log: ChatLog, edit: Entry, max_wait: float | None) -> bool:
+    def _apply_edit(self, log: ChatLog, edit: Entry, ids: list[str], max_wait: float | None) -> bool:
+        """``ids``: every id of the message, by each of which it may have been hidden."""
         target = cast("str", edit.get("target"))
-        unless = [hidden_key(target)]
+        unless = [hidden_key(known) for known in dict.fromkeys([target, *ids])]
         if is_sent(edit):
             unless.append(EDIT_SENT + target)
         return log.write(edit, unless, max_wait) is None
@@ -187,13 +190,25 @@ class JsonlBackend:
                 found.append(_measure(self._layout, stem, key))
         return sorted(found)
 
+    def _refuse_nameless(self) -> None:
+        """A transcript whose session key was lost with the hidden folder cannot be gone through with the others."""
+        nameless = [stem for stem in self._layout.stems() if keys.key_of(self._layout, stem) is None]
+        if nameless:
+            raise StoreUnavailableError(
+                f"{self._layout.active(nameless[0])} has lost the name of its chat and was left alone"
+                f"{f', as were {len(nameless) - 1} others' if len(nameless) > 1 else ''}.",
+                hint="Purge that chat by its session key, or remove the file.",
+            )
+
     def scan(self, session_key: str) -> Iterator[Entry]:
         chat = self._chat(session_key)
         return reader.scan(chat.segments, OpLog(chat.segments))
 
     # -- maintenance
 
-    def purge(self, session_key: str | None, *, sender: str | None, before_ms: float | None) -> list[MaintenanceReport]:
+    def purge(
+        self, session_key: str | None, *, senders: frozenset[str], before_ms: float | None
+    ) -> list[MaintenanceReport]:
         wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
         reports: list[MaintenanceReport] = []
 
@@ -203,14 +218,16 @@ class JsonlBackend:
                 return
             with upkeep.maintenance(chat.segments):
                 _heal(chat)
-                if sender is None and before_ms is None:
+                if not senders and before_ms is None:
                     report = self._remove(chat)
                 else:
-                    report = self._and_tell(chat, partial(upkeep.purge_lines, chat.segments, sender, before_ms))
+                    report = self._and_tell(chat, partial(upkeep.purge_lines, chat.segments, senders, before_ms))
             report.session_key = key
             reports.append(report)
 
         _each(wanted, purge_one)
+        if session_key is None:
+            self._refuse_nameless()
         return reports
 
     def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:

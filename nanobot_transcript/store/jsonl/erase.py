@@ -22,14 +22,14 @@ from nanobot_transcript.store.jsonl.lines import Line, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.whole_file import write_whole
 
-__all__ = ["Eraser", "blank", "erase_lines", "erase_torn", "replay", "without_text"]
+__all__ = ["Eraser", "blank", "clear_away", "erase_lines", "erase_torn", "replay", "without_text"]
 
 _BATCH: Final = 500
 _VERSION: Final = 1
 
 # How lines of this store begin and end: what begins so and does not end so is worth decoding.
 _BEGINNING: Final = b'{"role":'
-_WHOLE: Final = re.compile(rb"[0-9]} *\Z")
+_WHOLE: Final = re.compile(rb'"rts":[0-9]+} *\Z')
 _LONGEST_END: Final = 64
 
 logger = logging.getLogger(__name__)
@@ -167,6 +167,14 @@ def _open_for_writing(segments: Segments, segment: OpenSegment) -> int | None:
             return writer
         os.close(writer)
     return None
+
+
+def clear_away(segments: Segments) -> None:
+    """Remove journals that a killed process had not finished writing: they hold text. Under the maintenance lock."""
+    prefix = os.path.basename(segments.layout.journal(segments.stem)) + "."
+    for name in os.listdir(segments.layout.index):
+        if name.startswith(prefix):
+            os.unlink(segments.layout.index / name)
 
 
 def replay(segments: Segments) -> int:

@@ -31,7 +31,9 @@ def key_of(layout: Layout, stem: str) -> str | None:
         return _guess(stem)
     if descriptor is not None:
         try:
-            key = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "replace")
+            key = os.pread(descriptor, _LONGEST, 0).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return _guess(stem)
         finally:
             os.close(descriptor)
         if stem_of(key) == stem:

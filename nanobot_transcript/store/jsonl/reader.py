@@ -14,7 +14,7 @@ from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
-__all__ = ["find_message", "lines_with", "read", "scan", "search"]
+__all__ = ["find_message", "lines_with", "message_with", "read", "scan", "search"]
 
 _PAGE: Final = 1000
 _LOOK_PAST: Final = 2000
@@ -127,6 +127,12 @@ def find_message(segments: Segments, ops: OpLog, message_id: str) -> Entry | Non
         if not is_op(entry) and message_id in ids_of(entry):
             return ops.since(place).folded(entry)
     return None
+
+
+def message_with(segments: Segments, message_id: str) -> Entry | None:
+    """One message by id, as it was recorded."""
+    found = (entry for _, entry in lines_with(segments, message_id))
+    return next((entry for entry in found if not is_op(entry) and message_id in ids_of(entry)), None)
 
 
 def lines_with(segments: Segments, message_id: str) -> Iterator[tuple[Place, Entry]]:

@@ -11,7 +11,7 @@ from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.erase import blank, erase_lines, erase_torn, replay, without_text
+from nanobot_transcript.store.jsonl.erase import blank, clear_away, erase_lines, erase_torn, replay, without_text
 from nanobot_transcript.store.jsonl.fold import HIDING, is_op
 from nanobot_transcript.store.jsonl.layout import open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
@@ -33,6 +33,7 @@ def maintenance(segments: Segments) -> Iterator[None]:
     segments.layout.create()
     path = segments.layout.lock(segments.stem, "maintenance")
     with exclusive(path, _WAIT, "maintenance of this transcript"):
+        clear_away(segments)
         replay(segments)
         yield
 
@@ -42,17 +43,31 @@ def erase_hidden(segments: Segments) -> int:
 
     Returns how many lines changed.
     """
-    end = segments.end()
-    log = OpLog(segments)
-    count = 0
-    if log.since(_erased_to(segments)).hidden:
-        ops = log.since(START)
-        targets = ops.together(ops.hidden)
+    since, end = _erased_to(segments), segments.end()
+    if since == end:
+        return 0
+    ops = OpLog(segments).since(START)
+    count = _erase_everywhere(segments, ops.together(OpLog(segments).since(since).hidden))
+    # And what was written since about messages that were hidden before.
+    hidden = _Hidden(ops.together(ops.hidden))
+    for segment in segments.each():
+        if segment.number >= since.number:
+            lines = segment.lines_from(since.offset if segment.number == since.number else 0)
+            count += erase_lines(segments, segment, lines, hidden)
+    _remember_erased_to(segments, end)
+    return count
+
+
+def _erase_everywhere(segments: Segments, targets: set[str]) -> int:
+    """Take off the text of these messages; ids that turn out to be of the same ones count, too."""
+    count, done = 0, set[str]()
+    while targets - done:
+        hidden, done = _Hidden(targets), set(targets)
         needles = [encode_text(target) for target in sorted(targets)]
         for segment in segments.each():
-            count += erase_lines(segments, segment, _lines_about(segment, needles), _Hidden(targets))
+            count += erase_lines(segments, segment, _lines_about(segment, needles), hidden)
             erase_torn(segments, segment)
-    _remember_erased_to(segments, end)
+        targets = hidden.targets
     return count
 
 
@@ -65,13 +80,17 @@ class _Hidden:
     """Takes the text off what is hidden; a message that only refers to it (a reply) is left alone."""
 
     def __init__(self, targets: set[str]) -> None:
-        self._targets = targets
+        self.targets = set(targets)
 
     def __call__(self, entry: Entry) -> bytes | None:
         if entry.get("op") in HIDING:
             return None  # has no text, and must go on hiding
-        hidden = entry.get("target") in self._targets or not self._targets.isdisjoint(ids_of(entry))
-        return without_text(entry) if hidden else None
+        ids = ids_of(entry)
+        if not self.targets.isdisjoint(ids):
+            self.targets.update(ids)
+        elif entry.get("target") not in self.targets:
+            return None
+        return without_text(entry)
 
 
 def _erased_to(segments: Segments) -> Place:
@@ -95,11 +114,12 @@ def _remember_erased_to(segments: Segments, place: Place) -> None:
         store_error(error, path)
 
 
-def purge_lines(segments: Segments, sender: str | None, before_ms: float | None) -> MaintenanceReport:
-    """Blank every line of a sender and before a time (both when both are given), and the edits of those messages."""
+def purge_lines(segments: Segments, senders: frozenset[str], before_ms: float | None) -> MaintenanceReport:
+    """Blank every line of a person, known by any of ``senders``, and before a time (both when both are given), and the
+    edits of those messages.
+    """
     report = MaintenanceReport("")
-    ops = OpLog(segments).since(START)
-    eraser = _Purge(sender, before_ms, ops.sent_by(sender) if sender is not None else set())
+    eraser = _Purge(segments, senders, before_ms)
     for segment in segments.each():
         eraser.kept = 0
         report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)
@@ -111,51 +131,58 @@ def purge_lines(segments: Segments, sender: str | None, before_ms: float | None)
 
 
 class _Purge:
-    """Decides for each line, oldest first, whether it goes, and takes a person out of the lines that stay."""
+    """Decides for each line whether it goes, and takes a person out of the lines that stay."""
 
-    def __init__(self, sender: str | None, before_ms: float | None, own: set[str]) -> None:
-        self._sender = sender
+    def __init__(self, segments: Segments, senders: frozenset[str], before_ms: float | None) -> None:
+        self._senders = senders
         self._before_ms = before_ms
-        self._own = own
-        self._gone: set[str] = set()
+        self._forgets = bool(senders) and before_ms is None
         self.kept = 0
+        ops = OpLog(segments).since(START)
+        self._own = set[str]().union(*(ops.sent_by(sender) for sender in senders))
+        gone = {
+            known
+            for segment in segments.each()
+            for _, line in segment.lines_from(0)
+            if (entry := decode(line)) is not None and not is_op(entry) and self._matches(entry)
+            for known in ids_of(entry)
+        }
+        self._gone = ops.together(gone) if senders else gone
 
     def __call__(self, entry: Entry) -> bytes | None:
         if is_op(entry):
-            own = self._before_ms is None and self._sender is not None and _is_by(entry, self._sender)
-            goes = entry.get("op") == "edit" and (own or entry.get("target") in self._gone)
+            about = entry.get("target") in self._gone or (self._forgets and _is_by(entry, self._senders))
+            goes = entry.get("op") not in HIDING and about
         else:
-            goes = self._matches(entry)
-            if goes:
-                self._gone.update(ids_of(entry))
+            goes = self._matches(entry) or not self._gone.isdisjoint(ids_of(entry))
         if goes:
             return blank(entry)
         self.kept += 1
-        forgets = self._sender is not None and self._before_ms is None
-        return _without_person(entry, self._sender) if forgets and self._sender is not None else None
+        return _without_person(entry, self._senders) if self._forgets else None
 
     def _matches(self, entry: Entry) -> bool:
         if self._before_ms is not None and entry["ts"] >= self._before_ms:
             return False
-        return self._sender is None or _is_by(entry, self._sender) or not self._own.isdisjoint(ids_of(entry))
+        return not self._senders or _is_by(entry, self._senders) or not self._own.isdisjoint(ids_of(entry))
 
 
-def _is_by(entry: Entry, sender: str) -> bool:
+def _is_by(entry: Entry, senders: frozenset[str]) -> bool:
     ids = entry.get("ids")
-    return entry["sender"] == sender or (isinstance(ids, dict) and sender in ids.values())
+    others = ids.values() if isinstance(ids, dict) else ()
+    return entry["sender"] in senders or any(isinstance(one, str) and one in senders for one in others)
 
 
-def _without_person(entry: Entry, sender: str) -> bytes | None:
+def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
     """The line without a person who is named in it or who edited or recalled; None when there is nothing to take."""
     changed = entry.copy()
-    if _is_by(entry, sender):
+    if _is_by(entry, senders):
         changed["sender"] = ""
         changed.pop("sender_name", None)
         changed.pop("ids", None)
     mentions = entry.get("mentions")
     if isinstance(mentions, list):
         changed["mentions"] = [
-            named for named in mentions if not (isinstance(named, dict) and named.get("id") == sender)
+            named for named in mentions if not (isinstance(named, dict) and named.get("id") in senders)
         ]
     return None if changed == entry else encode(changed)[:-1]
 
