@@ -151,6 +151,10 @@ class StoreBackend(Protocol):
         """
         ...
 
+    def purged_at(self, session_key: str) -> float:
+        """When something of a chat was last purged (ms), 0 when never: what is older may not come back by itself."""
+        ...
+
     def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
         """Erase recalled and redacted text and drop what retention no longer keeps."""
         ...

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -24,6 +24,10 @@ that only one process asks, and answers with nothing where it may not."""
 _AT_MOST: Final = 1000
 _OVERLAP: Final = 50
 _PATIENCE: Final = 5.0
+_RETRY: Final = 60.0
+_LONG_AGO: Final = 1e11
+"""Milliseconds: no chat platform is so old, such a time is none."""
+
 _FIELDS: Final = frozenset(
     {
         "sender_name",
@@ -50,6 +54,8 @@ class GapFiller:
         self._fallback = fallback
         self._known: set[str] = set()
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._again: dict[str, float | None] = {}
+        self._tired: set[str] = set()
 
     def touch(self, session_key: str) -> None:
         """A chat is used: what came while this process was not running may be missing."""
@@ -64,21 +70,24 @@ class GapFiller:
             return
         self._known.add(session_key)
         if session_key in self._running:
+            self._again[session_key] = since_ms
             return
-        since = self._newest(session_key) if since_ms is None else since_ms
-        task = loop.create_task(self._fill(session_key, since))
+        task = loop.create_task(self._fill(session_key, since_ms))
         self._running[session_key] = task
         task.add_done_callback(partial(self._done, session_key))
 
     async def filled(self, session_key: str) -> None:
-        """Wait until a chat has been asked for, at most a few seconds."""
+        """Wait until a chat has been asked for, at most a few seconds, and for one question only once."""
         self.touch(session_key)
         task = self._running.get(session_key)
-        if task is not None:
-            await asyncio.wait({task}, timeout=_PATIENCE)
+        if task is not None and session_key not in self._tired:
+            _, late = await asyncio.wait({task}, timeout=_PATIENCE)
+            if late:
+                self._tired.add(session_key)
 
     async def close(self) -> None:
         """Give up what is under way."""
+        self._again.clear()
         tasks = list(self._running.values())
         for task in tasks:
             task.cancel()
@@ -86,27 +95,41 @@ class GapFiller:
 
     def _done(self, session_key: str, task: "asyncio.Task[None]") -> None:
         self._running.pop(session_key, None)
+        self._tired.discard(session_key)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("the history of %s could not be taken in", session_key, exc_info=error)
-
-    def _newest(self, session_key: str) -> float | None:
-        # Some entries back: an answer that was sent by a process killed before it could record it is among them, and
-        # the platform gives that many at once.
-        entries = self._store.backend.recent(session_key, _OVERLAP).entries
-        return min(entry["ts"] for entry in entries) if entries else None
+        if not task.cancelled() and session_key in self._again:
+            self.missed(session_key, self._again.pop(session_key))
 
     async def _fill(self, session_key: str, since_ms: float | None) -> None:
+        since = await asyncio.to_thread(self._newest, session_key) if since_ms is None else since_ms
         try:
-            entries = await self._fallback(session_key, since_ms, _AT_MOST)
+            entries = await self._fallback(session_key, since, _AT_MOST)
         except TranscriptError as error:
             logger.warning("no history for %s: %s %s", session_key, error, error.hint)
+            asyncio.get_running_loop().call_later(_RETRY, self._known.discard, session_key)
             return
         added = await asyncio.to_thread(self._take_in, session_key, entries)
         if added:
             logger.info("%s: %d messages were missing and came from the platform's history", session_key, added)
 
+    def _newest(self, session_key: str) -> float | None:
+        # Some entries back: an answer that was sent by a process killed before it could record it is among them, and
+        # the platform gives that many at once.
+        entries = self._store.backend.recent(session_key, _OVERLAP).entries
+        return min((entry["ts"] for entry in entries if entry["ts"] > _LONG_AGO), default=None)
+
     def _take_in(self, session_key: str, entries: Sequence[Entry]) -> int:
-        return sum(self._take(session_key, entry) for entry in sorted(entries, key=lambda entry: entry["ts"]))
+        purged = self._store.backend.purged_at(session_key)
+        added = 0
+        for entry in sorted(entries, key=lambda entry: entry["ts"]):
+            if entry["ts"] < purged:
+                continue  # it was erased on purpose, or could have been
+            try:
+                added += self._take(session_key, entry)
+            except (StoreError, InvalidEntryError) as error:
+                logger.warning("%s: a message of the history was not recorded: %s", session_key, error)
+        return added
 
     def _take(self, session_key: str, entry: Entry) -> bool:
         target = entry.get("target")

@@ -222,6 +222,7 @@ class JsonlBackend:
                     report = self._remove(chat)
                 else:
                     report = self._and_tell(chat, partial(upkeep.purge_lines, chat.segments, senders, before_ms))
+                upkeep.remember_purge(chat.segments)
             report.session_key = key
             reports.append(report)
 
@@ -229,6 +230,9 @@ class JsonlBackend:
         if session_key is None:
             self._refuse_nameless()
         return reports
+
+    def purged_at(self, session_key: str) -> float:
+        return upkeep.purged_at(self._chat(session_key).segments)
 
     def maintain(self, session_keys: Sequence[str] | None, retention: Retention) -> list[MaintenanceReport]:
         wanted = session_keys if session_keys is not None else [chat.session_key for chat in self.chats()]

@@ -144,6 +144,10 @@ class Layout:
         """Stands while text is gone or going that readers have not been told to forget."""
         return str(self.index / f"{stem}.unsaid")
 
+    def purged(self, stem: str) -> str:
+        """When something was last purged."""
+        return str(self.index / f"{stem}.purged")
+
     def erased(self, stem: str) -> str:
         """How far recalls have been carried out on the disk."""
         return str(self.index / f"{stem}.erased")

@@ -21,7 +21,7 @@ from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.whole_file import write_whole
 
-__all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines"]
+__all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines", "purged_at", "remember_purge"]
 
 _WAIT: Final = 10.0
 _DAY_MS: Final = 86_400_000
@@ -185,6 +185,28 @@ def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
             named for named in mentions if not (isinstance(named, dict) and named.get("id") in senders)
         ]
     return None if changed == entry else encode(changed)[:-1]
+
+
+def remember_purge(segments: Segments) -> None:
+    """Note that something was purged now."""
+    path = segments.layout.purged(segments.stem)
+    try:
+        write_whole(path, str(int(time.time() * 1000)).encode())
+    except OSError as error:
+        store_error(error, path)
+
+
+def purged_at(segments: Segments) -> float:
+    """When something was last purged (ms), 0 when never."""
+    descriptor = open_read(segments.layout.purged(segments.stem))
+    if descriptor is None:
+        return 0
+    try:
+        return float(os.pread(descriptor, 40, 0))
+    except ValueError:
+        return 0
+    finally:
+        os.close(descriptor)
 
 
 def apply_retention(segments: Segments, retention: Retention) -> MaintenanceReport:

@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.transcripts import active_file
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore, TranscriptError
 from nanobot_transcript.entry import Entry
@@ -120,3 +122,48 @@ async def test_closing_gives_up_a_platform_that_does_not_answer(tmp_path: Path) 
     await store.append(KEY, "user", "text", "on_ada", "om_0")
     await asyncio.wait_for(store.close(), 10)
     assert texts(store.sync.get_recent(KEY)) == ["text"]
+
+
+async def test_what_is_missed_during_a_filling_is_asked_for_after_it(tmp_path: Path) -> None:
+    platform = Platform([entry(0)])
+    platform.may_answer.clear()
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        store.missed(KEY)
+        store.missed(KEY, THEN)
+        await asyncio.sleep(0)
+        platform.may_answer.set()
+        await store.recent(KEY)
+        await store.recent(KEY)
+    assert platform.asked == [(KEY, None), (KEY, THEN)]
+
+
+async def test_what_was_purged_does_not_come_back_from_the_history(tmp_path: Path) -> None:
+    plain = GroupTranscriptStore(tmp_path)
+    record(plain, 0, 1)
+    plain.append(KEY, "user", "of Bo", "on_bo", "om_2", THEN + 2000)
+    platform = Platform([entry(0), entry(1), entry(2, "of Bo", sender="on_bo")])
+    plain.purge(KEY, sender="on_bo")
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        assert texts((await store.recent(KEY)).entries) == ["text 0", "text 1"]
+    plain.purge(KEY)
+    later = entry(3, ts=int(time.time() * 1000) + 1000)
+    platform.entries.append(later)
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        assert texts((await store.recent(KEY)).entries) == ["text 3"]
+
+
+async def test_an_entry_that_cannot_be_recorded_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    platform = Platform([entry(0), entry(1, role=""), entry(2)])
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        assert texts((await store.recent(KEY)).entries) == ["text 0", "text 2"]
+
+
+async def test_a_line_without_a_time_does_not_ask_for_the_whole_history(tmp_path: Path) -> None:
+    plain = GroupTranscriptStore(tmp_path)
+    record(plain, 5)
+    with active_file(tmp_path).open("ab") as file:
+        file.write(b'{"role":"user","content":"foreign","sender":"x"}\n')
+    platform = Platform([])
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        await store.recent(KEY)
+    assert platform.asked == [(KEY, THEN + 5000)]
