@@ -66,6 +66,7 @@ def post(
     content, shown = _content(text, card), _card(card)
     with opened_store(config, store, may_begin=True) as opened:
         session, place = _session(opened, chat), opened.base_dir
+        known = any(one.session_key == session for one in opened.chats())
     with Outbox(place) as outbox:
         post_id = outbox.post(
             session,
@@ -80,8 +81,11 @@ def post(
     if json:
         emit_json(_document(status, answered))
     else:
-        _tell(status, answered)
-    if status.state in ("failed", "expired") or (answer and answered is None):
+        _tell(status, answered, session, wait, asked=answer)
+    if status.state == "queued" and not known:
+        notice(f"Nothing was ever recorded in {session}; is that the chat?")
+    late = status.state == "queued" and wait > 0
+    if late or status.state in ("failed", "expired") or (answer and answered is None):
         raise typer.Exit(NEGATIVE)
 
 
@@ -100,7 +104,7 @@ async def _outcome(outbox: "Outbox", post_id: str, wait: float, *, answer: bool)
 
 def _content(text: str | None, card: Path | None) -> str | None:
     content = sys.stdin.read() if text == "-" else text
-    if content is None and card is None:
+    if not (content or "").strip() and card is None:
         raise UsageError("There is nothing to say.", hint="Give a text, - for stdin, or --card FILE.")
     return content
 
@@ -135,14 +139,17 @@ def _document(status: "PostStatus", answered: "Answer | None") -> dict[str, Any]
     return document | {"answer": asdict(answered)} if answered is not None else document
 
 
-def _tell(status: "PostStatus", answered: "Answer | None") -> None:
+def _tell(status: "PostStatus", answered: "Answer | None", session: str, wait: float, *, asked: bool) -> None:
+    will = f"the first bot that sits in {session} and serves the outbox sends it"
     said = {
-        "queued": "Queued; a bot of the chat that serves the outbox will send it.",
-        "sent": f"Sent as {status.message_id}.",
+        "queued": f"Still queued after {wait:g} s; {will}." if wait else f"Queued; {will}.",
+        "sent": f"Sent to {session} as {status.message_id}.",
         "failed": f"Not sent: {status.error}",
-        "expired": "Not sent: no bot of the chat took it in time.",
+        "expired": f"Not sent: no bot of {session} took it in time.",
     }
     notice(said[status.state])
+    if asked and answered is None and status.state == "sent":
+        notice(f"Nobody answered within {wait:g} s.")
     if answered is not None:
         typer.echo(printable(answered.text or _pressed(answered)))
 

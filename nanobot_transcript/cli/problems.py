@@ -6,7 +6,7 @@ available · 4 another machine failed · 130 interrupted
 
 from typing import Any, ClassVar, Final
 
-from nanobot_transcript.errors import StoreError, TranscriptError
+from nanobot_transcript.errors import DeliveryError, PlatformError, ResponderError, StoreError, TranscriptError
 
 __all__ = ["DONE", "INTERRUPTED", "NEGATIVE", "REMOTE", "STORE", "USAGE", "UsageError", "described", "exit_code"]
 
@@ -26,7 +26,9 @@ class UsageError(TranscriptError):
 
 def exit_code(error: TranscriptError) -> int:
     """The exit code an error ends the command with."""
-    return STORE if isinstance(error, StoreError) else USAGE
+    if isinstance(error, StoreError):
+        return STORE
+    return REMOTE if isinstance(error, PlatformError | DeliveryError | ResponderError) else USAGE
 
 
 def described(error: TranscriptError) -> dict[str, Any]:

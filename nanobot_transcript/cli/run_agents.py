@@ -136,7 +136,7 @@ class _Builder:
             # The responder's own limit comes first and says more.
             answer=AnswerLimits(seconds=given.responder.timeout + _MARGIN),
             stale_after=settings.gate.stale_after,
-            stream=given.responder.kind == "openai",
+            stream=given.responder.kind == "openai" if given.responder.stream is None else given.responder.stream,
             claim_open=settings.turns.claim.answer,
         )
 

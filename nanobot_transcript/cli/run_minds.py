@@ -40,7 +40,7 @@ def responder_for(given: "ResponderSettings", key: str) -> "Responder":
         timeout=given.timeout,
         max_output=given.max_output,
         cwd=given.cwd.expanduser() if given.cwd is not None else None,
-        env=given.env,
+        env={name: value.get_secret_value() for name, value in given.env.items()},
         inherit=given.inherit,
     )
     return CommandResponder(options)

@@ -163,6 +163,9 @@ def _one_sender(store: "GroupTranscriptStore", member: str, names: dict[str, str
 def _ask(choice: _Choice, *, yes: bool, json: bool) -> None:
     if yes:
         return
+    if not choice.messages.total() and choice.sender is None:
+        notice("Nothing found, nothing to erase.")
+        raise typer.Exit(NEGATIVE)
     if json or not sys.stdin.isatty():
         raise UsageError(
             f"Nobody is there to confirm: {choice.sentence()}", hint="Add --yes to erase without being asked."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import shown_name
 from nanobot_transcript.cli.output import console, printable
+from nanobot_transcript.cli.tables import shortened
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.session_key import split
 
@@ -22,6 +23,7 @@ __all__ = ["View"]
 
 _COLOURS: Final = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
 _NAME_WIDTH: Final = 14
+_CHAT_WIDTH: Final = 20
 _REMEMBERED: Final = 2000
 _NAMES_HOLD: Final = 1.0
 
@@ -98,8 +100,8 @@ class View:
         row.add_column(width=5, style="dim")
         cells = [Text(f"{when:%H:%M}")]
         if self._several:
-            row.add_column(width=20, style="dim", no_wrap=True, overflow="ellipsis")
-            cells.append(Text(printable(split(session_key)[1])))
+            row.add_column(width=_CHAT_WIDTH, style="dim", no_wrap=True)
+            cells.append(Text(shortened(printable(split(session_key)[1]), _CHAT_WIDTH)))
         row.add_column(width=_NAME_WIDTH, no_wrap=True, overflow="ellipsis", justify="right")
         row.add_column(ratio=1, overflow="fold")
         row.add_row(*cells, _styled(name, entry), Text(text, style="dim" if entry.get("op") else ""))

@@ -59,11 +59,17 @@ class ResponderSettings(Section):
         "程序得到的内容：完整提示词 `prompt`、仅消息 `message`，或两者的 `json`。",
     )
     cwd: Path | None = setting(None, "Folder in which the program runs.", "程序运行的目录。")
-    env: dict[str, str] = setting(dict, "Environment variables added for the program.", "为程序添加的环境变量。")
-    inherit: Literal["safe", "all"] = setting(
+    env: dict[str, SecretStr] = setting(dict, "Environment variables added for the program.", "为程序添加的环境变量。")
+    inherit: Literal["safe", "minimal", "all"] = setting(
         "safe",
-        "Which of this process's environment the program gets: `safe`: without what looks like a secret; `all`.",
-        "程序继承哪些环境变量：`safe`：去掉疑似密钥的变量；`all`：全部。",
+        "Which of this process's environment the program gets: `safe`: without what looks like a secret; "
+        "`minimal`: what programs need to run; `all`.",
+        "程序继承哪些环境变量：`safe`：去掉疑似密钥的变量；`minimal`：程序运行所必需的；`all`：全部。",
+    )
+    stream: bool | None = setting(
+        None,
+        "Show an answer in a card while it is being written; null: for `openai` only.",
+        "在卡片中边写边显示回答；null 表示仅 `openai` 如此。",
     )
     timeout: float = setting(300.0, "Seconds an answer may take.", "一次回答最多用时（秒）。", gt=0)
     max_output: int = setting(

@@ -60,8 +60,7 @@ class LoadedSettings(Settings):
         """Every setting in effect; secrets are masked, filled-in ``${VAR}`` are shown as written."""
         for key, value in _leaves(self):
             origin = self.origin_of(key)
-            shown = "**********" if isinstance(value, SecretStr) else value
-            yield Value(key, origin.written if origin.written is not None else shown, origin)
+            yield Value(key, origin.written if origin.written is not None else _masked(value), origin)
 
 
 def load_settings(
@@ -150,6 +149,12 @@ def _holds(values: Any, path: list[str]) -> bool:
             return False
         values = values[part]
     return True
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _masked(item) for name, item in value.items()}
+    return "**********" if isinstance(value, SecretStr) else value
 
 
 def _leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:

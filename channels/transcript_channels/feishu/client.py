@@ -262,11 +262,11 @@ class FeishuClient:
                 raw = await _read(response)
                 known = {name.lower(): value for name, value in response.headers.items()}
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            raise UnsentError(f"Feishu cannot be reached at {self.base_url}: {_why(error)}", hint=_REACH) from None
+            raise UnsentError(f"Feishu cannot be reached at {self.base_url}: {_why(error)}.", hint=_REACH) from None
         except (TimeoutError, httpx.TransportError) as error:
-            raise NoAnswerError(f"{request.api} got no answer: {_why(error)}", hint=_REACH) from None
+            raise NoAnswerError(f"{request.api} got no answer: {_why(error)}.", hint=_REACH) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise UnexpectedAnswerError(f"{request.api} cannot be understood: {_why(error)}", hint=_REACH) from None
+            raise UnexpectedAnswerError(f"{request.api} cannot be understood: {_why(error)}.", hint=_REACH) from None
         body = decode(raw) if len(raw) < _LARGE else await asyncio.to_thread(decode, raw)
         return Answer(response.status_code, body, known)
 

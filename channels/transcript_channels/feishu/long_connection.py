@@ -215,7 +215,7 @@ class LongConnection:
             response = await http.post(self._base_url + _ENDPOINT, json=body, headers={"locale": "zh"})
         except httpx.HTTPError as error:
             reason = str(error) or type(error).__name__
-            raise NoAnswerError(f"Feishu cannot be reached at {self._base_url}: {reason}", hint=_REACH) from None
+            raise NoAnswerError(f"Feishu cannot be reached at {self._base_url}: {reason}.", hint=_REACH) from None
         answer = decode(response.content)
         if answer is None or response.status_code != _OK:
             raise NoAnswerError(f"Feishu does not say where to connect (HTTP {response.status_code}).", hint=_REACH)

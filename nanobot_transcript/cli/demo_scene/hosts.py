@@ -19,14 +19,14 @@ HostName = Literal["nanobot", "runner"]
 class Host:
     """What runs the bots.
 
-    ``require`` says what it is, with its version, or raises HostError. ``gated``: its bots decide by the gate whether
-    to answer, and hear what another bot says to them; otherwise they answer when they are mentioned.
+    ``require`` says what it is, with its version, or raises HostError. ``relays``: what a bot says to another one
+    becomes that one's input.
     """
 
     name: HostName
     title: str
     noun: str
-    gated: bool
+    relays: bool
     require: Callable[[], str]
     bots: Callable[[Sequence[App], Path], list[Bot]]
 
@@ -36,7 +36,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="nanobot",
         title="Two real nanobot gateways",
         noun="gateway",
-        gated=False,
+        relays=False,
         require=require_nanobot,
         bots=nanobot_bots,
     ),
@@ -44,7 +44,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="runner",
         title="Two real runners",
         noun="runner",
-        gated=True,
+        relays=True,
         require=require_runner,
         bots=runner_bots,
     ),

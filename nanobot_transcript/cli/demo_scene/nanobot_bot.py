@@ -54,11 +54,20 @@ class NanobotBot(Bot):
         return {
             "NANOBOT_TRANSCRIPT_FEISHU__BASE_URL": places.platform,
             "NANOBOT_TRANSCRIPT_STORE__DIR": str(places.record),
+            "NANOBOT_TRANSCRIPT_GROUPS__MODE": "gate",
+            "NANOBOT_TRANSCRIPT_RELAY__MODE": "mentions",
+            "NANOBOT_TRANSCRIPT_HISTORY__ENABLED": "false",
         }
 
     def _config(self, model: str) -> dict[str, Any]:
         """nanobot's own configuration: this app, this model, nothing that reaches beyond the folder."""
-        feishu = {"enabled": True, "appId": self.app.app_id, "appSecret": self.app.app_secret, "allowFrom": ["*"]}
+        feishu = {
+            "enabled": True,
+            "appId": self.app.app_id,
+            "appSecret": self.app.app_secret,
+            "allowFrom": ["*"],
+            "groupPolicy": "open",  # the gate decides, and not nanobot by mentions alone
+        }
         off = {"enable": False}
         return {
             "agents": {

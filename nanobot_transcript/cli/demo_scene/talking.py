@@ -8,22 +8,13 @@ from nanobot_transcript.cli.demo_scene.keyboard import Keyboard
 from nanobot_transcript.cli.demo_scene.scene import why
 from nanobot_transcript.cli.demo_scene.screen import NAME_WIDTH, Screen
 from nanobot_transcript.cli.demo_scene.world import World
-from transcript_channels.simulator import App, Message
 
 __all__ = ["Talking"]
 
 _AT: Final = re.compile(r"[@＠](\w+)")
-_ASK: Final[dict[bool, list[tuple[str, ...]]]] = {
-    True: [
-        ("@Alpha …", "ask a bot; @Beta … the other one, @Alpha @Beta … both"),
-        ("any text", "say it to the group; each bot's gate decides whether it is asked"),
-    ],
-    False: [
-        ("@Alpha …", "ask a bot; @Beta … the other one, @all both"),
-        ("any text", "say it to the group; no bot answers, but the record has it"),
-    ],
-}
 _HELP: Final[list[tuple[str, ...]]] = [
+    ("@Alpha …", "ask a bot; @Beta … the other one, @Alpha @Beta … both"),
+    ("any text", "say it to the group; each bot's gate decides whether it is asked"),
     ("/recall", "take your last message back; the record hides it at once"),
     ("/who", "who is in the group, as the record knows them"),
     ("/quit", "end the demo (Ctrl-D, too)"),
@@ -67,33 +58,17 @@ class Talking:
         elif text == "/who":
             self._who()
         elif text == "/help":
-            self._screen.table([*_ASK[self._world.host.gated], *_HELP])
+            self._screen.table(_HELP)
         else:
             self._screen.remark(f"There is no {text.split()[0]}; /help lists what there is.")
 
     async def _say(self, text: str) -> None:
+        """Say it and wait for the answers, however many; without one tell why."""
         message = await self._world.say(self._world.you, _AT.sub(self._called, text))
-        if self._world.host.gated:
-            await self._answers_to(message)
-            return
-        asked = self._asked(message)
-        for app in asked:
-            await self._world.answer(app, message)
-        if not asked:
-            await self._world.recorded(message)
-            self._screen.remark("recorded; no bot was asked")
-
-    async def _answers_to(self, message: Message) -> None:
-        """Wait for the answers, however many; without one say why."""
         if await self._world.settled(message):
             return
         for name, noted in self._world.turns.noted(message).items():
             self._screen.remark(f"{name} does not answer: {why(noted)}")
-
-    def _asked(self, message: Message) -> list[App]:
-        if "@_all" in str(message.content):
-            return self._world.group.apps
-        return [mention.member for mention in message.mentions if isinstance(mention.member, App)]
 
     def _called(self, at: re.Match[str]) -> str:
         """``@alpha`` as the platform writes it."""

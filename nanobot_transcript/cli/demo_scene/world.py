@@ -126,8 +126,7 @@ class World:
     async def settled(self, message: Message, *, quiet: float = 0.0) -> list[Message]:
         """What the bots said since a message, once none of them has anything to answer any more.
 
-        Then nobody may have said anything for another ``quiet`` seconds. Only for hosts that are ``gated``.
-        Raises DemoError.
+        Then nobody may have said anything for another ``quiet`` seconds. Raises DemoError.
         """
         await self.recorded(message)
         failure = "The bots did not decide whether to answer."
@@ -152,6 +151,8 @@ class World:
 
     def _is_over(self, message: Message) -> bool:
         said = self._said_since(message)
+        if any(self.mind.busy(bot.app.name) for bot in self.bots):
+            return False
         return all(one.finished and self.entry(one) for one in said) and self.turns.are_over(message)
 
     def _said_since(self, message: Message) -> list[Message]:

@@ -86,7 +86,7 @@ def test_people_are_told_what_became_of_it(run: Run, base_dir: Path) -> None:
     assert "Queued" in run("oc_team", "text").err
     with bot(base_dir, lambda job: "om_7"):
         ended = run("oc_team", "text", "--wait", "20")
-    assert (ended.code, ended.err.strip(), ended.out) == (0, "Sent as om_7.", "")
+    assert (ended.code, ended.err.strip(), ended.out) == (0, "Sent to feishu:oc_team as om_7.", "")
 
 
 def test_a_chat_is_named_as_elsewhere(run: Run, base_dir: Path) -> None:
