@@ -21,14 +21,22 @@ def programs(page: str) -> list[str]:
 def test_the_printed_programs_run_in_a_fresh_home(page: str, tmp_path: Path) -> None:
     env = os.environ | {"HOME": str(tmp_path), "PYTHONWARNINGS": "error"}
     outputs = [
-        subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=30)
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env=env,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=30,
+        )
         for code in programs(page)
     ]
     assert len(outputs) == 3
     assert "'sender': 'on_ada'" in outputs[0].stdout
     assert "'sender': 'Alpha'" in outputs[0].stdout
     assert outputs[1].stdout.startswith("on_bo ")
-    assert [path.name for path in tmp_path.iterdir()] == [".nanobot"]
+    assert [path.name for path in tmp_path.iterdir()] == ["transcripts"]
 
 
 def test_both_pages_have_the_same_shape() -> None:
