@@ -27,7 +27,7 @@ from transcript_channels.feishu.presence import Presence
 from transcript_channels.feishu.sender import FeishuSender, Sent
 from transcript_channels.feishu.streaming import CardStream
 
-__all__ = ["Connection", "FeishuChannel", "Listen"]
+__all__ = ["Connection", "FeishuChannel", "Listen", "action_from_event"]
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class FeishuChannel:
         elif kind == "im.message.recalled_v1":
             await self._on_recall(event, publish)
         elif kind == "card.action.trigger":
-            return await publish(_action(event))
+            return await publish(action_from_event(event))
         elif kind == "im.chat.member.bot.added_v1":
             self._presence.joined(string(part(event, "event"), "chat_id"))
         elif kind in ("im.chat.member.bot.deleted_v1", "im.chat.disbanded_v1"):
@@ -259,7 +259,8 @@ def _where(message: OutboundMessage) -> dict[str, Any]:
     }
 
 
-def _action(event: Mapping[str, Any]) -> CardAction:
+def action_from_event(event: Mapping[str, Any]) -> CardAction:
+    """The pressed button in a ``card.action.trigger`` event."""
     body = part(event, "event")
     action, context = part(body, "action"), part(body, "context")
     chat_id = string(context, "open_chat_id") or string(body, "open_chat_id")

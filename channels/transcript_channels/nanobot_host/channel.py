@@ -13,6 +13,7 @@ from transcript_channels.nanobot_host.core import Core
 from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.gated import Gated
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.running import Actions, Connected, Running
 
 __all__ = ["PARTS", "channel_class"]
 
@@ -118,6 +119,8 @@ class _Names(Core):
                 platform_name=self._transcript_platform_name,
                 open_id=open_id or "",
             )
+            if open_id:
+                self._transcript_host.introduced(self._transcript_bot)
         except Exception:
             logger.exception("The bot could not be entered among the members")
 
@@ -196,6 +199,9 @@ class _Streams(Core):
 
 PARTS: Final[dict[str, type[Core]]] = {
     "gate": Gated,
+    "beside": Running,
+    "actions": Actions,
+    "reconnects": Connected,
     "inbound": _Inbound,
     "recalls": _Recalls,
     "names": _Names,

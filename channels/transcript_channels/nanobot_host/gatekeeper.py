@@ -20,7 +20,7 @@ from nanobot_transcript.runner import InboundMessage
 from nanobot_transcript.runner.choosing import Chooser
 from nanobot_transcript.runner.deciding import Choice
 from nanobot_transcript.turns import AnswerClaims, Claim
-from nanobot_transcript.turns.speakers import addresses, is_bot
+from nanobot_transcript.turns.speakers import addresses, hop_of, is_bot
 from transcript_channels.nanobot_host.commands import is_command
 from transcript_channels.nanobot_host.judging import HURRY
 
@@ -123,6 +123,16 @@ class Gatekeeper:
             elif claim is not None or (choice.respond and not choice.contested):
                 await self.begin(turn, choice, claim)
         return None
+
+    async def relay(self, turn: Turn) -> None:
+        """Let a bot's message begin a turn where no gate decides; the loop guard has the last word."""
+        agent = self._deciders.profile(turn.bot.app_id)
+        async with self._lane(turn).place(urgent=False):
+            history = await self._deciders.history(turn.session_key, _HISTORY, wait=False)
+            verdict = self._deciders.guard.allows(turn.entry, history, agent)
+            if verdict.allowed:
+                hop = 1 + max(verdict.hops, hop_of(turn.entry))
+                await self.begin(turn, Choice(True, verdict.reason, hop))
 
     async def close(self) -> None:
         """Stand by no more."""

@@ -1,29 +1,40 @@
 """Everything the plugin consists of in one process, put together once."""
 
 import asyncio
+import logging
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.session_key import FEISHU, split
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
+from nanobot_transcript.turns import FileBudget, FileLease
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.background import Background
+from transcript_channels.nanobot_host.clients import Clients
 from transcript_channels.nanobot_host.deciders import Deciders
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
-from transcript_channels.nanobot_host.inbound import Inbound
+from transcript_channels.nanobot_host.histories import Histories
+from transcript_channels.nanobot_host.inbound import Callbacks, Inbound
 from transcript_channels.nanobot_host.names import Names
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.policy import Policy
+from transcript_channels.nanobot_host.posts import Posts
 from transcript_channels.nanobot_host.privacy import PrivateChats
 from transcript_channels.nanobot_host.roster import Roster
 from transcript_channels.nanobot_host.turns import Turns
 from transcript_channels.nanobot_host.watermark import Watermarks
 
 __all__ = ["Bot", "Host"]
+
+logger = logging.getLogger(__name__)
+
+_ASKED_AT_ONCE: Final = 20
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +45,8 @@ class Bot:
     channel: "weakref.ref[Any]"
     turns: Turns = field(default_factory=Turns)
     answers: Answers = field(default_factory=Answers)
+    known: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the platform has said who the bot is."""
 
     @property
     def channel_name(self) -> str:
@@ -47,20 +60,29 @@ class Host:
     def __init__(self, settings: Settings, store: GroupTranscriptStore) -> None:
         self.settings: Settings = settings
         self.store: GroupTranscriptStore = store
-        self.async_store: AsyncGroupTranscriptStore = AsyncGroupTranscriptStore.over(store)
         self.policy: Policy = Policy(settings.groups)
         self.names: Names = Names(store.members, settings)
+        self.bots: dict[str, Bot] = {}
+        self.clients: Clients = Clients(lambda app_id: self._of_channel(app_id, "config"), settings.feishu.base_url)
+        self.posts: Posts = Posts(settings.outbox, store.base_dir)
+        self.async_store: AsyncGroupTranscriptStore = self._opened(store)
         self.private: PrivateChats = PrivateChats(store.base_dir)
         self.watermarks: Watermarks = Watermarks(store.base_dir)
         self.deciders: Deciders = Deciders(settings, self.async_store, self.names.profile)
         self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.background: Background = Background(self._maintain)
         self.asking: Asking = Asking()
-        self.bots: dict[str, Bot] = {}
         self.forgetting: Forgetting = Forgetting(store, self.watermarks, lambda: self.bots, self._loop)
         self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
         self.inbound: Inbound = Inbound(
-            store, self.policy, self.names, self.private, self.background, self.roster, self.forgetting
+            store,
+            self.policy,
+            self.names,
+            self.private,
+            self.background,
+            self.roster,
+            self.forgetting,
+            Callbacks(self.posts.is_answer, self._first_heard),
         )
         self.outbound: Outbound = Outbound(
             self.async_store, self.policy, self.names, self.private, self.inbound, self._answered, self._hop
@@ -84,6 +106,76 @@ class Host:
     def bot_on(self, channel_name: str) -> Bot | None:
         """The bot that speaks on a channel of nanobot."""
         return next((bot for bot in self.bots.values() if bot.channel_name == channel_name), None)
+
+    def sits_in(self, bot: Bot, session_key: str) -> bool:
+        """True when a bot was heard of in a chat, by itself or by others."""
+        name = self.names.agent_name(bot.app_id)
+        return any(member.sender == name for member in self.store.members.of_chat(session_key))
+
+    def may_post(self, session_key: str) -> bool:
+        """True for groups in which posts of the outbox may be sent."""
+        channel, chat_id = split(session_key)
+        return channel == FEISHU and chat_id not in self.private and self.policy.records(chat_id)
+
+    def introduced(self, bot: Bot) -> None:
+        """The platform has said who a bot is; to be called in any thread."""
+        loop = self._loop()
+        if loop is not None:
+            loop.call_soon_threadsafe(bot.known.set)
+
+    def connected(self, bot: Bot) -> None:
+        """The long connection of a bot is open; to be called in any thread."""
+        loop = self._loop()
+        if loop is not None and self.async_store.gaps is not None:
+            loop.call_soon_threadsafe(lambda: loop.create_task(self._ask_for_missed(bot)))
+
+    # --- what nobody has heard
+
+    def _opened(self, store: GroupTranscriptStore) -> AsyncGroupTranscriptStore:
+        history = self.settings.history
+        if not history.enabled or history.calls_per_hour == 0:
+            return AsyncGroupTranscriptStore.over(store)
+        fallback = Histories(
+            self.clients,
+            store.members,
+            FileLease(store.base_dir),
+            FileBudget(store.base_dir),
+            self._seated,
+            calls_per_hour=history.calls_per_hour,
+        )
+        opened = AsyncGroupTranscriptStore.over(store, fallback=fallback)
+        store.on_read = self._was_read
+        return opened
+
+    def _seated(self, session_key: str) -> list[str]:
+        if not self.may_post(session_key):
+            return []
+        return [app_id for app_id, bot in self.bots.items() if self.sits_in(bot, session_key)]
+
+    def _was_read(self, session_key: str) -> None:
+        """The plain store is read in several threads, and some have a loop of their own."""
+        gaps = self.async_store.gaps
+        if gaps is not None and _running_loop() is self._loop():
+            gaps.touch(session_key)
+
+    def _first_heard(self, session_key: str, since_ms: float | None) -> None:
+        """This process hears of a chat for the first time. In the thread of the long connection."""
+        loop = self._loop()
+        if loop is not None and self.async_store.gaps is not None:
+            loop.call_soon_threadsafe(self.async_store.missed, session_key, since_ms)
+
+    async def _ask_for_missed(self, bot: Bot) -> None:
+        """Ask for the chats that were talked in last; others are asked for when they are used."""
+        try:
+            newest = sorted(await self.async_store.chats(), key=lambda chat: chat.last_write_ms, reverse=True)
+            seated = [chat.session_key for chat in newest if self.sits_in(bot, chat.session_key)]
+        except StoreError as error:
+            logger.warning("Gaps in the record are not looked for: %s %s", error, error.hint)
+            return
+        for key in seated[:_ASKED_AT_ONCE]:
+            self.async_store.missed(key)
+
+    # --- inside
 
     def _answered(self, app_id: str, chat_id: str, trigger: str | None, message_id: str, text: str) -> None:
         """Keep which answer of a session this message is, so that it is found there when it is taken back."""
@@ -112,3 +204,10 @@ class Host:
         self.store.maintain()
         self.watermarks.prune()
         self.names.still_here()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT: Final = 0.2  # seconds; the platform pushes again after three
 _REMEMBERED: Final = 4096
+_BEFORE: Final = 86_400_000  # milliseconds
 _PLAIN: Final = frozenset({"role", "content", "sender", "message_id", "ts"})
 
 
@@ -43,6 +44,17 @@ class Arrival:
     answers: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """``is_answer`` tells whether an entry answers a post of the outbox. ``first_heard`` is told the session key of a
+    chat of which this process hears for the first time, and the time (ms) since when messages may be missing; None:
+    since the newest on record.
+    """
+
+    is_answer: Callable[[Entry], bool] = lambda entry: False
+    first_heard: Callable[[str, float | None], None] = lambda key, since_ms: None
+
+
 class Inbound:
     """Records events, in the thread of the long connection. Nothing here waits for a network."""
 
@@ -55,7 +67,7 @@ class Inbound:
         background: Background,
         roster: Roster,
         forgetting: Forgetting,
-        answers_a_post: Callable[[str, Entry], bool] = lambda key, entry: False,
+        callbacks: "Callbacks | None" = None,
     ) -> None:
         self._store: GroupTranscriptStore = store
         self._policy: Policy = policy
@@ -64,7 +76,7 @@ class Inbound:
         self._background: Background = background
         self._roster: Roster = roster
         self._forgetting: Forgetting = forgetting
-        self._answers_a_post: Callable[[str, Entry], bool] = answers_a_post
+        self._callbacks: Callbacks = callbacks or Callbacks()
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._groups: set[str] = set()
 
@@ -90,7 +102,8 @@ class Inbound:
             return Arrival()
         if not self._policy.records(message.chat_id):
             return Arrival()
-        self._groups.add(message.chat_id)
+        if message.chat_id not in self._groups:
+            self._attempt(lambda: self._hear_first(message))
         failure = self._attempt(lambda: self._append(message, observer))
         answers, unasked = self._offer(message, observer)
         failure = failure or unasked
@@ -119,13 +132,20 @@ class Inbound:
         }
         return cast("Entry", entry | {name: value for name, value in known.items() if value is not None})
 
+    def _hear_first(self, message: Message) -> None:
+        """Of a chat without a record the day before is asked for, else what is missing at its end."""
+        self._groups.add(message.chat_id)
+        key = session_key(FEISHU, message.chat_id)
+        known = bool(self._store.recent(key, 1).entries)
+        self._callbacks.first_heard(key, None if known else (message.ts_ms or time.time() * 1000) - _BEFORE)
+
     def _offer(self, message: Message, observer: str) -> tuple[bool, Exception | None]:
         """Whether a message answers a post of the outbox, and why that could not be found out."""
         if message.from_bot or not (message.parent_id or message.root_id or message.thread_id):
             return False, None
         answers: list[bool] = []
-        key = session_key(FEISHU, message.chat_id)
-        failure = self._attempt(lambda: answers.append(self._answers_a_post(key, self.entry_of(message, observer))))
+        is_answer = self._callbacks.is_answer
+        failure = self._attempt(lambda: answers.append(is_answer(self.entry_of(message, observer))))
         return any(answers), failure
 
     def recall(self, data: Any) -> None:

@@ -6,7 +6,7 @@ nanobot's Feishu channel (half a second), not the Feishu SDK.
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any, Final, Literal
@@ -84,8 +84,26 @@ _ABILITIES: Final = (
         "the gate weighs nanobot's commands like any other message",
         names=("nanobot.command.builtin:BUILTIN_COMMAND_SPECS",),
     ),
-    _Ability("recalls", "messages that are taken back stay visible", methods=("_register_optional_event",)),
     _Ability("names", "bots are called by their app id", methods=("_fetch_bot_open_id",)),
+    _Ability(
+        "beside",
+        "it neither hears other bots nor sends posts of the outbox",
+        methods=("start", "_handle_message", "_fetch_bot_open_id"),
+        names=(
+            "nanobot.bus.events:InboundMessage",
+            "nanobot.bus.queue:MessageBus.publish_inbound",
+            "nanobot.channels.base:BaseChannel.supports_streaming",
+        ),
+        attributes=("_loop", "bus"),
+        needs=("names",),
+    ),
+    _Ability("actions", "pressed buttons do not reach whoever posted the card", methods=("_register_optional_event",)),
+    _Ability(
+        "reconnects",
+        "what was missed while the connection was down is asked for late",
+        attributes=("_ws_client", "_loop"),
+    ),
+    _Ability("recalls", "messages that are taken back stay visible", methods=("_register_optional_event",)),
     _Ability("outbound", "answers of this bot are not recorded", methods=("send",), attributes=("_client",)),
     _Ability(
         "streams",
@@ -152,10 +170,13 @@ def _load(place: str) -> Any:
 
 
 def _assigns(channel: Any, name: str) -> bool:
-    """True when the constructor sets this attribute."""
-    constructor: Callable[..., Any] = channel.__init__
-    code = getattr(inspect.unwrap(constructor), "__code__", None)
-    return code is not None and name in code.co_names
+    """True when a constructor of the class or of one of its bases sets this attribute."""
+    return any(name in _names_in(kind.__dict__.get("__init__")) for kind in channel.__mro__)
+
+
+def _names_in(constructor: Any) -> tuple[str, ...]:
+    code = getattr(inspect.unwrap(constructor), "__code__", None) if callable(constructor) else None
+    return code.co_names if code is not None else ()
 
 
 def _version(distribution: str) -> str:

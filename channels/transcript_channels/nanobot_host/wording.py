@@ -9,14 +9,16 @@ from zoneinfo import ZoneInfo
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import is_own
+from transcript_channels.feishu import text_of
 from transcript_channels.nanobot_host.names import Names
 
-__all__ = ["encode", "fit", "shown", "shown_id", "zone"]
+__all__ = ["encode", "fit", "is_unreadable", "safe", "shown", "shown_id", "zone"]
 
 _MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
 _LINE_BREAKS: Final = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
 _SHORTEST: Final = 80
 _NOTICE: Final = 32
+_BARE_CARD: Final = text_of("interactive", None)
 _LONGEST_NAME: Final = 120
 
 
@@ -31,14 +33,14 @@ def zone(name: str | None) -> tzinfo:
 def shown(entry: Entry, names: Names, app_id: str, where: tzinfo) -> dict[str, Any]:
     """An entry as the agent is told it. ``you`` marks its own words, ``bot`` those of another bot."""
     line: dict[str, Any] = {"id": _id(entry.get("message_id")), "time": _time(entry.get("ts"), where)}
-    line["from"] = _safe(names.shown(entry))[:_LONGEST_NAME]
+    line["from"] = safe(names.shown(entry))[:_LONGEST_NAME]
     if is_own(entry, app_id):
         line["you"] = True
     elif entry.get("sender_kind") == "bot" or entry.get("role") == "assistant":
         line["bot"] = True
     line["reply_to"] = _id(entry.get("reply_to"))
     line["edited"] = entry.get("edited") or None
-    line["text"] = _safe(entry.get("content") or "")
+    line["text"] = safe(entry.get("content") or "")
     return {key: value for key, value in line.items() if value is not None}
 
 
@@ -65,6 +67,18 @@ def encode(line: Mapping[str, Any]) -> str:
     return json.dumps(line, ensure_ascii=False, separators=(", ", ": ")).translate(_LINE_BREAKS)
 
 
+def safe(text: str) -> str:
+    """Without nanobot's own markers, also when taking one away makes another, and such that it can be encoded."""
+    while (cleaned := _MARKER.sub("", text)) != text:
+        text = cleaned
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def is_unreadable(entry: Entry) -> bool:
+    """Another bot's card that is still being written: the bot puts its text into the record when it is done."""
+    return entry.get("source") == "peer_event" and entry.get("content") == _BARE_CARD
+
+
 def _shortened(line: dict[str, Any], limit: int) -> dict[str, Any]:
     text, surplus = line["text"], _length(line) - limit
     if surplus <= 0:
@@ -80,18 +94,11 @@ def _length(line: Mapping[str, Any]) -> int:
 
 def shown_id(value: str) -> str:
     """A message id as it is shown; lines that other programs wrote may hold anything there."""
-    return _safe(value)[:_LONGEST_NAME]
+    return safe(value)[:_LONGEST_NAME]
 
 
 def _id(value: object) -> str | None:
     return shown_id(value) if isinstance(value, str) else None
-
-
-def _safe(text: str) -> str:
-    """Without nanobot's own markers, also when taking one away makes another, and such that it can be encoded."""
-    while (cleaned := _MARKER.sub("", text)) != text:
-        text = cleaned
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _time(ts: Any, where: tzinfo) -> str | None:

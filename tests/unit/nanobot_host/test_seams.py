@@ -24,8 +24,11 @@ def test_the_installed_nanobot_has_every_seam() -> None:
         "inbound",
         "gate",
         "commands",
-        "recalls",
         "names",
+        "beside",
+        "actions",
+        "reconnects",
+        "recalls",
         "outbound",
         "streams",
         "base_url",
@@ -52,7 +55,7 @@ def test_what_is_missing_costs_only_the_ability_that_needs_it(monkeypatch: pytes
 def test_streams_cannot_be_recorded_without_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime.FeishuChannel, "__init__", lambda self: None)
     lost = {finding.ability for finding in check_seams() if finding.severity != "ok"}
-    assert lost == {"outbound", "streams"}
+    assert lost == {"beside", "reconnects", "outbound", "streams"}
 
 
 def test_a_nanobot_without_the_channel_leaves_tool_and_context(monkeypatch: pytest.MonkeyPatch) -> None:

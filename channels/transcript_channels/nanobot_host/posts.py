@@ -1,0 +1,91 @@
+"""The outbox at this process's bots: what others want said in their groups, and the answers they wait for."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import DeliveryError
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.outbox import Action, Job, Outbox, OutboxLimits, OutboxServer, Receipt
+from nanobot_transcript.runner import OutboundMessage
+from nanobot_transcript.runner.recording import Recorder
+from nanobot_transcript.settings.hosting import OutboxSettings
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+
+if TYPE_CHECKING:
+    from transcript_channels.feishu.client import FeishuClient
+
+__all__ = ["Posts"]
+
+logger = logging.getLogger(__name__)
+
+_DAY: Final = 86_400.0
+_BUSY: Final = 0.2  # seconds; the platform pushes again after three
+
+
+class Posts:
+    """``served`` is False where the outbox is switched off: then nothing is sent, and nothing counts as an answer."""
+
+    def __init__(self, settings: OutboxSettings, base_dir: Path) -> None:
+        limits = OutboxLimits(expires_in=settings.expires_in, keep=settings.keep_days * _DAY)
+        self.served: bool = settings.serve
+        self._outbox: Outbox = Outbox(base_dir, limits)
+        self._listening: Outbox = Outbox(base_dir, limits, busy=_BUSY)
+
+    def is_answer(self, entry: Entry) -> bool:
+        """True when a message answers a post: it is kept for whoever posted. Raises StoreError kinds.
+
+        For the thread of the long connection, before the platform is acknowledged.
+        """
+        return self.served and self._listening.offer_reply(entry)
+
+    def pressed(self, event: Mapping[str, Any]) -> None:
+        """A button of a card was pressed. Raises StoreError kinds; then the platform says so to the person."""
+        from transcript_channels.feishu.channel import action_from_event
+
+        action = action_from_event(event)
+        if self.served and action.message_id:
+            self._listening.offer_action(
+                Action(action.message_id, action.value, action.sender, form=action.form, action_id=action.action_id)
+            )
+
+    async def serve(
+        self,
+        agent: AgentProfile,
+        client: "FeishuClient",
+        store: AsyncGroupTranscriptStore,
+        may_post: Callable[[str], bool],
+        sits_in: Callable[[str], bool],
+    ) -> None:
+        """Send what lies there for the chats of a bot, without end. Where nobody has heard of the bot yet, the
+        platform is asked whether it sits there.
+        """
+        from transcript_channels.feishu.channel import FeishuChannel
+
+        channel, recorder = FeishuChannel(agent, client, store.members), Recorder(store, agent)
+
+        async def send(job: Job) -> Receipt:
+            message = _message(job, agent.name)
+            sent = await channel.send(message)
+            if not sent.message_id:
+                raise DeliveryError("The platform confirmed a post without an id.", hint="Look into the chat.")
+            await recorder.said(message, sent, "send")
+            return Receipt(sent.message_id, sent.thread_id, sent.message_ids)
+
+        def seated(key: str) -> bool:
+            return may_post(key) and (sits_in(key) or channel.sits_in(key))
+
+        await OutboxServer(self._outbox, send, agent=agent.name, sits_in=seated).serve()
+
+
+def _message(job: Job, agent: str) -> OutboundMessage:
+    return OutboundMessage(
+        job.session_key,
+        job.content or "",
+        reply_to=job.reply_to,
+        idempotency_key=job.uuid,
+        agent=agent,
+        card=job.card,
+    )

@@ -1,0 +1,102 @@
+"""What other bots said becomes a turn of this process's bots: out of the record, through nanobot's own bus.
+
+nanobot drops what bots say. So this is the only way in which a bot causes a turn, whether the platform pushed its
+message or not, and the loop guard stands before it.
+"""
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.session_key import FEISHU, split
+from nanobot_transcript.turns import Relay, RelaySettings
+from transcript_channels.nanobot_host.gatekeeper import Turn
+from transcript_channels.nanobot_host.wording import is_unreadable, safe
+
+if TYPE_CHECKING:
+    from transcript_channels.nanobot_host.host import Bot, Host
+
+__all__ = ["Relaying", "publish"]
+
+logger = logging.getLogger(__name__)
+
+
+class Relaying:
+    """Follows the transcripts for one bot. ``gated``: in mode ``gate`` the gate decides about bots' messages, too."""
+
+    def __init__(self, host: "Host", bot: "Bot", *, gated: bool) -> None:
+        self._host: Host = host
+        self._bot: Bot = bot
+        self._gated: bool = gated
+
+    async def run(self) -> None:
+        """Hand on what comes, without end. Returns at once when that is switched off."""
+        settings, deciders = self._host.settings.relay, self._host.deciders
+        relay = Relay(
+            self._host.async_store,
+            deciders.profile(self._bot.app_id),
+            RelaySettings(settings.mode, settings.max_age),
+            guard=deciders.guard,
+            seen=self._bot.turns.began,
+            readable=lambda entry: not is_unreadable(entry),
+        )
+        await relay.run(self._take)
+
+    async def _take(self, session_key: str, entry: Entry) -> None:
+        try:
+            chat_id = self._chat_of(session_key)
+            if chat_id is None:
+                return
+            turn = Turn(self._bot, session_key, entry, partial(self._begin, chat_id, entry))
+            if self._gated and self._host.policy.gates(chat_id):
+                await self._host.gatekeeper.admit(turn)
+            else:
+                await self._host.gatekeeper.relay(turn)
+        except Exception:
+            logger.exception("%s could not be handed on", entry.get("message_id"))
+
+    def _chat_of(self, session_key: str) -> str | None:
+        """The chat, if the bot sits in it and may answer there."""
+        channel, chat_id = split(session_key)
+        if channel != FEISHU or chat_id in self._host.private or not self._host.policy.shares(chat_id):
+            return None
+        return chat_id if self._host.sits_in(self._bot, session_key) else None
+
+    async def _begin(self, chat_id: str, entry: Entry, admitted: bool) -> None:
+        channel = self._bot.channel()
+        if admitted and channel is not None:
+            self._bot.turns.confirm(entry["message_id"] or "", _session(channel, chat_id, entry))
+            await publish(channel, chat_id, entry, self._host.names.shown(entry))
+
+
+async def publish(channel: Any, chat_id: str, entry: Entry, name: str) -> None:
+    """Put a bot's message on nanobot's bus, as the channel does with a person's; the answer goes to its place."""
+    from nanobot.bus.events import InboundMessage
+
+    metadata = {
+        "message_id": entry["message_id"],
+        "chat_type": "group",
+        "msg_type": "text",
+        "parent_id": entry.get("reply_to"),
+        "root_id": entry.get("root_id"),
+        "thread_id": entry.get("thread_id"),
+    }
+    if channel.supports_streaming:
+        metadata["_wants_stream"] = True
+    message = InboundMessage(
+        channel=channel.name,
+        sender_id=str(entry.get("ids", {}).get("app_id") or entry["sender"]),
+        chat_id=chat_id,
+        # With a line before it nothing a bot says can be one of nanobot's commands.
+        content=f"{safe(name)}, another bot of this group, says:\n{safe(entry['content'])}",
+        metadata=metadata,
+        session_key_override=_session(channel, chat_id, entry),
+    )
+    await channel.bus.publish_inbound(message)
+
+
+def _session(channel: Any, chat_id: str, entry: Entry) -> str:
+    """The session to which nanobot would give the message."""
+    topic = f":{entry.get('root_id') or entry['message_id']}" if channel.config.topic_isolation else ""
+    return f"{channel.name}:{chat_id}{topic}"
