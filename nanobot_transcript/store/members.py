@@ -19,12 +19,25 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, Required, TypeAlias, TypedDict
+from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import agent_names
+from nanobot_transcript.store.member_document import (
+    PERSON_IDS,
+    SEEN_STEP_MS,
+    Document,
+    Shape,
+    drop_person,
+    empty,
+    is_known,
+    is_silent,
+    put_bot,
+    put_person,
+    put_seen,
+)
 from nanobot_transcript.store.state_file import Signature, Snapshot, StateFile
 
 __all__ = ["BotProfile", "Member", "MemberDirectory"]
@@ -32,34 +45,8 @@ __all__ = ["BotProfile", "Member", "MemberDirectory"]
 logger = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT: Final = 0.1
-_SEEN_STEP_MS: Final = 3_600_000
-_ALIVE_STEP_MS: Final = 86_400_000
-_SILENT_MS: Final = 30 * 86_400_000
-_PERSON_IDS: Final = ("union_id", "user_id", "open_id")
 
-_Document: TypeAlias = dict[str, Any]
-_Change: TypeAlias = Callable[[_Document], bool]
-
-
-class _Bot(TypedDict, total=False):
-    name: Required[str]
-    aliases: list[str]
-    description: str
-    open_ids: dict[str, str]
-    seen: float
-
-
-class _Person(TypedDict, total=False):
-    name: str
-    ids: dict[str, str]
-
-
-class _Shape(TypedDict, total=False):
-    v: int
-    bots: dict[str, _Bot]
-    people: dict[str, _Person]
-    ids: dict[str, dict[str, str]]
-    chats: dict[str, dict[str, float]]
+_Change: TypeAlias = Callable[[Document], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +85,9 @@ class MemberDirectory:
 
     def __init__(self, base_dir: str | Path, *, now: Callable[[], float] = time.time) -> None:
         self._now: Callable[[], float] = now
-        self._file: StateFile = StateFile(Path(base_dir) / ".state", "members.json", version=1, shape=_Shape)
+        self._file: StateFile = StateFile(Path(base_dir) / ".state", "members.json", version=1, shape=Shape)
         self._mutex: threading.RLock = threading.RLock()
-        self._document: _Document = _empty()
+        self._document: Document = empty()
         self._signature: Signature | None = None
         self._state: str = "absent"
         self._pending: list[_Change] = []
@@ -133,7 +120,7 @@ class MemberDirectory:
         profile = {"name": well_formed(name), "aliases": [well_formed(alias) for alias in aliases]}
         profile["description"] = well_formed(description)
         now = self._now_ms() if alive else None
-        self._change(lambda document: _put_bot(document, app_id, profile, dict(open_ids or {}), now))
+        self._change(lambda document: put_bot(document, app_id, profile, dict(open_ids or {}), now))
 
     def remember_person(
         self, sender: str, name: str | None = None, ids: Ids | None = None, app_id: str | None = None
@@ -142,20 +129,20 @@ class MemberDirectory:
 
         What is not given stays as it was.
         """
-        if not sender or _is_known(self._document, sender, name, ids, app_id):
+        if not sender or is_known(self._document, sender, name, ids, app_id):
             return
         sender, name = well_formed(sender), well_formed(name) if name else None
-        kept = {kind: well_formed(value) for kind in _PERSON_IDS if (value := (ids or {}).get(kind))}
-        self._change(lambda document: _put_person(document, sender, name, kept, app_id))
+        kept = {kind: well_formed(value) for kind in PERSON_IDS if (value := (ids or {}).get(kind))}
+        self._change(lambda document: put_person(document, sender, name, kept, app_id))
 
     def saw(self, session_key: str, sender: str) -> None:
         """Note that ``sender`` takes part in a chat, now."""
         now = self._now_ms()
         last = self._document["chats"].get(session_key, {}).get(sender)
-        if not sender or (last is not None and now - last < _SEEN_STEP_MS):
+        if not sender or (last is not None and now - last < SEEN_STEP_MS):
             return
         session_key, sender = well_formed(session_key), well_formed(sender)
-        self._change(lambda document: _put_seen(document, session_key, sender, now))
+        self._change(lambda document: put_seen(document, session_key, sender, now))
 
     def ids_of(self, sender: str) -> frozenset[str]:
         """Everything by which a person was ever known: the stable sender, other ids, the open id of each app."""
@@ -173,7 +160,7 @@ class MemberDirectory:
         """
         self._file.remove_broken()
         self._refresh()
-        self._change(lambda document: _drop_person(document, sender))
+        self._change(lambda document: drop_person(document, sender))
 
     def sender_for(self, app_id: str, open_id: str) -> str | None:
         """The stable sender behind an open id that ``app_id`` sees: of a person, or the name of a bot."""
@@ -237,7 +224,7 @@ class MemberDirectory:
         now = self._now_ms()
         with self._mutex:
             wanted = {app_id: bot["name"] for app_id, bot in self._document["bots"].items()}
-            silent = {app_id for app_id, bot in self._document["bots"].items() if _is_silent(bot, now)}
+            silent = {app_id for app_id, bot in self._document["bots"].items() if is_silent(bot, now)}
         return wanted | agent_names({app_id: name for app_id, name in wanted.items() if app_id not in silent})
 
     def _bot_names(self) -> set[str]:
@@ -290,7 +277,7 @@ class MemberDirectory:
         self._state, self._signature = snapshot.state, snapshot.signature
         if snapshot.state in ("newer", "broken"):
             return True  # what this process knows is all there is
-        document = _empty() | snapshot.document
+        document = empty() | snapshot.document
         changed = [change(document) for change in self._pending]
         self._document = document
         return any(changed)
@@ -302,14 +289,6 @@ class MemberDirectory:
             logger.warning("%s cannot be understood; it will be built anew at the next change", self.path)
 
 
-def _empty() -> _Document:
-    return {"bots": {}, "people": {}, "ids": {}, "chats": {}}
-
-
-def _is_silent(bot: Mapping[str, Any], now: int) -> bool:
-    return now - bot.get("seen", 0) > _SILENT_MS
-
-
 def _profile(app_id: str, bot: dict[str, Any], now: int) -> BotProfile:
     return BotProfile(
         app_id,
@@ -317,99 +296,8 @@ def _profile(app_id: str, bot: dict[str, Any], now: int) -> BotProfile:
         tuple(bot.get("aliases", ())),
         bot.get("description", ""),
         dict(bot.get("open_ids", {})),
-        _is_silent(bot, now),
+        is_silent(bot, now),
     )
-
-
-def _is_known(document: _Document, sender: str, name: str | None, ids: Ids | None, app_id: str | None) -> bool:
-    """The hot path: called for each message, nearly always true."""
-    person = document["people"].get(sender)
-    if person is None or (name and person.get("name") != name):
-        return False
-    if not ids:
-        return True
-    known = person.get("ids", {})
-    for kind in _PERSON_IDS:
-        value = ids.get(kind)
-        if value and known.get(kind) != value and not (kind == "open_id" and app_id):
-            return False
-    open_id = ids.get("open_id")
-    return not (open_id and app_id) or document["ids"].get(app_id, {}).get(open_id) == sender
-
-
-def _put_bot(
-    document: _Document, app_id: str, profile: dict[str, Any], open_ids: dict[str, str], now: int | None
-) -> bool:
-    old = document["bots"].get(app_id, {})
-    new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
-    if now is not None and not 0 <= now - old.get("seen", 0) < _ALIVE_STEP_MS:
-        new["seen"] = now
-    document["bots"][app_id] = new
-    return new != old
-
-
-def _put_person(document: _Document, sender: str, name: str | None, ids: dict[str, str], app_id: str | None) -> bool:
-    old = document["people"].get(sender)
-    new = dict(old or {})
-    if name:
-        new["name"] = name
-    open_id = ids.get("open_id") if app_id else None
-    lasting = {kind: value for kind, value in ids.items() if kind != "open_id" or not app_id}
-    new["ids"] = new.get("ids", {}) | lasting
-    document["people"][sender] = new
-    moved = _put_open_id(document, sender, app_id, open_id) if app_id and open_id else False
-    return moved or new != old
-
-
-def _put_open_id(document: _Document, sender: str, app_id: str, open_id: str) -> bool:
-    known = document["ids"].setdefault(app_id, {})
-    old = known.get(open_id)
-    if old == sender or (old is not None and _rank(document, old) >= _rank(document, sender)):
-        return False
-    known[open_id] = sender
-    if old is not None:
-        _rename(document, old, sender)
-    return True
-
-
-def _rank(document: _Document, sender: str) -> int:
-    """How lasting a sender is: an open id never takes the place of a user id, nor that of a union id."""
-    ids = document["people"].get(sender, {}).get("ids", {})
-    return 2 if ids.get("union_id") == sender else 1 if ids.get("user_id") == sender else 0
-
-
-def _rename(document: _Document, old: str, new: str) -> None:
-    """One person was known by two senders: ids and memberships go to the more lasting one."""
-    for known in document["ids"].values():
-        known.update({open_id: new for open_id, sender in known.items() if sender == old})
-    for seen in document["chats"].values():
-        if old in seen:
-            seen[new] = max(seen.pop(old), seen.get(new, 0))
-    name = document["people"].get(old, {}).get("name")
-    if name:
-        document["people"][new].setdefault("name", name)
-
-
-def _put_seen(document: _Document, session_key: str, sender: str, now: int) -> bool:
-    seen = document["chats"].setdefault(session_key, {})
-    last = seen.get(sender)
-    if last is not None and now - last < _SEEN_STEP_MS:
-        return False
-    seen[sender] = now
-    return True
-
-
-def _drop_person(document: _Document, sender: str) -> bool:
-    names = {sender, *document["people"].get(sender, {}).get("ids", {}).values()}
-    for known in document["ids"].values():
-        names.update(open_id for open_id, owner in known.items() if owner == sender)
-    dropped = [document["people"].pop(name, None) for name in names]
-    for known in document["ids"].values():
-        mine = [open_id for open_id, owner in known.items() if owner in names or open_id in names]
-        dropped += [known.pop(open_id) for open_id in mine]
-    for seen in document["chats"].values():
-        dropped += [seen.pop(name, None) for name in names]
-    return any(item is not None for item in dropped)
 
 
 def _after_fork() -> None:

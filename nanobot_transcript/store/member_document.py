@@ -1,0 +1,155 @@
+"""What the members file holds, and every change that can be made to it."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Required, TypeAlias, TypedDict
+
+from nanobot_transcript.entry import Ids
+
+__all__ = [
+    "ALIVE_STEP_MS",
+    "PERSON_IDS",
+    "SEEN_STEP_MS",
+    "SILENT_MS",
+    "Document",
+    "Shape",
+    "drop_person",
+    "empty",
+    "is_known",
+    "is_silent",
+    "put_bot",
+    "put_person",
+    "put_seen",
+]
+
+Document: TypeAlias = dict[str, Any]
+
+SEEN_STEP_MS: Final = 3_600_000
+ALIVE_STEP_MS: Final = 86_400_000
+SILENT_MS: Final = 30 * 86_400_000
+PERSON_IDS: Final = ("union_id", "user_id", "open_id")
+
+
+class _Bot(TypedDict, total=False):
+    name: Required[str]
+    aliases: list[str]
+    description: str
+    open_ids: dict[str, str]
+    seen: float
+
+
+class _Person(TypedDict, total=False):
+    name: str
+    ids: dict[str, str]
+
+
+class Shape(TypedDict, total=False):
+    v: int
+    bots: dict[str, _Bot]
+    people: dict[str, _Person]
+    ids: dict[str, dict[str, str]]
+    chats: dict[str, dict[str, float]]
+
+
+def empty() -> Document:
+    """A store of which nothing is known."""
+    return {"bots": {}, "people": {}, "ids": {}, "chats": {}}
+
+
+def is_silent(bot: Mapping[str, Any], now: int) -> bool:
+    """True when a bot gave no sign of life for 30 days. ``now`` in milliseconds."""
+    return now - bot.get("seen", 0) > SILENT_MS
+
+
+def is_known(document: Document, sender: str, name: str | None, ids: Ids | None, app_id: str | None) -> bool:
+    """The hot path: called for each message, nearly always true."""
+    person = document["people"].get(sender)
+    if person is None or (name and person.get("name") != name):
+        return False
+    if not ids:
+        return True
+    known = person.get("ids", {})
+    for kind in PERSON_IDS:
+        value = ids.get(kind)
+        if value and known.get(kind) != value and not (kind == "open_id" and app_id):
+            return False
+    open_id = ids.get("open_id")
+    return not (open_id and app_id) or document["ids"].get(app_id, {}).get(open_id) == sender
+
+
+def put_bot(
+    document: Document, app_id: str, profile: dict[str, Any], open_ids: dict[str, str], now: int | None
+) -> bool:
+    """Record a profile; True when that changes something, as with all that follow."""
+    old = document["bots"].get(app_id, {})
+    new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
+    if now is not None and not 0 <= now - old.get("seen", 0) < ALIVE_STEP_MS:
+        new["seen"] = now
+    document["bots"][app_id] = new
+    return new != old
+
+
+def put_person(document: Document, sender: str, name: str | None, ids: dict[str, str], app_id: str | None) -> bool:
+    """Record what is known of a person; what is not given stays."""
+    old = document["people"].get(sender)
+    new = dict(old or {})
+    if name:
+        new["name"] = name
+    open_id = ids.get("open_id") if app_id else None
+    lasting = {kind: value for kind, value in ids.items() if kind != "open_id" or not app_id}
+    new["ids"] = new.get("ids", {}) | lasting
+    document["people"][sender] = new
+    moved = _put_open_id(document, sender, app_id, open_id) if app_id and open_id else False
+    return moved or new != old
+
+
+def _put_open_id(document: Document, sender: str, app_id: str, open_id: str) -> bool:
+    known = document["ids"].setdefault(app_id, {})
+    old = known.get(open_id)
+    if old == sender or (old is not None and _rank(document, old) >= _rank(document, sender)):
+        return False
+    known[open_id] = sender
+    if old is not None:
+        _rename(document, old, sender)
+    return True
+
+
+def _rank(document: Document, sender: str) -> int:
+    """How lasting a sender is: an open id never takes the place of a user id, nor that of a union id."""
+    ids = document["people"].get(sender, {}).get("ids", {})
+    return 2 if ids.get("union_id") == sender else 1 if ids.get("user_id") == sender else 0
+
+
+def _rename(document: Document, old: str, new: str) -> None:
+    """One person was known by two senders: ids and memberships go to the more lasting one."""
+    for known in document["ids"].values():
+        known.update({open_id: new for open_id, sender in known.items() if sender == old})
+    for seen in document["chats"].values():
+        if old in seen:
+            seen[new] = max(seen.pop(old), seen.get(new, 0))
+    name = document["people"].get(old, {}).get("name")
+    if name:
+        document["people"][new].setdefault("name", name)
+
+
+def put_seen(document: Document, session_key: str, sender: str, now: int) -> bool:
+    """Note that somebody takes part in a chat, by the hour."""
+    seen = document["chats"].setdefault(session_key, {})
+    last = seen.get(sender)
+    if last is not None and now - last < SEEN_STEP_MS:
+        return False
+    seen[sender] = now
+    return True
+
+
+def drop_person(document: Document, sender: str) -> bool:
+    """Erase a person's name, ids and memberships."""
+    names = {sender, *document["people"].get(sender, {}).get("ids", {}).values()}
+    for known in document["ids"].values():
+        names.update(open_id for open_id, owner in known.items() if owner == sender)
+    dropped = [document["people"].pop(name, None) for name in names]
+    for known in document["ids"].values():
+        mine = [open_id for open_id, owner in known.items() if owner in names or open_id in names]
+        dropped += [known.pop(open_id) for open_id in mine]
+    for seen in document["chats"].values():
+        dropped += [seen.pop(name, None) for name in names]
+    return any(item is not None for item in dropped)
