@@ -35,26 +35,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Start) -> None:
     demo = start("--json")
     assert demo.end() == 0, demo.seen
-    document = demo.document
-    said = [event for event in document["events"] if event["kind"] == "said"]
-    speakers = [event["from"] for event in said]
-    assert speakers[:7] == ["Ada", "Bo", "Ada", "Alpha", "Bo", "Beta", "Dana"]
-    assert len(speakers) == 8
-    assert speakers[7] in ("Alpha", "Beta")
-    alpha, beta = said[3]["text"], said[5]["text"]
-    assert alpha in beta
-    given = [(turn["bot"], [entry["text"] for entry in turn["entries"]]) for turn in document["given"]]
-    texts = [event["text"] for event in said]
-    assert given == [("Alpha", texts[:2]), ("Beta", texts[:4]), (speakers[7], texts[:6])]
-    counts = document["counts"]
-    assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (8, 8, 0, [])
-    assert "✓ Beta knows" in demo.seen
-    assert "✓ One answer, not two" in demo.seen
+    demo.expect_all_scenes()
     assert " tail " not in demo.seen
     assert "make demo ARGS=--keep" in demo.seen
-    assert list(demo.home.iterdir()) == []
-    assert list(demo.temporary.iterdir()) == []
-    assert demo.bots == set()
 
 
 def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
@@ -74,7 +57,7 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     at = demo.until(prompt, after=demo.until("cli_", after=demo.until("Beta", after=at)))
     demo.type("/quit")
     assert demo.end() == 0, demo.seen
-    assert "10 in the group, 1 taken back, 10 entries in the file" in demo.seen.replace("\n", " ")
+    assert "15 in the group, 1 taken back, 15 entries in the file" in demo.seen.replace("\n", " ")
     assert demo.bots == set()
     (folder,) = demo.temporary.iterdir()
     assert "between us" not in "".join(path.read_text(encoding="utf-8") for path in folder.glob("*/config.json"))
@@ -101,6 +84,4 @@ def test_an_interrupt_in_the_middle_ends_every_process(start: Start) -> None:
     assert len(demo.bots) == 2
     demo.signal(signal.SIGINT)
     assert demo.end() == 130, demo.seen
-    assert demo.bots == set()
-    assert list(demo.temporary.iterdir()) == []
-    assert list(demo.home.iterdir()) == []
+    demo.expect_nothing_left()

@@ -41,6 +41,31 @@ class Demo(Watched):
         """The JSON document at the end of the output."""
         return json.loads(self.seen.splitlines()[-1])
 
+    def expect_all_scenes(self) -> None:
+        """What the document of ``--json`` and the screen say of a demo that went well, and that nothing is left."""
+        document = self.document
+        said = [event for event in document["events"] if event["kind"] == "said"]
+        speakers, texts = [event["from"] for event in said], [event["text"] for event in said]
+        one = speakers[7]
+        assert one in ("Alpha", "Beta")
+        opening = ["Ada", "Bo", "Ada", "Alpha", "Bo", "Beta", "Dana", one]
+        assert speakers == [*opening, "Ada", "Alpha", "Beta", "Alpha", "Beta"]
+        assert texts[3] in texts[5]
+        given = [(turn["bot"], [entry["text"] for entry in turn["entries"]]) for turn in document["given"]]
+        assert given[:3] == [("Alpha", texts[:2]), ("Beta", texts[:4]), (one, texts[:6])]
+        counts = document["counts"]
+        assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (13, 13, 0, [])
+        for shown in ("✓ Beta knows", f"{one}: for nobody in particular", "✓ One answer, not two", "✓ The loop guard"):
+            assert shown in self.seen
+        assert "Alpha 1 → Beta 2 → Alpha 3 → Beta 4" in self.seen
+        self.expect_nothing_left()
+
+    def expect_nothing_left(self) -> None:
+        """No process and no file."""
+        assert self.bots == set()
+        assert list(self.home.iterdir()) == []
+        assert list(self.temporary.iterdir()) == []
+
     @property
     def bots(self) -> set[int]:
         """Process ids that run with a home below this demo's temporary folder."""

@@ -17,16 +17,11 @@ HostName = Literal["nanobot", "runner"]
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What runs the bots.
-
-    ``require`` says what it is, with its version, or raises HostError. ``relays``: what a bot says to another one
-    becomes that one's input.
-    """
+    """What runs the bots. ``require`` says what it is, with its version, or raises HostError."""
 
     name: HostName
     title: str
     noun: str
-    relays: bool
     require: Callable[[], str]
     bots: Callable[[Sequence[App], Path], list[Bot]]
 
@@ -36,7 +31,6 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="nanobot",
         title="Two real nanobot gateways",
         noun="gateway",
-        relays=False,
         require=require_nanobot,
         bots=nanobot_bots,
     ),
@@ -44,7 +38,6 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="runner",
         title="Two real runners",
         noun="runner",
-        relays=True,
         require=require_runner,
         bots=runner_bots,
     ),

@@ -96,13 +96,13 @@ class _Demo:
         for bot in world.bots:
             screen.bot(bot, self._version)
         screen.facts(world.mind.label, world.store.base_dir)
-        acts = await Scene(world, self._chronicle, screen).play()
+        await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
         going_on = not self._json and sys.stdin.isatty() and sys.stdout.isatty()
         if going_on or self._keep:
             screen.place(world.transcript, world.store.base_dir, follow=going_on, kept=self._keep)
         if going_on:
-            await Talking(world, screen).run(acts + 1)
+            await Talking(world, screen).run()
             tally = await self._count()
         if not self._keep:
             screen.farewell()

@@ -24,17 +24,15 @@ class Scene:
         self._chronicle: Chronicle = chronicle
         self._screen: Screen = screen
 
-    async def play(self) -> int:
-        """All acts; returns how many there were."""
+    async def play(self) -> None:
+        """All acts."""
         await self._people_talk()
         answer = await self._alpha_is_asked()
         await self._beta_is_asked(answer)
         self._screen.brief = True
         await self._nobody_is_asked()
-        if self._world.host.relays:
-            await self._bots_discuss()
+        await self._bots_discuss()
         self._screen.brief = False
-        return 5 if self._world.host.relays else 4
 
     # -- one record --------------------------------------------------------------------------------------------
 

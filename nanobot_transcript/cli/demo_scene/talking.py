@@ -28,10 +28,10 @@ class Talking:
         self._world: World = world
         self._screen: Screen = screen
 
-    async def run(self, act: int) -> None:
-        """Returns when the person has had enough; ``act`` is the number of what comes now."""
+    async def run(self) -> None:
+        """Returns when the person has had enough."""
         you = self._world.you.name
-        self._screen.act(str(act), f"Your turn: you are {you}. Ask @Alpha or @Beta; /help says what else.")
+        self._screen.act("6", f"Your turn: you are {you}. Ask @Alpha or @Beta; /help says what else.")
         self._screen.typed_by = you
         async with Keyboard(f"{you:>{NAME_WIDTH}} │ ") as keyboard:
             while (line := await keyboard.line()) is not None:

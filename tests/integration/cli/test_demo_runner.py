@@ -54,22 +54,7 @@ def python_without_nanobot(tmp_path: Path) -> str:
 def test_without_nanobot_all_scenes_play_and_leave_nothing_behind(start: Start, python_without_nanobot: str) -> None:
     demo = start("--json", python=python_without_nanobot)
     assert demo.end() == 0, demo.seen
-    document = demo.document
-    said = [event for event in document["events"] if event["kind"] == "said"]
-    speakers = [event["from"] for event in said]
-    assert speakers[:6] == ["Ada", "Bo", "Ada", "Alpha", "Bo", "Beta"]
-    assert said[3]["text"] in said[5]["text"]
-    assert speakers[6] == "Dana"
-    assert speakers[7] in ("Alpha", "Beta")
-    assert speakers[8:] == ["Ada", "Alpha", "Beta", "Alpha", "Beta"]
-    assert "→ claimed it" in demo.seen
-    assert "Alpha 1 → Beta 2 → Alpha 3 → Beta 4" in demo.seen
-    assert "✓ The loop guard of each bot stopped it" in demo.seen
-    counts = document["counts"]
-    assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (13, 13, 0, [])
-    assert list(demo.home.iterdir()) == []
-    assert list(demo.temporary.iterdir()) == []
-    assert demo.bots == set()
+    demo.expect_all_scenes()
 
 
 def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start) -> None:
@@ -88,6 +73,4 @@ def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start
     assert len(demo.bots) == 2
     demo.signal(signal.SIGINT)
     assert demo.end() == 130, demo.seen
-    assert demo.bots == set()
-    assert list(demo.temporary.iterdir()) == []
-    assert list(demo.home.iterdir()) == []
+    demo.expect_nothing_left()
