@@ -52,8 +52,9 @@ class ContextSettings(Section):
     )
     max_chars: int = setting(
         8000,
-        "At most this many characters of text are given with one turn; the oldest are left out first.",
-        "每轮对话最多提供的文字字符数，超出时先省略最早的内容。",
-        ge=200,
+        "At most this many characters are put into one turn's prompt, everything counted; the oldest entries are "
+        "left out first.",
+        "每轮对话最多放进提示词的字符数，一切都计算在内，超出时先省略最早的内容。",
+        ge=500,
         le=1_000_000,
     )

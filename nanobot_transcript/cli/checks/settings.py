@@ -40,7 +40,7 @@ def check_names(loaded: "LoadedSettings") -> list[Finding]:
         bots = loaded.store.open().members.bots()
     except StoreError as error:
         return [*clashes, Finding("bot names", "error", str(error), error.hint)]
-    clashes += _clashes({bot.app_id: bot.name for bot in bots}, "the store")
+    clashes += _clashes({bot.app_id: bot.name for bot in bots if not bot.silent}, "the store")
     if clashes:
         return clashes
     known = f": {', '.join(bot.name for bot in bots)}" if bots else ""
@@ -48,7 +48,7 @@ def check_names(loaded: "LoadedSettings") -> list[Finding]:
 
 
 def _clashes(names: Mapping[str, str], where: str) -> list[Finding]:
-    fix = "Give each a name of its own in agents.<app_id>.name."
+    fix = "Give each a name of its own in agents.<app_id>.name; a bot that no longer runs gives its name back after 30 days."
     return [
         Finding("bot names", "warning", f"Several bots in {where} are called {name}: {', '.join(apps)}.", fix)
         for name, apps in name_clashes(names).items()

@@ -215,7 +215,7 @@ async def test_no_block_is_longer_than_the_limit(make_host: Any, make_channel: A
 
 
 async def test_the_newest_message_is_there_under_the_least_limit(make_host: Any, make_channel: Any) -> None:
-    host = make_host(context={"max_chars": 200})
+    host = make_host(context={"max_chars": 500})
     group = Group(host, make_channel(host))
     group.say("old")
     group.say("x" * 5000)
