@@ -48,7 +48,10 @@ def check_names(loaded: "LoadedSettings") -> list[Finding]:
 
 
 def _clashes(names: Mapping[str, str], where: str) -> list[Finding]:
-    fix = "Give each a name of its own in agents.<app_id>.name; a bot that no longer runs gives its name back after 30 days."
+    fix = (
+        "Give each a name of its own in agents.<app_id>.name; "
+        "a bot that no longer runs gives its name back after 30 days."
+    )
     return [
         Finding("bot names", "warning", f"Several bots in {where} are called {name}: {', '.join(apps)}.", fix)
         for name, apps in name_clashes(names).items()
