@@ -186,7 +186,9 @@ class Gatekeeper:
         """Another bot answers. When it dies over it, the message comes to this one after all."""
         try:
             claim = await claims.win(turn.session_key, turn.entry, score=1.0, alone=True)
-            if claim is not None:
+            if claim is None:
+                logger.info("%s was answered by another bot", turn.message_id)
+            else:
                 async with self._lane(turn).place(urgent=False):
                     await self.begin(turn, choice, claim)
         except StoreError as error:

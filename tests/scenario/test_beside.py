@@ -1,0 +1,125 @@
+"""What runs beside two real gateways: posts of other processes, and what nobody has heard."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from support.scene import Scene
+from support.waiting import until
+
+from nanobot_transcript.outbox import Outbox
+from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
+
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+
+HISTORY = "GET /open-apis/im/v1/messages"
+BUTTON = {"tag": "button", "text": {"tag": "plain_text", "content": "Yes"}, "value": {"choice": "yes"}}
+CARD = {"schema": "2.0", "body": {"elements": [{"tag": "markdown", "content": "Ship it?"}, BUTTON]}}
+GAP = 200
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def two(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
+    """Alpha and Beta."""
+    pytest.importorskip("nanobot")
+    scenes: list[Scene] = []
+    answers = ScriptedModel(lambda request: scenes[0].answer(request))  # noqa: PLW0108 - filled below
+    async with FeishuSimulator() as feishu, answers as model:
+        scene = Scene(feishu, model, tmp_path_factory.mktemp("beside"))
+        scenes.append(scene)
+        try:
+            await asyncio.gather(scene.start(scene.alpha), scene.start(scene.beta))
+            yield scene
+        finally:
+            await asyncio.gather(*(gateway.stop() for gateway in scene.gateways.values()))
+            scene.store.close()
+
+
+async def unheard(scene: Scene, chat: Chat, *texts: str) -> None:
+    """Bo says something of which the platform tells nobody, not even later."""
+    for app in (scene.alpha, scene.beta):
+        app.revoke(scopes.GROUP_MSG)
+    for text in texts:
+        await scene.feishu.say(chat, scene.bo, text, wait=False)
+    for app in (scene.alpha, scene.beta):
+        app.grant(scopes.GROUP_MSG)
+
+
+async def post(scene: Scene, chat: Chat, *arguments: str) -> dict[str, Any]:
+    """``nanobot-transcript post`` in a process of its own; what it prints."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "nanobot_transcript", "post", scene.key(chat), *arguments),
+        *("--store", str(scene.store_dir), "--json"),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "HOME": str(scene.folder)},
+    )
+    said, _ = await process.communicate()
+    assert process.returncode == 0
+    return json.loads(said)
+
+
+async def test_a_post_comes_once_and_its_answers_come_back_though_the_sender_was_killed(two: Scene) -> None:
+    group = two.group()
+    await two.feishu.say(group, two.ada, "a group that both have heard of")
+    card = two.folder / "card.json"
+    card.write_text(json.dumps(CARD))
+    options = ("--card", str(card), "--key", "ship", "--agent", "Alpha", "--wait", "30")
+    posted, again = await asyncio.gather(post(two, group, *options), post(two, group, *options))
+    assert posted["id"] == again["id"]
+    (message,) = two.feishu.messages(group, two.alpha)
+    asked = len(two.model.requests)
+    with Outbox(two.store_dir) as outbox:
+        # The command asks for no answers; whoever does posts from a program.
+        ship = outbox.post(two.key(group), card=CARD, agent="Alpha", idempotency_key="ship it")
+        status = await outbox.wait_sent(ship, 30)
+        assert status.message_id is not None
+        question = two.feishu.message(status.message_id)
+        await two.gateways["Alpha"].kill()
+        await two.feishu.say(group, two.ada, "@Beta wait a day", reply_to=question, in_thread=True, wait=False)
+        reply = await outbox.wait_answer(ship, 20)
+        assert reply is not None
+        assert (reply.kind, reply.text, reply.sender) == ("reply", "@Beta wait a day", two.ada.union_id)
+        await two.gateways["Alpha"].start()
+        await two.feishu.press(question, two.ada, {"choice": "yes"})
+        press = await outbox.wait_answer(ship, 20, after=reply.seq)
+        assert press is not None
+        assert (press.kind, press.value, press.sender) == ("action", {"choice": "yes"}, two.ada.union_id)
+    said = [entry for entry in await two.recorded(group, 4) if entry.get("agent") == "Alpha"]
+    assert [entry["message_id"] for entry in said] == [message.message_id, question.message_id]
+    assert len(two.model.requests) == asked
+
+
+async def test_a_gap_is_filled_once_by_one_process(two: Scene) -> None:
+    group = two.group()
+    await two.feishu.say(group, two.ada, "both are here")
+    await two.recorded(group, 1)
+    await asyncio.gather(*(gateway.stop() for gateway in two.gateways.values()))
+    await unheard(two, group, *(f"unheard {number}" for number in range(GAP)))
+    before = len(two.feishu.calls_to(HISTORY))
+    await asyncio.gather(*(gateway.start() for gateway in two.gateways.values()))
+    entries = await two.recorded(group, 1 + GAP, timeout=30)
+    assert sorted(entry["content"] for entry in entries[1:]) == sorted(f"unheard {number}" for number in range(GAP))
+    assert {entry.get("source") for entry in entries[1:]} == {"history"}
+    two.when("what was said", "A lot.")
+    await two.ask(group, two.ada, "@Alpha what was said?", two.alpha, "A lot.")
+    assert f"unheard {GAP - 2}" in two.request("what was said").last_user_text
+    await two.ask(group, two.ada, "@Beta what was said?", two.beta, "A lot.")
+    asked = [call for call in two.feishu.calls_to(HISTORY)[before:] if group.chat_id in str(call.query)]
+    assert GAP / 50 <= len(asked) <= 2 * GAP / 50
+    ids = [entry["message_id"] for entry in two.record(group)]
+    assert len(set(ids)) == len(ids)
+
+
+async def test_a_gap_of_a_lost_connection_is_filled_without_a_word(two: Scene) -> None:
+    group = two.group()
+    await two.feishu.say(group, two.ada, "both are here")
+    await two.recorded(group, 1)
+    await two.feishu.drop_connections()
+    await unheard(two, group, "into the void")
+    await two.feishu.wait_connected(two.alpha, two.beta)
+    await until(lambda: "into the void" in two.texts(group), 20)

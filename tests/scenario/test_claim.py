@@ -1,0 +1,124 @@
+"""Four real gateways and a question to nobody: one of them answers."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from support.scene import Scene
+from support.waiting import until
+
+from transcript_channels.simulator import App, Chat, FeishuSimulator, ModelRequest, Reply, ScriptedModel
+
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
+
+QUESTION = "does anybody know when the train leaves?"
+TTL = "5"
+
+
+class Four(Scene):
+    """Alpha, Beta, Gamma and Delta in mode gate."""
+
+    bots: list[App]
+    slow: bool = False
+
+    async def start_all(self) -> None:
+        self.bots = [self.alpha, self.beta, self.feishu.add_app("Gamma"), self.feishu.add_app("Delta")]
+        await asyncio.gather(
+            *(
+                self.start(
+                    app,
+                    NANOBOT_TRANSCRIPT_GROUPS__MODE="gate",
+                    NANOBOT_TRANSCRIPT_TURNS__CLAIM__TTL=TTL,
+                    NANOBOT_TRANSCRIPT_TURNS__CLAIM__LONGEST_WAIT="0.3",
+                )
+                for app in self.bots
+            )
+        )
+
+    def say(self, request: ModelRequest) -> Reply:
+        """What the model says; slowly when somebody is to be killed over it."""
+        return Reply(f"At noon, says {request.api_key}.", delay=60.0 if self.slow else 0.0)
+
+    async def one_answer(self) -> None:
+        """Ask nobody in particular, and see who answers."""
+        group = self.group(*self.bots, self.ada, self.bo)
+        question = await self.feishu.say(group, self.ada, QUESTION)
+        await self.decided(question.message_id)
+        await self.recorded(group, 2, timeout=30)
+        await self.ended(group, question.message_id)
+
+    async def one_answer_after_a_kill(self) -> None:
+        """The same, and whoever is about to answer is killed."""
+        group, asked = self.group(*self.bots, self.ada, self.bo), len(self.model.requests)
+        self.slow = True
+        question = await self.feishu.say(group, self.ada, QUESTION)
+        await until(lambda: len(self.model.requests) > asked, 20)
+        self.slow = False
+        killed = self.gateways[self.model.requests[-1].api_key]
+        await killed.kill()
+        await self.recorded(group, 2, timeout=30)
+        await self.ended(group, question.message_id, but=killed.app.name)
+        assert len(self.model.requests) == asked + 2
+        await killed.start()
+
+    async def decided(self, message_id: str) -> None:
+        """Every bot has made up its mind."""
+        logs = self.store_dir / ".state" / "decisions"
+
+        def decisions() -> int:
+            return sum(path.read_text().count(message_id) for path in logs.rglob("*") if path.is_file())
+
+        await until(lambda: decisions() >= len(self.bots), 20)
+
+    async def ended(self, group: Chat, question: str, *, but: str = "") -> None:
+        """Nobody has a mind to answer any more (``but`` the killed one), and there is one answer."""
+        (entry,) = self.record(group)[1:]
+        others = self.gateways.keys() - {entry.get("agent"), but}
+        left = re.compile(f"{question} was answered by another bot|An answer to {question} is not sent")
+        await until(lambda: all(left.search(self.gateways[name].log) for name in others), 20)
+        answers = [message for message in group.messages if message.sender in self.bots]
+        assert len(answers) == 1
+        assert [entry.get("reply_to") for entry in self.record(group)[1:]] == [question]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def four(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Four]:
+    """All four gateways."""
+    pytest.importorskip("nanobot")
+    scenes: list[Four] = []
+    async with FeishuSimulator() as feishu, ScriptedModel(lambda request: scenes[0].say(request)) as model:  # noqa: PLW0108 - filled below
+        scene = Four(feishu, model, tmp_path_factory.mktemp("four"))
+        scenes.append(scene)
+        try:
+            await scene.start_all()
+            yield scene
+        finally:
+            await asyncio.gather(*(gateway.stop() for gateway in scene.gateways.values()))
+            scene.store.close()
+
+
+@pytest.mark.timeout(180)
+async def test_four_bots_give_one_answer_to_a_question_for_nobody(four: Four) -> None:
+    for _ in range(3):
+        await four.one_answer()
+
+
+@pytest.mark.timeout(180)
+async def test_when_the_one_that_claimed_is_killed_another_answers_once(four: Four) -> None:
+    await four.one_answer_after_a_kill()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+async def test_four_bots_give_one_answer_every_time(four: Four) -> None:
+    for _ in range(50):
+        await four.one_answer()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3000)
+async def test_a_killed_claim_is_taken_over_every_time(four: Four) -> None:
+    for _ in range(50):
+        await four.one_answer_after_a_kill()
