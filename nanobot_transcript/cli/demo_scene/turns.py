@@ -71,7 +71,7 @@ class Turns:
         if wrote(agent, entry) or any(wrote(agent, one) for one in answers):
             return True
         if is_bot(entry):
-            return not addresses(entry, agent) or not self._guard.allows(entry, history, agent).allowed
+            return not _concerns(entry, agent, history) or not self._guard.allows(entry, history, agent).allowed
         noted = self._noted(entry).get(agent.name)
         return noted is not None and (not noted.answers or (noted.shared and bool(answers)))
 
@@ -81,6 +81,12 @@ class Turns:
 
     def _history(self) -> list[Entry]:
         return self._store.recent(self._key, GUARD_HISTORY).entries
+
+
+def _concerns(entry: Entry, agent: AgentProfile, history: Sequence[Entry]) -> bool:
+    """True when a bot's message mentions the agent or replies to it."""
+    target = entry.get("reply_to")
+    return addresses(entry, agent) or any(target in ids_of(one) and wrote(agent, one) for one in history)
 
 
 def _noted(record: dict[str, object], asks: bool) -> Noted:
