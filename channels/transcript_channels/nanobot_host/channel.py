@@ -83,22 +83,22 @@ class _Recalls(Core):
     """A message that is taken back is hidden in the record."""
 
     _transcript_builder: Any = None
+    _transcript_also_recalled: Any = None
 
     def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
         if method_name == _RECALLED:  # a nanobot that listens itself: both hear it
-            return super()._register_optional_event(builder, method_name, self._transcript_also(handler))
+            self._transcript_also_recalled = handler
         if self._transcript_builder is not builder:
             self._transcript_builder = builder
-            recall = self._transcript_host.inbound.recall
-            builder = super()._register_optional_event(builder, _RECALLED, recall)
+            builder = super()._register_optional_event(builder, _RECALLED, self._transcript_recalled)
+        if method_name == _RECALLED:
+            return builder
         return super()._register_optional_event(builder, method_name, handler)
 
-    def _transcript_also(self, handler: Any) -> Any:
-        def both(data: Any) -> None:
-            handler(data)
-            self._transcript_host.inbound.recall(data)
-
-        return both
+    def _transcript_recalled(self, data: Any) -> None:
+        if self._transcript_also_recalled is not None:
+            self._transcript_also_recalled(data)
+        self._transcript_host.inbound.recall(data)
 
 
 class _Names(Core):

@@ -15,7 +15,7 @@ from transcript_channels.nanobot_host.host import Host
 MakeHost = Callable[..., Host]
 MakeChannel = Callable[..., Any]
 
-ABILITIES = frozenset({"inbound", "gate", "recalls", "names", "outbound", "streams"})
+ABILITIES = frozenset({"inbound", "gate", "beside", "actions", "reconnects", "recalls", "names", "outbound", "streams"})
 
 
 def pytest_unconfigure() -> None:

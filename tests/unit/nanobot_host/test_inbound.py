@@ -137,8 +137,9 @@ def test_recalls_are_registered_once_beside_what_nanobot_registers(host: Host, c
     builder: list[tuple[str, Any]] = []
     for name in ("register_p2_im_message_reaction_created_v1", "register_p2_im_message_message_read_v1"):
         channel._register_optional_event(builder, name, print)
-    assert [name for name, _ in builder].count("register_p2_im_message_recalled_v1") == 1
-    assert len(builder) == 3
+    names = [name for name, _ in builder]
+    assert names.count("register_p2_im_message_recalled_v1") == 1
+    assert {"register_p2_im_message_reaction_created_v1", "register_p2_im_message_message_read_v1"} < set(names)
 
 
 def test_a_nanobot_that_listens_to_recalls_itself_still_hears_them(host: Host, channel: Any) -> None:
@@ -146,7 +147,8 @@ def test_a_nanobot_that_listens_to_recalls_itself_still_hears_them(host: Host, c
     heard: list[Any] = []
     builder: list[tuple[str, Any]] = []
     channel._register_optional_event(builder, "register_p2_im_message_recalled_v1", heard.append)
-    builder[0][1](sdk_object(recall_event("om_1")))
+    assert [name for name, _ in builder].count("register_p2_im_message_recalled_v1") == 1
+    dict(builder)["register_p2_im_message_recalled_v1"](sdk_object(recall_event("om_1")))
     assert len(heard) == 1
     assert texts(host) == []
 
