@@ -74,6 +74,8 @@ def include_bots(scene: Discussion, *, on: bool) -> None:
 async def stops(scene: Discussion, *, pushed: bool) -> None:
     include_bots(scene, on=pushed)
     group = await discuss(scene)
+    # What was overheard first gets the sender's own fields a moment later.
+    await until(lambda: all("hop" in entry for entry in scene.record(group)[2:]))
     entries = await scene.recorded(group, 2 + LIMIT)
     assert [entry.get("agent") for entry in entries[2:]] == ["Alpha", "Beta"] * (LIMIT // 2)
     assert [entry.get("hop") for entry in entries[2:]] == list(range(1, LIMIT + 1))

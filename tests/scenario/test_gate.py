@@ -27,7 +27,9 @@ async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
         beta = {"streaming": False, "topicIsolation": False, "groupPolicy": "open"}
         try:
             await asyncio.gather(
-                scene.start(scene.alpha, NANOBOT_TRANSCRIPT_GROUPS__MODE="gate"),
+                scene.start(
+                    scene.alpha, NANOBOT_TRANSCRIPT_GROUPS__MODE="gate", NANOBOT_TRANSCRIPT_GATE__JUDGE__KIND="host"
+                ),
                 scene.start(scene.beta, channel=beta, NANOBOT_TRANSCRIPT_GROUPS__MODE="gate"),
             )
             yield scene
@@ -66,6 +68,20 @@ async def test_what_follows_on_an_answer_is_answered_by_the_same_bot_only(gated:
     assert (entry.get("agent"), entry.get("hop")) == ("Alpha", 1)
     assert gated.requests("continue") == 1
     assert gated.feishu.messages(group, gated.beta) == []
+
+
+async def test_what_the_score_leaves_open_is_put_to_nanobots_own_model(gated: Scene) -> None:
+    group = gated.group()
+    gated.when('"new_message"', '{"respond": true}')
+    gated.when("which trains", "The first one leaves at noon.")
+    gated.when("the later one", "The other one leaves at one.")
+    await gated.ask(group, gated.ada, "@Alpha which trains?", gated.alpha)
+    for number in range(8):
+        await gated.feishu.say(group, gated.bo, f"something else {number}")
+    await gated.ask(group, gated.ada, "and the later one?", gated.alpha, "at one")
+    (question,) = [one for one in gated.model.requests if '"new_message"' in one.question]
+    assert (question.api_key, question.tool_names) == ("Alpha", [])
+    assert "you (this agent)" in question.question
 
 
 async def test_a_command_stays_nanobots(gated: Scene) -> None:

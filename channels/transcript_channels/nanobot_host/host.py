@@ -108,7 +108,9 @@ class Host:
         return next((bot for bot in self.bots.values() if bot.channel_name == channel_name), None)
 
     def sits_in(self, bot: Bot, session_key: str) -> bool:
-        """True when a bot was heard of in a chat, by itself or by others."""
+        """True when a bot was heard of in a chat, now or earlier."""
+        if self.inbound.has_heard(bot.app_id, split(session_key)[1]):
+            return True
         name = self.names.agent_name(bot.app_id)
         return any(member.sender == name for member in self.store.members.of_chat(session_key))
 

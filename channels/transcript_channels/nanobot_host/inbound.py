@@ -79,12 +79,17 @@ class Inbound:
         self._callbacks: Callbacks = callbacks or Callbacks()
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._groups: set[str] = set()
+        self._heard: set[tuple[str, str]] = set()
 
     def knows_group(self, chat_id: str) -> bool:
         """True when a message of this chat was seen or recorded, and it was a group."""
         if chat_id in self._groups:
             return True
         return bool(self._store.recent(session_key(FEISHU, chat_id), 1).entries)
+
+    def has_heard(self, observer: str, chat_id: str) -> bool:
+        """True when the bot ``observer`` received a message of this group since the start."""
+        return (observer, chat_id) in self._heard
 
     def parse(self, data: Any) -> Message | None:
         """The message in what the SDK hands over."""
@@ -102,6 +107,7 @@ class Inbound:
             return Arrival()
         if not self._policy.records(message.chat_id):
             return Arrival()
+        self._heard.add((observer, message.chat_id))
         if message.chat_id not in self._groups:
             self._attempt(lambda: self._hear_first(message))
         failure = self._attempt(lambda: self._append(message, observer))

@@ -6,7 +6,7 @@ nanobot's Feishu channel (half a second), not the Feishu SDK.
 
 import importlib
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any, Final, Literal
@@ -78,6 +78,14 @@ _ABILITIES: Final = (
         "mode gate has no effect, nanobot's group policy decides",
         methods=("_on_message", "_is_group_message_for_bot", "is_allowed"),
         needs=("inbound",),
+    ),
+    _Ability(
+        "judge",
+        "gate.judge.kind `host` cannot ask nanobot's model",
+        names=(
+            "nanobot.agent.tools.context:ToolContext.__dataclass_fields__.provider_snapshot_loader",
+            "nanobot.providers.base:LLMProvider.chat_with_retry",
+        ),
     ),
     _Ability(
         "commands",
@@ -165,7 +173,7 @@ def _load(place: str) -> Any:
     except ImportError:
         return None
     for name in path.split("."):
-        value = getattr(value, name, None)
+        value = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
     return value
 
 

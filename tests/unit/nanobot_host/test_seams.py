@@ -23,6 +23,7 @@ def test_the_installed_nanobot_has_every_seam() -> None:
         "forgetting",
         "inbound",
         "gate",
+        "judge",
         "commands",
         "names",
         "beside",
@@ -61,7 +62,7 @@ def test_streams_cannot_be_recorded_without_the_client(monkeypatch: pytest.Monke
 def test_a_nanobot_without_the_channel_leaves_tool_and_context(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(runtime, "FeishuChannel")
     fine = {finding.ability for finding in check_seams() if finding.severity == "ok"}
-    assert fine == {"tool", "context", "forgetting", "commands", "base_url"}
+    assert fine == {"tool", "context", "forgetting", "judge", "commands", "base_url"}
 
 
 def test_asking_imports_neither_nanobot_nor_the_sdk_before_it_must() -> None:
