@@ -1,6 +1,6 @@
 """What an agent is given with a turn: who it is, what was said in the group, and the message to answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final, Literal, TypedDict
@@ -81,11 +81,15 @@ def build_messages(
         history = list(session_history)[-limits.max_entries :]
         turns = _conversation(agent, [*history, message])
         return Prompt(agent, session_key, message, _identity(agent, instructions), turns)
+    members = tuple(members)
+    names = {known: member.name for member in members if member.kind == "human" for known in member.ids}
+    history = [_named(entry, names) for entry in transcript_history]
+    quote = [_QUOTED, encode(shown(_named(quoted, names), agent, limits.where))] if quoted is not None else []
     parts = [
         *_members_lines(agent, members),
-        *_history_lines(agent, message, transcript_history, limits),
-        *([_QUOTED, encode(shown(quoted, agent, limits.where))] if quoted is not None else []),
-        f"{_MESSAGE.format(name=name_of(message))}\n{_text(message)}",
+        *_history_lines(agent, message, history, limits),
+        *quote,
+        f"{_MESSAGE.format(name=name_of(_named(message, names)))}\n{_text(message)}",
     ]
     system = "\n\n".join([_identity(agent, instructions), _GROUP])
     return Prompt(agent, session_key, message, system, (ChatTurn(role="user", content="\n".join(parts)),))
@@ -119,6 +123,16 @@ def _history_lines(agent: AgentProfile, message: Entry, history: Sequence[Entry]
     omitted = cut + len(others) - len(newest)
     head = [_HISTORY, _OMITTED.format(count=omitted)] if omitted else [_HISTORY]
     return [*head, *map(encode, lines), ""]
+
+
+def _named(entry: Entry, names: Mapping[str, str]) -> Entry:
+    """With the sender's name, which may have become known only after the entry was recorded."""
+    name = names.get(entry["sender"])
+    if name is None or entry.get("sender_name") or name == entry["sender"]:
+        return entry
+    named = entry.copy()
+    named["sender_name"] = name
+    return named
 
 
 def _is_same(entry: Entry, message: Entry) -> bool:

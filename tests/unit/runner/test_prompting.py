@@ -123,3 +123,10 @@ def test_times_are_shown_in_the_zone_that_is_asked_for_and_nonsense_is_left_out(
 def test_a_sender_without_a_name_is_somebody() -> None:
     assert name_of(entry("x", "")) == "somebody"
     assert name_of(entry("x", sender_name=" \n ")) == "somebody"
+
+
+def test_a_person_whose_name_was_learned_later_goes_by_that_name() -> None:
+    members = [ALPHA, AgentProfile("Ada", ids=frozenset({"on_ada"}), kind="human")]
+    said = lines([entry("hello")], members=members)
+    assert '"from":"Ada"' in next(line for line in said if "hello" in line).replace(": ", ":")
+    assert "The message to answer, from Ada:" in said
