@@ -50,7 +50,9 @@ class Handler:
 def make_client(app_id: str, app_secret: str, base_url: str, handler: Handler) -> Any:
     """A client of the SDK; made and used inside one running event loop. Imports the SDK."""
     sdk, kind = _sdk()
-    sdk.loop = _RUNNING
+    if sdk.loop is not _RUNNING:
+        _close_idle(sdk.loop)
+        sdk.loop = _RUNNING
     return kind(
         app_id,
         app_secret,
@@ -59,6 +61,12 @@ def make_client(app_id: str, app_secret: str, base_url: str, handler: Handler) -
         auto_reconnect=False,
         log_level=sdk.LogLevel.CRITICAL,  # it writes to stdout, payloads included; we log ourselves
     )
+
+
+def _close_idle(loop: Any) -> None:
+    """The SDK opens an event loop when it is imported outside of one, and would never close it."""
+    if not loop.is_running() and not loop.is_closed():
+        loop.close()
 
 
 class _RunningLoop:

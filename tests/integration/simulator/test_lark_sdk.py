@@ -145,7 +145,8 @@ async def test_a_thousand_events_at_full_speed_into_two_processes(stage: Stage) 
     await stage.feishu.settled(timeout=30)
     for worker in (stage.alpha, stage.beta):
         got = [event["message"]["message_id"] for event in await received(stage, worker, 1000)]
-        assert got == [message.message_id for message in said]
+        # What a busy machine acknowledges too late is pushed again, as the platform does; never out of order.
+        assert list(dict.fromkeys(got)) == [message.message_id for message in said]
     assert all(push.acked for message in said for push in message.pushes)
 
 

@@ -1,5 +1,6 @@
 """A host over a store in a temporary folder, and a channel whose base is a stub."""
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,9 +21,9 @@ ABILITIES = frozenset({"inbound", "gate", "beside", "actions", "reconnects", "re
 
 def pytest_unconfigure() -> None:
     """The Feishu SDK makes an event loop when it is imported and never closes it."""
-    sdk = sys.modules.get("lark_oapi.ws.client")
-    if sdk is not None and not sdk.loop.is_closed():
-        sdk.loop.close()
+    loop = getattr(sys.modules.get("lark_oapi.ws.client"), "loop", None)
+    if isinstance(loop, asyncio.AbstractEventLoop) and not loop.is_closed():
+        loop.close()
 
 
 @pytest.fixture
