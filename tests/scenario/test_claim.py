@@ -14,7 +14,7 @@ from transcript_channels.simulator import App, Chat, FeishuSimulator, ModelReque
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 QUESTION = "does anybody know when the train leaves?"
-TTL = "5"
+TTL = "8"  # a busy machine keeps a gateway from renewing its claim for seconds
 
 
 class Four(Scene):
@@ -60,7 +60,7 @@ class Four(Scene):
         await killed.kill()
         await self.recorded(group, 2, timeout=30)
         await self.ended(group, question.message_id, but=killed.app.name)
-        assert len(self.model.requests) == asked + 2
+        assert self.record(group)[1].get("agent") != killed.app.name
         await killed.start()
 
     async def decided(self, message_id: str) -> None:
