@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -25,6 +26,7 @@ _AT_MOST: Final = 1000
 _OVERLAP: Final = 50
 _PATIENCE: Final = 5.0
 _RETRY: Final = 60.0
+_LIVE_FIRST: Final = 20.0
 _LONG_AGO: Final = 1e11
 """Milliseconds: no chat platform is so old, such a time is none."""
 
@@ -56,14 +58,20 @@ class GapFiller:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: dict[str, float | None] = {}
         self._tired: set[str] = set()
+        self._listening = time.time() * 1000
+        self._later: set[asyncio.Task[None]] = set()
 
     def touch(self, session_key: str) -> None:
         """A chat is used: what came while this process was not running may be missing."""
         if session_key not in self._known:
-            self.missed(session_key)
+            self._ask(session_key, None, self._listening)
 
     def missed(self, session_key: str, since_ms: float | None = None) -> None:
         """Ask for what is missing since a time, by default since the newest entries; does nothing without a loop."""
+        self._ask(session_key, since_ms, time.time() * 1000)
+
+    def _ask(self, session_key: str, since_ms: float | None, listening: float) -> None:
+        """``listening``: since when (ms, our clock) what is said is pushed to us."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -72,7 +80,7 @@ class GapFiller:
         if session_key in self._running:
             self._again[session_key] = since_ms
             return
-        task = loop.create_task(self._fill(session_key, since_ms))
+        task = loop.create_task(self._fill(session_key, since_ms, listening))
         self._running[session_key] = task
         task.add_done_callback(partial(self._done, session_key))
 
@@ -88,7 +96,7 @@ class GapFiller:
     async def close(self) -> None:
         """Give up what is under way."""
         self._again.clear()
-        tasks = list(self._running.values())
+        tasks = [*self._running.values(), *self._later]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -101,7 +109,7 @@ class GapFiller:
         if not task.cancelled() and session_key in self._again:
             self.missed(session_key, self._again.pop(session_key))
 
-    async def _fill(self, session_key: str, since_ms: float | None) -> None:
+    async def _fill(self, session_key: str, since_ms: float | None, listening: float) -> None:
         since = await asyncio.to_thread(self._newest, session_key) if since_ms is None else since_ms
         try:
             entries = await self._fallback(session_key, since, _AT_MOST)
@@ -109,6 +117,19 @@ class GapFiller:
             logger.warning("no history for %s: %s %s", session_key, error, error.hint)
             asyncio.get_running_loop().call_later(_RETRY, self._known.discard, session_key)
             return
+        first_live = await asyncio.to_thread(self._first_live, session_key, listening)
+        await self._record(session_key, [entry for entry in entries if entry["ts"] < first_live])
+        if live := [entry for entry in entries if entry["ts"] >= first_live]:
+            later = asyncio.get_running_loop().create_task(self._record_later(session_key, live))
+            self._later.add(later)
+            later.add_done_callback(self._later.discard)
+
+    async def _record_later(self, session_key: str, entries: Sequence[Entry]) -> None:
+        """What was said since we listen is being pushed; let it come in its order before the history fills in."""
+        await asyncio.sleep(_LIVE_FIRST)
+        await self._record(session_key, entries)
+
+    async def _record(self, session_key: str, entries: Sequence[Entry]) -> None:
         added = await asyncio.to_thread(self._take_in, session_key, entries)
         if added:
             logger.info("%s: %d messages were missing and came from the platform's history", session_key, added)
@@ -118,6 +139,12 @@ class GapFiller:
         # the platform gives that many at once.
         entries = self._store.backend.recent(session_key, _OVERLAP).entries
         return min((entry["ts"] for entry in entries if entry["ts"] > _LONG_AGO), default=None)
+
+    def _first_live(self, session_key: str, listening: float) -> float:
+        """The platform's time (ms) from which on messages are pushed; by our own clock as long as none was."""
+        entries = self._store.backend.recent(session_key, _AT_MOST).entries
+        live = [entry["ts"] for entry in entries if entry.get("rts", 0) >= listening and entry.get("source") == "event"]
+        return min(live, default=time.time() * 1000)
 
     def _take_in(self, session_key: str, entries: Sequence[Entry]) -> int:
         purged = self._store.backend.purged_at(session_key)

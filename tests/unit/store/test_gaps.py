@@ -146,10 +146,17 @@ async def test_what_was_purged_does_not_come_back_from_the_history(tmp_path: Pat
     async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
         assert texts((await store.recent(KEY)).entries) == ["text 0", "text 1"]
     plain.purge(KEY)
-    later = entry(3, ts=int(time.time() * 1000) + 1000)
-    platform.entries.append(later)
     async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
-        assert texts((await store.recent(KEY)).entries) == ["text 3"]
+        assert (await store.recent(KEY)).entries == []
+
+
+async def test_what_is_said_since_we_listen_is_left_to_the_platform_to_push(tmp_path: Path) -> None:
+    soon = time.time() * 1000 + 60_000
+    platform = Platform([entry(0), entry(1, ts=soon)])
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        assert texts((await store.recent(KEY)).entries) == ["text 0"]
+        await store.append(KEY, "user", "pushed", "on_bo", "om_9", soon - 1)
+        assert texts((await store.recent(KEY)).entries) == ["text 0", "pushed"]
 
 
 async def test_an_entry_that_cannot_be_recorded_does_not_keep_the_others_out(tmp_path: Path) -> None:
