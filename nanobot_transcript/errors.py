@@ -3,6 +3,7 @@
 TranscriptError
 ├── InvalidEntryError        (also ValueError)  an argument of append/edit/recall cannot be recorded
 ├── InvalidCursorError       (also ValueError)  a cursor that no store handed out
+├── UnknownNameError                            no chat, member or message is called so, or several are
 ├── ConfigError                                 a setting or a configuration file is wrong
 ├── ImportFormatError                           a file to import is not in the announced format
 ├── StoreError                                  the record could not be written or read
@@ -12,10 +13,19 @@ TranscriptError
 │   └── StoreBusyError                          another process holds the maintenance lock
 ├── HostError                                   the host framework (nanobot) lacks what the plugin needs
 ├── DeliveryError                               a message could not be sent to its chat
+├── WithheldError                               a message may not be sent any more: another bot answers, or it is void
 ├── OutboxError                                 a post cannot be put into the outbox or found in it
 │   ├── InvalidPostError     (also ValueError)  a post without content, too long, or not for a chat
 │   ├── PostConflictError                       the idempotency key belongs to another post
 │   └── UnknownPostError                        there is no such post, or it ended too long ago
+├── MailboxError                                a mail in a FileBox mailbox cannot be sent, found or read
+│   ├── NoAgentError                            nothing says which agent this is
+│   ├── UnknownAgentError                       the configuration names no such agent
+│   ├── RunAsRefusedError                       the settings do not let ``runAs`` name this agent
+│   ├── InvalidMailError     (also ValueError)  a title, type, content, box or file name that cannot be used
+│   ├── MailNotFoundError                       there is no such mail
+│   ├── MailboxBusyError                        another process has been changing the mailbox for too long
+│   └── MailboxUnavailableError                 the mailbox's folder is missing, not permitted, full, or a link
 ├── PlatformError                               the chat platform (Feishu) failed a call or refused it
 │   ├── NotPermittedError                       a scope is missing, or the bot does not sit in the chat
 │   ├── CredentialsRefusedError                 app id, app secret or token are not accepted
@@ -26,6 +36,7 @@ TranscriptError
 │   ├── RequestRefusedError                     what was asked cannot be done as it was asked
 │   ├── NoAnswerError                           the platform cannot be reached or is out of order
 │   └── UnexpectedAnswerError                   the answer is not what the platform's documents promise
+├── ClientCannotError                           an MCP client lacks what a tool needs of it
 └── ResponderError                              an agent's mind (a model, a command) gave no answer
     └── ResponderTimeoutError                   it took longer than it may
 
@@ -36,6 +47,7 @@ from typing import ClassVar
 
 __all__ = [
     "CallBudgetError",
+    "ClientCannotError",
     "ConfigError",
     "CredentialsRefusedError",
     "DeliveryError",
@@ -43,8 +55,14 @@ __all__ = [
     "ImportFormatError",
     "InvalidCursorError",
     "InvalidEntryError",
+    "InvalidMailError",
     "InvalidPostError",
+    "MailNotFoundError",
+    "MailboxBusyError",
+    "MailboxError",
+    "MailboxUnavailableError",
     "MessageGoneError",
+    "NoAgentError",
     "NoAnswerError",
     "NotPermittedError",
     "OutboxError",
@@ -55,14 +73,18 @@ __all__ = [
     "RequestRefusedError",
     "ResponderError",
     "ResponderTimeoutError",
+    "RunAsRefusedError",
     "StoreBusyError",
     "StoreError",
     "StoreFullError",
     "StoreUnavailableError",
     "TranscriptError",
     "UnexpectedAnswerError",
+    "UnknownAgentError",
+    "UnknownNameError",
     "UnknownPostError",
     "UnsafePathError",
+    "WithheldError",
 ]
 
 
@@ -89,6 +111,12 @@ class InvalidCursorError(TranscriptError, ValueError):
     """The cursor was not handed out by a store."""
 
     code = "invalid_cursor"
+
+
+class UnknownNameError(TranscriptError):
+    """No chat, member or message is called so, or several are; the sentence or the hint lists what there is."""
+
+    code = "unknown_name"
 
 
 class ConfigError(TranscriptError):
@@ -155,6 +183,12 @@ class DeliveryError(TranscriptError):
         self.retry_after = retry_after
 
 
+class WithheldError(TranscriptError):
+    """A message may not be sent any more, because another bot answers by now or what it answers was taken back."""
+
+    code = "withheld"
+
+
 class ResponderError(TranscriptError):
     """An agent's mind (a model, a command) gave no answer."""
 
@@ -165,6 +199,12 @@ class ResponderTimeoutError(ResponderError):
     """An agent's mind took longer than it may."""
 
     code = "responder_timeout"
+
+
+class ClientCannotError(TranscriptError):
+    """The MCP client can neither ask its person nor its model, or not in the way that a tool needs."""
+
+    code = "client_cannot"
 
 
 class OutboxError(TranscriptError):
@@ -189,6 +229,54 @@ class UnknownPostError(OutboxError):
     """There is no post with this id; posts are removed some days after their end."""
 
     code = "unknown_post"
+
+
+class MailboxError(TranscriptError):
+    """A mail in a FileBox mailbox cannot be sent, found or read."""
+
+    code = "mailbox"
+
+
+class NoAgentError(MailboxError):
+    """Neither the caller nor the configuration says which agent this is; the sentence lists all agents."""
+
+    code = "no_agent"
+
+
+class UnknownAgentError(MailboxError):
+    """The configuration names no such agent; the sentence lists those it names."""
+
+    code = "unknown_agent"
+
+
+class RunAsRefusedError(MailboxError):
+    """The settings do not let ``runAs`` name this agent."""
+
+    code = "run_as_refused"
+
+
+class InvalidMailError(MailboxError, ValueError):
+    """A title, type, content, box or file name that no mail can have."""
+
+    code = "invalid_mail"
+
+
+class MailNotFoundError(MailboxError):
+    """No mail has this id, or no mail in this box has this file name."""
+
+    code = "mail_not_found"
+
+
+class MailboxBusyError(MailboxError):
+    """Another process has been changing the mailbox for longer than this one waits; nothing was changed."""
+
+    code = "mailbox_busy"
+
+
+class MailboxUnavailableError(MailboxError):
+    """The mailbox's folder is missing, not permitted, full, or something other than a folder."""
+
+    code = "mailbox_unavailable"
 
 
 class PlatformError(TranscriptError):

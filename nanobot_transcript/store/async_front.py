@@ -1,13 +1,13 @@
 """The front door of a transcript store for code on an event loop."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, Self, TypeVar, Unpack
 
 from nanobot_transcript.entry import Entry, EntryFields, RecentMessage
-from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
+from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
 
@@ -176,6 +176,14 @@ class AsyncGroupTranscriptStore:
     async def get(self, session_key: str, message_id: str) -> Entry | None:
         """See ``GroupTranscriptStore.get``."""
         return await _in_thread(self.sync.get, session_key, message_id)
+
+    async def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
+        """See ``GroupTranscriptStore.get_many``."""
+        return await _in_thread(self.sync.get_many, session_key, message_ids)
+
+    async def changes(self, session_key: str, after: str) -> Changes:
+        """See ``GroupTranscriptStore.changes``."""
+        return await _in_thread(self.sync.changes, session_key, after)
 
     async def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
         """See ``GroupTranscriptStore.search``."""

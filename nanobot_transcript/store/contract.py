@@ -4,13 +4,15 @@ The fronts in ``front.py`` check and shape arguments; a backend gets clean value
 backend to the same behaviour.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from nanobot_transcript.entry import Entry, RecentMessage
 
 __all__ = [
+    "Changes",
     "Chat",
     "Hit",
     "MaintenanceReport",
@@ -48,6 +50,17 @@ class Chat(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened to messages: ids of those that were recalled or redacted, all ids of a message sent in parts, and
+    of those that were edited. ``erased``: text may be gone without a word about which, so look every message up.
+    """
+
+    hidden: AbstractSet[str] = frozenset()
+    edited: AbstractSet[str] = frozenset()
+    erased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Retention:
     """How much of a transcript is kept. Whole closed segments are dropped, never part of one. None = no limit."""
 
@@ -58,7 +71,10 @@ class Retention:
 
 @dataclass(slots=True)
 class VerifyReport:
-    """What a full reading of one transcript found; ``healed`` says in words what was mended."""
+    """What a full reading of one transcript found; ``healed`` says in words what was mended, ``unmended`` what was not.
+
+    ``read_only``: nothing may be changed there, so nothing was.
+    """
 
     session_key: str
     segments: int = 0
@@ -69,12 +85,14 @@ class VerifyReport:
     duplicates: int = 0
     torn_lines: int = 0
     foreign_lines: int = 0
+    read_only: bool = False
     healed: list[str] = field(default_factory=list)
+    unmended: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
-        """True when every line could be read and no message stands twice."""
-        return not (self.duplicates or self.torn_lines or self.foreign_lines)
+        """True when nothing is left to mend: half lines were never acknowledged and harm nobody."""
+        return not (self.duplicates or self.foreign_lines or self.unmended)
 
 
 @dataclass(slots=True)
@@ -130,6 +148,14 @@ class StoreBackend(Protocol):
         """One message by id, folded; None when unknown, recalled, or beyond the index's horizon."""
         ...
 
+    def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
+        """Those of the messages that ``get`` would find, by the ids that were asked for."""
+        ...
+
+    def changes(self, session_key: str, after: str) -> Changes:
+        """What was taken back, erased or edited behind a cursor. Costs little while nothing was."""
+        ...
+
     def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
         """Messages whose text contains ``query`` literally, newest first."""
         ...
@@ -160,7 +186,7 @@ class StoreBackend(Protocol):
         ...
 
     def verify(self, session_key: str) -> VerifyReport:
-        """Read everything, heal what can be healed, and say what was found."""
+        """Read everything, heal what can be healed, and say what was found; where nothing may be written, only read."""
         ...
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """The front door of a transcript store for plain code; ``async_front`` has the one for code on an event loop."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +10,7 @@ from nanobot_transcript.entry import Entry, EntryFields, RecentMessage, well_for
 from nanobot_transcript.errors import InvalidEntryError
 from nanobot_transcript.store import shape
 from nanobot_transcript.store.contract import (
+    Changes,
     Chat,
     Hit,
     MaintenanceReport,
@@ -161,6 +162,18 @@ class GroupTranscriptStore:
         """One message by its id; None when it is unknown or recalled."""
         wanted = shape.clean_id(message_id)
         return self.backend.get(shape.key(session_key), wanted) if wanted else None
+
+    def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
+        """Messages by their ids, without those that are unknown or recalled; much faster than one ``get`` for each."""
+        wanted = [clean for one in message_ids if (clean := shape.clean_id(one))]
+        return self.backend.get_many(shape.key(session_key), wanted)
+
+    def changes(self, session_key: str, after: str) -> Changes:
+        """What was recalled, redacted, purged or edited behind a cursor, for who keeps copies of messages elsewhere.
+
+        Raises InvalidCursorError for a foreign string.
+        """
+        return self.backend.changes(shape.key(session_key), after)
 
     def search(self, query: str, session_key: str | None = None, limit: int = 20) -> list[Hit]:
         """Messages whose text contains ``query`` letter by letter, newest first; in one chat or in all."""

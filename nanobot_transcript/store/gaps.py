@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -29,6 +30,8 @@ _RETRY: Final = 60.0
 _LIVE_FIRST: Final = 20.0
 _LONG_AGO: Final = 1e11
 """Milliseconds: no chat platform is so old, such a time is none."""
+_CLOCKS_APART: Final = 10 * 60_000.0
+"""Milliseconds: as far may the platform's clock be ahead of the one that a purge was noted by."""
 
 _FIELDS: Final = frozenset(
     {
@@ -78,11 +81,16 @@ class GapFiller:
             return
         self._known.add(session_key)
         if session_key in self._running:
-            self._again[session_key] = since_ms
+            self._again[session_key] = self._earliest(session_key, since_ms)
             return
         task = loop.create_task(self._fill(session_key, since_ms, listening))
         self._running[session_key] = task
         task.add_done_callback(partial(self._done, session_key))
+
+    def _earliest(self, session_key: str, since_ms: float | None) -> float | None:
+        """The earlier one of a time and what is asked for next anyway; a time covers "since the newest entries"."""
+        times = [asked for asked in (since_ms, self._again.get(session_key)) if asked is not None]
+        return min(times, default=None)
 
     async def filled(self, session_key: str) -> None:
         """Wait until a chat has been asked for, at most a few seconds, and for one question only once."""
@@ -106,6 +114,7 @@ class GapFiller:
         self._tired.discard(session_key)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("the history of %s could not be taken in", session_key, exc_info=error)
+            self._ask_again_later(session_key)
         if not task.cancelled() and session_key in self._again:
             self.missed(session_key, self._again.pop(session_key))
 
@@ -115,14 +124,18 @@ class GapFiller:
             entries = await self._fallback(session_key, since, _AT_MOST)
         except TranscriptError as error:
             logger.warning("no history for %s: %s %s", session_key, error, error.hint)
-            asyncio.get_running_loop().call_later(_RETRY, self._known.discard, session_key)
+            self._ask_again_later(session_key)
             return
+        entries = _with_times(session_key, entries)
         first_live = await asyncio.to_thread(self._first_live, session_key, listening)
         await self._record(session_key, [entry for entry in entries if entry["ts"] < first_live])
         if live := [entry for entry in entries if entry["ts"] >= first_live]:
             later = asyncio.get_running_loop().create_task(self._record_later(session_key, live))
             self._later.add(later)
             later.add_done_callback(self._later.discard)
+
+    def _ask_again_later(self, session_key: str) -> None:
+        asyncio.get_running_loop().call_later(_RETRY, self._known.discard, session_key)
 
     async def _record_later(self, session_key: str, entries: Sequence[Entry]) -> None:
         """What was said since we listen is being pushed; let it come in its order before the history fills in."""
@@ -148,13 +161,14 @@ class GapFiller:
 
     def _take_in(self, session_key: str, entries: Sequence[Entry]) -> int:
         purged = self._store.backend.purged_at(session_key)
+        erased = purged + _CLOCKS_APART if purged else 0.0
         added = 0
-        for entry in sorted(entries, key=lambda entry: entry["ts"]):
-            if entry["ts"] < purged:
+        for entry in sorted(entries, key=lambda entry: (entry["ts"], entry.get("pos", 0))):
+            if entry["ts"] <= erased:
                 continue  # it was erased on purpose, or could have been
             try:
                 added += self._take(session_key, entry)
-            except (StoreError, InvalidEntryError) as error:
+            except (StoreError, InvalidEntryError, KeyError) as error:
                 logger.warning("%s: a message of the history was not recorded: %s", session_key, error)
         return added
 
@@ -183,3 +197,15 @@ class GapFiller:
         if known is None or known.get("agent") or known["content"] == entry["content"]:
             return False
         return self._store.edit(session_key, message_id, entry["content"], entry["sender"])
+
+
+def _with_times(session_key: str, entries: Sequence[Entry]) -> list[Entry]:
+    """The entries that can be put in order; one that makes no sense does not cost the others."""
+    good = [entry for entry in entries if _is_time(entry.get("ts")) and isinstance(entry.get("pos", 0), int | float)]
+    if len(good) < len(entries):
+        logger.warning("%s: %d messages of the history have no time", session_key, len(entries) - len(good))
+    return good
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

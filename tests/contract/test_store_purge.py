@@ -130,7 +130,9 @@ def test_the_filters_of_a_purge_narrow_each_other(store: GroupTranscriptStore) -
     assert len(list(store.scan(KEY))) == len([n for n in range(30) if n >= 15 or n % 3 == 0])
 
 
-@pytest.mark.parametrize("purge", [{"session_key": KEY}, {"sender": "on_0"}, {"before_ms": NOW + 1}], ids=str)
+@pytest.mark.parametrize(
+    "purge", [{"session_key": KEY}, {"sender": "on_0"}, {"before_ms": NOW + 1}], ids=["chat", "sender", "age"]
+)
 def test_what_is_said_again_after_a_purge_is_not_changed_by_what_was_purged(
     make_store: MakeStore, purge: dict[str, Any]
 ) -> None:

@@ -10,6 +10,7 @@ import nanobot_transcript
 
 DOCUMENTED = {
     "AsyncGroupTranscriptStore",
+    "Changes",
     "Chat",
     "ConfigError",
     "GroupTranscriptStore",

@@ -5,6 +5,7 @@ import stat
 
 from nanobot_transcript.store.contract import VerifyReport
 from nanobot_transcript.store.jsonl.codec import decode, ids_of
+from nanobot_transcript.store.jsonl.erase import is_json
 from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 
@@ -28,7 +29,7 @@ def _count(line: bytes, seen: set[str], report: VerifyReport) -> None:
     report.lines += 1
     entry = decode(line)
     if entry is None:
-        if line.lstrip().startswith(b"{"):
+        if line.lstrip().startswith(b"{") and not is_json(line):
             report.torn_lines += 1
         else:
             report.foreign_lines += 1
@@ -45,6 +46,11 @@ def _count(line: bytes, seen: set[str], report: VerifyReport) -> None:
 
 def _close_to_others(segment: OpenSegment, report: VerifyReport) -> None:
     mode = stat.S_IMODE(os.fstat(segment.descriptor).st_mode)
-    if mode & 0o077:
+    if not mode & 0o077:
+        return
+    try:
         os.fchmod(segment.descriptor, mode & 0o700)
+    except OSError as error:
+        report.unmended.append(f"segment {segment.number} can be read by others (mode {mode:04o}): {error.strerror}")
+    else:
         report.healed.append(f"segment {segment.number} could be read by others (mode {mode:04o}); now it cannot")

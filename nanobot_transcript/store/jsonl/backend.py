@@ -6,19 +6,21 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
-from nanobot_transcript.errors import ConfigError, StoreBusyError, StoreError, StoreUnavailableError
-from nanobot_transcript.store.contract import Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
+from nanobot_transcript.errors import ConfigError, StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
+from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
+from nanobot_transcript.store.jsonl.changes import changes
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
 from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, is_sent
-from nanobot_transcript.store.jsonl.cursor import START, format_cursor
+from nanobot_transcript.store.jsonl.copies import Copies
+from nanobot_transcript.store.jsonl.cursor import format_cursor
 from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.jsonl.layout import Layout, open_append, stem_of
 from nanobot_transcript.store.jsonl.ops import OpLog
@@ -46,6 +48,7 @@ class _Chat:
         self.window: Final = Window(segments)
         self.ops: OpLog = OpLog(segments)
         self.search_ops: OpLog = OpLog(segments)
+        self.copies: Copies = Copies(segments)
         self.reading: threading.Lock = threading.Lock()
         self.searching: threading.Lock = threading.Lock()
         """A long search must not hold up the reads of others."""
@@ -153,7 +156,7 @@ class JsonlBackend:
     def read(self, session_key: str, after: str | None, limit: int) -> Page:
         chat = self._chat(session_key)
         with chat.reading:
-            return reader.read(chat.segments, chat.ops, after, limit)
+            return reader.read(chat.segments, chat.ops, chat.copies, after, limit)
 
     def end(self, session_key: str) -> str:
         segments = self._chat(session_key).segments
@@ -168,6 +171,14 @@ class JsonlBackend:
         chat = self._chat(session_key)
         with chat.reading:
             return reader.find_message(chat.segments, chat.ops, message_id)
+
+    def get_many(self, session_key: str, message_ids: Iterable[str]) -> dict[str, Entry]:
+        chat = self._chat(session_key)
+        with chat.reading:
+            return reader.find_messages(chat.segments, chat.ops, message_ids)
+
+    def changes(self, session_key: str, after: str) -> Changes:
+        return changes(self._chat(session_key).segments, after)
 
     def search(self, query: str, session_key: str | None, limit: int) -> list[Hit]:
         wanted = [session_key] if session_key is not None else [chat.session_key for chat in self.chats()]
@@ -184,15 +195,21 @@ class JsonlBackend:
 
     def chats(self) -> list[Chat]:
         found: list[Chat] = []
-        for stem in self._layout.stems():
-            key = keys.key_of(self._layout, stem)
+        for stem, paths in self._layout.files().items():
+            size, last_write = _measure(paths)
+            key = keys.key_of(self._layout, stem) if size else None
             if key is not None:
-                found.append(_measure(self._layout, stem, key))
+                found.append(Chat(key, size, last_write))
         return sorted(found)
+
+    def _is_empty(self, chat: _Chat) -> bool:
+        layout, stem = self._layout, chat.segments.stem
+        return not _measure([layout.active(stem), *(layout.closed(stem, n) for n in layout.closed_numbers(stem))])[0]
 
     def _refuse_nameless(self) -> None:
         """A transcript whose session key was lost with the hidden folder cannot be gone through with the others."""
-        nameless = [stem for stem in self._layout.stems() if keys.key_of(self._layout, stem) is None]
+        files = self._layout.files().items()
+        nameless = [stem for stem, paths in files if keys.key_of(self._layout, stem) is None and _measure(paths)[0]]
         if nameless:
             raise StoreUnavailableError(
                 f"{self._layout.active(nameless[0])} has lost the name of its chat and was left alone"
@@ -214,7 +231,7 @@ class JsonlBackend:
 
         def purge_one(key: str) -> None:
             chat = self._chat(key)
-            if chat.segments.end() == START:
+            if self._is_empty(chat):
                 return
             with upkeep.maintenance(chat.segments):
                 _heal(chat)
@@ -240,7 +257,7 @@ class JsonlBackend:
 
         def maintain_one(key: str) -> None:
             chat = self._chat(key)
-            if chat.segments.end() == START:
+            if self._is_empty(chat):
                 return
             with upkeep.maintenance(chat.segments):
                 _heal(chat)
@@ -255,10 +272,15 @@ class JsonlBackend:
     def verify(self, session_key: str) -> VerifyReport:
         chat = self._chat(session_key)
         report = VerifyReport(session_key)
-        if chat.segments.end() == START:
+        if self._is_empty(chat):
             return report
-        with upkeep.maintenance(chat.segments):
-            report.healed += chat.log.heal()
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(upkeep.maintenance(chat.segments))
+                report.healed += chat.log.heal()
+            except (StoreUnavailableError, StoreFullError):
+                report.read_only = True
+                report.torn_lines += chat.log.is_torn()
             audit.audit(chat.segments, report)
         return report
 
@@ -346,16 +368,17 @@ def _each(session_keys: Sequence[str], work: Callable[[str], None]) -> None:
         raise failure
 
 
-def _measure(layout: Layout, stem: str, key: str) -> Chat:
+def _measure(paths: Iterable[str]) -> tuple[int, int]:
+    """How much the files of a chat hold (bytes), and when one was last written to (ms)."""
     size, last = 0, 0.0
-    for path in [layout.active(stem), *(layout.closed(stem, n) for n in layout.closed_numbers(stem))]:
+    for path in paths:
         try:
             status = os.stat(path)
         except FileNotFoundError:
             continue
         size += status.st_size
         last = max(last, status.st_mtime)
-    return Chat(key, size, int(last * 1000))
+    return size, int(last * 1000)
 
 
 _backends: "WeakSet[JsonlBackend]" = WeakSet()

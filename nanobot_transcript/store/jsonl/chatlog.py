@@ -69,7 +69,7 @@ class ChatLog:
         duplicate check, never the entry. Raises StoreError when nothing was recorded.
         """
         line = encode(entry)
-        hashes = [hash_key(key) for key in unless]
+        hashes = [hash_key(key) for key in unless] if len(unless) != 1 else [hash_key(unless[0])]  # the usual case
         while True:
             try:
                 # Another thread may be waiting for the lock with more patience than this one has.

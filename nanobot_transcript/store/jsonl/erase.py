@@ -7,7 +7,6 @@ that a process killed in the middle of it leaves work for the next one and never
 
 import logging
 import os
-import re
 from collections.abc import Callable, Iterable
 from typing import Final, cast
 
@@ -22,16 +21,12 @@ from nanobot_transcript.store.jsonl.lines import Line, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.whole_file import write_whole
 
-__all__ = ["Eraser", "blank", "clear_away", "erase_lines", "erase_torn", "replay", "without_text"]
+__all__ = ["Eraser", "blank", "clear_away", "erase_lines", "erase_unreadable", "is_json", "replay", "without_text"]
 
 _BATCH: Final = 500
 _VERSION: Final = 1
 
-# How lines of this store begin and end: what begins so and does not end so is worth decoding.
-_BEGINNING: Final = b'{"role":'
-_WHOLE: Final = re.compile(rb'"rts":[0-9]+} *\Z')
-_LONGEST_END: Final = 64
-
+_anything: Final = msgspec.json.Decoder(msgspec.Raw)
 logger = logging.getLogger(__name__)
 _KEPT: Final = (
     "role",
@@ -102,19 +97,30 @@ def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line],
     return count
 
 
-def erase_torn(segments: Segments, segment: OpenSegment) -> None:
-    """Blank the half lines that killed writers left: they count as never said, but hold text all the same.
+def erase_unreadable(segments: Segments, segment: OpenSegment) -> None:
+    """Blank what no reader can make out: half lines of killed writers, and bytes of other programs that are no JSON.
 
-    Call it under the maintenance lock whenever text goes, because a half line does not tell whose text it is.
+    They count as never said, but hold text all the same. Call it under the maintenance lock whenever text goes, because
+    such a line does not tell whose text it is.
     """
-    torn = [
+    found = [
         _Edit(offset, len(line), "")
         for at, block in segment.blocks_from(0)
         for offset, line in split(at, block)
-        if line.startswith(_BEGINNING) and not _WHOLE.search(line, len(line) - _LONGEST_END) and decode(line) is None
+        if not is_json(line) and line.strip() and decode(line) is None
     ]
-    for start in range(0, len(torn), _BATCH):
-        _overwrite(segments, segment, torn[start : start + _BATCH])
+    for start in range(0, len(found), _BATCH):
+        _overwrite(segments, segment, found[start : start + _BATCH])
+
+
+def is_json(line: bytes) -> bool:
+    """True for a line of JSON, whatever it says."""
+    try:
+        _anything.decode(line)
+        line.decode()  # what was skipped over was not looked at
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _overwrite(segments: Segments, segment: OpenSegment, edits: list[_Edit]) -> None:

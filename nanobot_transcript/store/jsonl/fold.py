@@ -1,5 +1,7 @@
 """Applying edits, recalls and redactions to messages."""
 
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any, cast
 
@@ -51,15 +53,25 @@ def as_edit(entry: Entry, target: str) -> Entry:
 
 def apply_edit(entry: Entry, edit: Entry) -> Entry:
     """The message with the text of the edit, and with its sender when the edit is the sender's own report."""
-    changed = entry.copy()
-    changed["content"] = edit["content"]
-    changed["edited"] = True
+    return _changed(entry, _join({}, edit))
+
+
+def _join(changes: dict[str, Any], edit: Entry) -> dict[str, Any]:
+    """What earlier edits of a message change, with one more; ``edited`` is None where its mark goes."""
+    changes["content"] = edit["content"]
+    changes["edited"] = None if is_sent(edit) else True
     if is_sent(edit):
-        changed.pop("edited")
-        changed["role"], changed["sender"] = edit["role"], edit["sender"]
-    fields = cast("dict[str, Any]", changed)
-    fields.update((name, value) for name, value in edit.items() if name in _FROM_EDIT)
-    return changed
+        changes["role"], changes["sender"] = edit["role"], edit["sender"]
+    changes.update((name, value) for name, value in edit.items() if name in _FROM_EDIT)
+    return changes
+
+
+def _changed(entry: Entry, changes: dict[str, Any]) -> Entry:
+    changed = cast("dict[str, Any]", entry.copy())
+    changed.update(changes)
+    if changed["edited"] is None:
+        del changed["edited"]
+    return cast("Entry", cast("object", changed))
 
 
 def joins_parts(entry: Entry) -> bool:
@@ -75,12 +87,55 @@ def is_erasure_mark(entry: Entry) -> bool:
     return entry.get("op") == "redact" and not entry.get("target")
 
 
+class _Edits:
+    """The edits of one message in the order in which they stand in the file, and what they come to.
+
+    A card that shows its progress is edited hundreds of times, so each edit is joined to the others only once.
+    """
+
+    __slots__ = ("_changes", "_places", "lines")
+
+    def __init__(self) -> None:
+        self._places: list[Place] = []
+        self.lines: list[Entry] = []
+        self._changes: dict[str, Any] | None = {}
+
+    def add(self, place: Place, edit: Entry) -> None:
+        """Take in an edit; they may come in any order, and twice."""
+        at = bisect_left(self._places, place)
+        if at < len(self._places) and self._places[at] == place:
+            return
+        if at < len(self._places):
+            self._changes = None
+        elif self._changes is not None:
+            _join(self._changes, edit)
+        self._places.insert(at, place)
+        self.lines.insert(at, edit)
+
+    def by_place(self) -> Iterator[tuple[Place, Entry]]:
+        """Each edit with its place."""
+        return zip(self._places, self.lines, strict=True)
+
+    def changes(self) -> dict[str, Any]:
+        """All edits as one."""
+        if self._changes is None:
+            self._changes = _join_all(self.lines)
+        return self._changes
+
+
+def _join_all(edits: Iterable[Entry]) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    for edit in edits:
+        _join(changes, edit)
+    return changes
+
+
 class Ops:
     """What lines say about messages that stand elsewhere: their edits, recalls and redactions."""
 
     def __init__(self) -> None:
         self.hidden: set[str] = set()
-        self._edits: dict[str, list[tuple[Place, Entry]]] = {}
+        self._edits: dict[str, _Edits] = {}
         self._parts: dict[str, str] = {}
 
     def note(self, place: Place, entry: Entry) -> None:
@@ -91,10 +146,9 @@ class Ops:
         if op in HIDING:
             self.hidden.add(target)
         elif op == "edit":
-            edits = self._edits.setdefault(target, [])
-            if all(known != place for known, _ in edits):
-                edits.append((place, entry))
-                edits.sort(key=itemgetter(0))
+            if target not in self._edits:
+                self._edits[target] = _Edits()
+            self._edits[target].add(place, entry)
             for part in ids_of(entry):
                 if part != target:
                     self._parts[part] = target
@@ -110,17 +164,25 @@ class Ops:
         ids = ids_of(entry)
         if self.is_part(entry):
             return None
-        edits = sorted((edit for known in ids for edit in self._edits.get(known, ())), key=itemgetter(0))
-        for _, edit in edits:
-            entry = apply_edit(entry, edit)
-        hidden = self.hidden and not self.hidden.isdisjoint(ids_of(entry) if edits else ids)
+        changes = self._changes_of(ids)
+        if changes:
+            entry = _changed(entry, changes)
+        hidden = self.hidden and not self.hidden.isdisjoint(ids_of(entry) if changes else ids)
         return None if hidden else entry
+
+    def _changes_of(self, ids: list[str]) -> dict[str, Any]:
+        edits = [self._edits[known] for known in ids if known in self._edits]
+        if len(edits) <= 1:
+            return edits[0].changes() if edits else {}
+        # Edited by more than one of its ids: the order of the lines counts.
+        lines = sorted((line for one in edits for line in one.by_place()), key=itemgetter(0))
+        return _join_all(edit for _, edit in lines)
 
     def together(self, targets: set[str]) -> set[str]:
         """These ids and all others of the same messages."""
         closed = set(targets)
         for target, edits in self._edits.items():
-            ids = {target, *(known for _, edit in edits for known in ids_of(edit))}
+            ids = {target, *(known for edit in edits.lines for known in ids_of(edit))}
             if not closed.isdisjoint(ids):
                 closed |= ids
         return closed
@@ -130,5 +192,5 @@ class Ops:
         return {
             target
             for target, edits in self._edits.items()
-            if any(is_sent(edit) and edit["sender"] == sender for _, edit in edits)
+            if any(is_sent(edit) and edit["sender"] == sender for edit in edits.lines)
         }

@@ -8,6 +8,7 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.codec import decode, ids_of
+from nanobot_transcript.store.jsonl.copies import Copies
 from nanobot_transcript.store.jsonl.cursor import Place, parse_cursor
 from nanobot_transcript.store.jsonl.fold import is_erasure_mark, is_op
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
@@ -59,6 +60,7 @@ class _Follower:
         self._left: OpenSegment | None = None
         """The segment before; it stays open until the next one is there, so that no other file can get its inode."""
         self._recent: OrderedDict[str, None] = OrderedDict()
+        self._copies = Copies(segments)
 
     def new(self) -> Iterator[Entry]:
         """What was written since the last call."""
@@ -110,13 +112,16 @@ class _Follower:
         self._segment, self._left = None, segment
 
     def _drain(self, segment: OpenSegment) -> Iterator[Entry]:
-        for offset, line in segment.lines_from(self._place.offset):
-            self._place = Place(segment.number, offset + len(line) + 1)
-            entry = decode(line)
-            if entry is not None and not self._repeated(entry):
-                yield entry
+        try:
+            for offset, line in segment.lines_from(self._place.offset):
+                self._place = Place(segment.number, offset + len(line) + 1)
+                entry = decode(line)
+                if entry is not None and not self._repeated(segment, offset, entry):
+                    yield entry
+        finally:
+            self._copies.release()
 
-    def _repeated(self, entry: Entry) -> bool:
+    def _repeated(self, segment: OpenSegment, offset: int, entry: Entry) -> bool:
         if is_op(entry):
             if is_erasure_mark(entry):
                 self._recent.clear()  # what was purged may be said again
@@ -128,4 +133,4 @@ class _Follower:
             self._recent[known] = None
         while len(self._recent) > _REMEMBERED:
             self._recent.popitem(last=False)
-        return False
+        return self._copies.is_copy(segment, offset, entry)

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import mmap
 import os
+from array import array
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 
@@ -35,7 +36,8 @@ _VERSION: Final = 1
 _VERSION_SHIFT: Final = 56
 _HEADER_WORDS: Final = 8
 _HEADER_BYTES: Final = _HEADER_WORDS * 8
-_INODE, _DEVICE, _NUMBER, INDEXED, _USED, _CAPACITY = 1, 2, 3, 4, 5, 6
+_INODE, _DEVICE, _NUMBER, INDEXED, _USED, _CAPACITY, _SPELLING = 1, 2, 3, 4, 5, 6, 7
+_PLAIN, _MIXED = 1, 2  # 0 in a table of the first version that did not look
 _RETIRED: Final = (1 << 63) - 1
 _GROWTH: Final = 4
 _COPY_BYTES: Final = 1 << 20
@@ -112,6 +114,7 @@ class IdTable:
         words[0] = _MAGIC | _VERSION << _VERSION_SHIFT
         words[_INODE], words[_DEVICE], words[_NUMBER] = owner
         words[_CAPACITY] = capacity
+        words[_SPELLING] = _PLAIN
         return cls(words, descriptor_map, path)
 
     @classmethod
@@ -160,6 +163,15 @@ class IdTable:
     @indexed.setter
     def indexed(self, offset: int) -> None:
         self.words[INDEXED] = offset
+
+    @property
+    def plain(self) -> bool:
+        """True when every indexed line spells its text as this store does, so that bytes can be compared."""
+        return self.words[_SPELLING] == _PLAIN
+
+    def note_other_spelling(self) -> None:
+        """Remember that a line spells its text otherwise."""
+        self.words[_SPELLING] = _MIXED
 
     @property
     def retired(self) -> bool:
@@ -212,15 +224,27 @@ class IdTable:
         Where there is no room for the file, the larger table lives in this process: the entry is written already.
         """
         larger = self._larger()
-        for slot in range(_HEADER_WORDS, len(self.words), 2):
-            value = self.words[slot]
-            if value:
-                larger.insert(value, self.words[slot + 1] - 1)
+        larger._fill_from(self.words)
         larger.indexed = self.indexed
+        larger.words[_SPELLING] = self.words[_SPELLING]
         self.retire()
         if larger.path is not None and self.path is not None:
             larger.publish(self.path)
         return larger
+
+    def _fill_from(self, smaller: memoryview) -> None:
+        # Everybody waits for the lock meanwhile: in an array it takes a quarter of the time of as many inserts.
+        hashes, places = smaller[_HEADER_WORDS::2].tolist(), smaller[_HEADER_WORDS + 1 :: 2].tolist()
+        slots, last = array("Q", bytes(16 * (self._mask + 1))), 2 * self._mask + 1
+        for value, place in zip(hashes, places, strict=True):
+            if value:
+                slot = 2 * value & last
+                while slots[slot]:
+                    slot = slot + 2 & last
+                slots[slot] = value
+                slots[slot + 1] = place
+        self.words[_HEADER_WORDS:] = memoryview(slots)
+        self.words[_USED] = len(hashes) - hashes.count(0)
 
     def _larger(self) -> Self:
         capacity = self.words[_CAPACITY] * _GROWTH

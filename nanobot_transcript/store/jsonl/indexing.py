@@ -9,6 +9,7 @@ from nanobot_transcript.store.jsonl.codec import decode, id_keys
 from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.idtable import IdTable, hash_key
 from nanobot_transcript.store.jsonl.lines import line_at, lines_between
+from nanobot_transcript.store.jsonl.spelling import is_plain
 
 __all__ = ["add_lines", "capacity_for", "line_with"]
 
@@ -33,6 +34,8 @@ def add_lines(table: IdTable, descriptor: int, start: int, end: int) -> IdTable:
     """Index the complete lines in [start, end); returns the table, or a larger one that took its place."""
     for offset, line in lines_between(descriptor, start, end):
         keys, is_message = _keys(line)
+        if not is_plain(line):
+            table.note_other_spelling()
         for key in keys:
             key_hash = hash_key(key)
             # A repeated message adds nothing, but a recall must still be found when its message is gone, and what

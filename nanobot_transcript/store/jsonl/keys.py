@@ -3,7 +3,7 @@
 import os
 from typing import Final
 
-from nanobot_transcript.errors import UnsafePathError
+from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
 from nanobot_transcript.store.jsonl.layout import Layout, open_read, stem_of, store_error
 from nanobot_transcript.store.whole_file import write_whole
 
@@ -27,7 +27,7 @@ def key_of(layout: Layout, stem: str) -> str | None:
     """The session key of a chat's files; None for a file that is not one of this store's transcripts."""
     try:
         descriptor = open_read(layout.key_file(stem))
-    except UnsafePathError:
+    except (StoreUnavailableError, UnsafePathError):
         return _guess(stem)
     if descriptor is not None:
         try:

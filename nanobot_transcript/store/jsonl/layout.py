@@ -170,11 +170,19 @@ class Layout:
 
     def stems(self) -> list[str]:
         """Every chat that has a file, in the order of names."""
+        return list(self.files())
+
+    def files(self) -> dict[str, list[str]]:
+        """The paths of each chat's files, by stem in the order of names; one look at the folder for all of them."""
         try:
             names = os.listdir(self.base)
         except FileNotFoundError:
-            return []
+            return {}
         except OSError as error:
             store_error(error, str(self.base))
-        ours = (name for name in names if name.endswith(".jsonl") and not name.startswith("."))
-        return sorted({_CLOSED.sub(".jsonl", name).removesuffix(".jsonl") for name in ours})
+        found: dict[str, list[str]] = {}
+        for name in names:
+            if name.endswith(".jsonl") and not name.startswith("."):
+                stem = _CLOSED.sub(".jsonl", name).removesuffix(".jsonl")
+                found.setdefault(stem, []).append(str(self.base / name))
+        return dict(sorted(found.items()))

@@ -150,6 +150,14 @@ class Segments:
                     return
             number = segment.number + 1
 
+    def each_backward(self) -> Iterator[OpenSegment]:
+        """Every segment, newest first, open until the next one is asked for."""
+        segment = self.newest()
+        while segment is not None:
+            with segment:
+                yield segment
+            segment = self.before(segment.number)
+
     def forward(self, place: Place) -> Iterator[tuple[OpenSegment, int, bytes]]:
         """(segment, offset, line) of everything from a place to the end, as far as it is there now."""
         number, offset = place
@@ -186,6 +194,16 @@ class Segments:
         finally:
             table.close()
 
+    def plain_to(self, segment: OpenSegment) -> int:
+        """Up to which offset every line is known to spell its text as this store does."""
+        table = self.table(segment)
+        if table is None:
+            return 0
+        try:
+            return table.indexed if table.plain else 0
+        finally:
+            table.close()
+
     def closed_tables(self) -> Iterator[IdTable]:
         """The id tables of the closed segments within the horizon, as far as they are there."""
         for number in tables.horizon(self.layout, self.stem):
@@ -203,7 +221,15 @@ class Segments:
             table = IdTable.open(self.layout.ids(self.stem, number), writable=False)
         except (NewerFormatError, UnsafePathError):
             return None
-        if table is not None and (table.owner.inode != segment.inode or table.retired):
-            table.close()
-            return None
-        return table
+        if table is None or (_describes(table, segment) and not table.retired):
+            return table
+        table.close()
+        return None
+
+
+def _describes(table: IdTable, segment: OpenSegment) -> bool:
+    if table.owner.inode == segment.inode:
+        return True
+    # The files of a backup have other inodes; a closed segment still is what its number and size say.
+    size = os.fstat(segment.descriptor).st_size
+    return not segment.active and table.number == segment.number and table.indexed == size

@@ -8,7 +8,7 @@ from typing import Final
 from nanobot_transcript.errors import StoreError, UnsafePathError
 from nanobot_transcript.store.jsonl.idtable import IdTable, NewerFormatError, Owner, read_owner
 from nanobot_transcript.store.jsonl.indexing import add_lines, capacity_for
-from nanobot_transcript.store.jsonl.layout import Layout, open_read
+from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read
 from nanobot_transcript.store.jsonl.lines import complete_end
 from nanobot_transcript.store.jsonl.lock import acquire, exclusive
 
@@ -49,10 +49,17 @@ def active_number(layout: Layout, stem: str, inode: int) -> int:
 
 def horizon(layout: Layout, stem: str) -> list[int]:
     """Closed segments whose ids still count: with the active one the newest 8, and all of the last 7 days."""
-    numbers = layout.closed_numbers(stem)
+    numbers = [n for n in layout.closed_numbers(stem) if _holds_something(layout.closed(stem, n))]
     newest = set(numbers[-(HORIZON_SEGMENTS - 1) :])
     oldest_time = time.time() - HORIZON_DAYS * 86_400
     return [n for n in numbers if n in newest or _written_after(layout.closed(stem, n), oldest_time)]
+
+
+def _holds_something(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _written_after(path: str, moment: float) -> bool:
@@ -177,7 +184,8 @@ def open_active(layout: Layout, stem: str, inode: int, device: int, size: int) -
 
 
 def start_over(layout: Layout, stem: str, number: int) -> None:
-    """Leave nothing in the index of a chat but the number after which its segments go on."""
+    """Leave nothing of a chat but the number after which its segments go on, in the index and as an empty segment."""
+    os.close(open_append(layout.closed(stem, number)))
     prefix = f"{stem}."
     for name in os.listdir(layout.index):
         if name.startswith(prefix):

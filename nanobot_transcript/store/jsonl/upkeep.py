@@ -11,14 +11,15 @@ from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.erase import blank, clear_away, erase_lines, erase_torn, replay, without_text
+from nanobot_transcript.store.jsonl.erase import blank, clear_away, erase_lines, erase_unreadable, replay, without_text
 from nanobot_transcript.store.jsonl.fold import HIDING, is_op
 from nanobot_transcript.store.jsonl.layout import open_read, store_error
-from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, grep, split
+from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, split
 from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.jsonl.spelling import candidates
 from nanobot_transcript.store.whole_file import write_whole
 
 __all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines", "purged_at", "remember_purge"]
@@ -65,15 +66,16 @@ def _erase_everywhere(segments: Segments, targets: set[str]) -> int:
         hidden, done = _Hidden(targets), set(targets)
         needles = [encode_text(target) for target in sorted(targets)]
         for segment in segments.each():
-            count += erase_lines(segments, segment, _lines_about(segment, needles), hidden)
-            erase_torn(segments, segment)
+            count += erase_lines(segments, segment, _lines_about(segments, segment, needles), hidden)
+            erase_unreadable(segments, segment)
         targets = hidden.targets
     return count
 
 
-def _lines_about(segment: OpenSegment, needles: list[bytes]) -> Iterator[Line]:
+def _lines_about(segments: Segments, segment: OpenSegment, needles: list[bytes]) -> Iterator[Line]:
+    plain_to = segments.plain_to(segment)
     for offset, block in segment.blocks_from(0):
-        yield from sorted({line for needle in needles for line in grep(offset, block, needle)})
+        yield from candidates(offset, block, needles, plain_to)
 
 
 class _Hidden:
@@ -123,10 +125,9 @@ def purge_lines(segments: Segments, senders: frozenset[str], before_ms: float | 
     for segment in segments.each():
         eraser.kept = 0
         report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)
-        erase_torn(segments, segment)
+        erase_unreadable(segments, segment)
         if not segment.active and not eraser.kept:
-            report.dropped_bytes += _drop(segments, segment.number)
-            report.dropped_segments += 1
+            _drop(segments, segment.number, report)
     return report
 
 
@@ -215,8 +216,7 @@ def apply_retention(segments: Segments, retention: Retention) -> MaintenanceRepo
     numbers = segments.layout.closed_numbers(segments.stem)
     keep = _kept_from(segments, numbers, retention)
     for number in numbers[:keep]:
-        report.dropped_bytes += _drop(segments, number)
-        report.dropped_segments += 1
+        _drop(segments, number, report)
     return report
 
 
@@ -233,9 +233,10 @@ def _kept_from(segments: Segments, numbers: list[int], retention: Retention) -> 
         if segment is None:
             continue
         with segment:
-            if _too_old(segment, retention.max_age_days):
+            end = segment.end()
+            if end and _too_old(segment, retention.max_age_days):
                 return position + 1
-            size += segment.end()
+            size += end
             entries += _count_lines(segment) if retention.max_entries is not None else 0
         over_size = retention.max_bytes is not None and size > retention.max_bytes
         over_count = retention.max_entries is not None and entries > retention.max_entries
@@ -259,16 +260,23 @@ def _too_old(segment: OpenSegment, max_age_days: float | None) -> bool:
     return True
 
 
-def _drop(segments: Segments, number: int) -> int:
+def _drop(segments: Segments, number: int, report: MaintenanceReport) -> None:
+    """Remove a closed segment. Of the newest one its name stays, because no number may be used twice for a chat, and
+    the index, which knows the numbers, too, can be lost.
+    """
     layout, stem = segments.layout, segments.stem
     path = layout.closed(stem, number)
     try:
         size = os.stat(path).st_size
-        os.unlink(path)
+        if number >= max(layout.closed_numbers(stem), default=number):
+            os.close(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC))
+        else:
+            os.unlink(path)
         if os.path.lexists(layout.ids(stem, number)):
             os.unlink(layout.ids(stem, number))
     except FileNotFoundError:
-        return 0
+        return
     except OSError as error:
         store_error(error, path)
-    return size
+    report.dropped_bytes += size
+    report.dropped_segments += size > 0

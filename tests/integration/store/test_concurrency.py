@@ -313,7 +313,7 @@ def test_a_message_lost_with_its_file_can_be_recorded_again(make_store: MakeStor
         store, other = make_store(), make_store()
         store.append(KEY, "user", "x", "on_ada", "om_1")
         other.append(KEY, "user", "y", "on_ada", "om_2")
-        meddle(data_files(base_dir)[0])
+        meddle(data_files(base_dir)[-1])
         assert other.append(KEY, "user", "x", "on_ada", "om_1") is True
         assert store.append(KEY, "user", "x", "on_ada", "om_1") is False
         assert store.append(KEY, "user", "y", "on_ada", "om_2") is True

@@ -163,6 +163,38 @@ def test_erasing_takes_the_half_line_of_a_killed_writer_with_it(tmp_path: Path, 
     assert [entry["content"] for entry in store.scan(KEY)] == kept
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        '{"content":"secret plans","role":"us',
+        '{"message_id":"om_9","sender":"on_ada","content":"secret',
+        'cret","sender":"on_ada"} secret',
+        '{"role":"user","content":"secret{"role":"user","content":"x","sender":"b","message_id":"om_8","ts":1,"rts":1}',
+        '{"role":"user","content":"\udcff secret","sender":"on_ada","message_id":"om_9","ts":1,"rts":1}',
+        '\0\0\0\0 secret","sender":"on_ada"}',
+    ],
+)
+@pytest.mark.parametrize("erase", ["redact", "purge a person", "recall"])
+def test_erasing_takes_what_nobody_can_read_with_it_whoever_wrote_it(tmp_path: Path, erase: str, rest: str) -> None:
+    store = GroupTranscriptStore(tmp_path / "store")
+    store.append(KEY, "user", "before", "on_bo", "om_1")
+    whole = b'{"level":"info","msg":"of another program"}\n[1,2]\n'
+    with active_file(tmp_path / "store").open("ab") as file:
+        file.write(rest.encode("utf-8", "surrogateescape") + b"\n" + whole)
+    store.append(KEY, "user", "secret", "on_ada", "om_2")
+    match erase:
+        case "redact":
+            store.redact(KEY, "om_2")
+        case "purge a person":
+            store.purge(KEY, sender="on_ada")
+        case _:
+            store.recall(KEY, "om_2")
+            store.maintain([KEY])
+    assert occurs_on_disk(tmp_path / "store", "secret") == []
+    assert [entry["content"] for entry in store.scan(KEY)] == ["before"]
+    assert whole in active_file(tmp_path / "store").read_bytes()
+
+
 def test_an_erasure_that_a_newer_version_began_is_left_to_it(tmp_path: Path) -> None:
     store = GroupTranscriptStore(tmp_path / "store")
     store.append(KEY, "user", "text", "on_ada", "om_1")

@@ -12,6 +12,7 @@ from support.transcripts import active_file
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore, TranscriptError
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.gaps import GapFiller
 
 KEY = "feishu:oc_a"
 THEN = 1_700_000_000_000
@@ -148,6 +149,69 @@ async def test_what_was_purged_does_not_come_back_from_the_history(tmp_path: Pat
     plain.purge(KEY)
     async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
         assert (await store.recent(KEY)).entries == []
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 180_000])
+def test_what_was_purged_does_not_come_back_when_the_platforms_clock_is_ahead(tmp_path: Path, ahead: int) -> None:
+    plain = GroupTranscriptStore(tmp_path)
+    record(plain, 0)
+    plain.purge(KEY)
+    said = plain.backend.purged_at(KEY) + ahead
+    filler = GapFiller(plain, Platform([]))
+    assert filler._take_in(KEY, [entry(7, ts=said)]) == 0
+    assert plain.get_recent(KEY) == []
+
+
+async def test_of_several_times_missed_during_a_filling_the_earliest_counts(tmp_path: Path) -> None:
+    platform = Platform([entry(0)])
+    platform.may_answer.clear()
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        store.missed(KEY, THEN + 1000)
+        store.missed(KEY, THEN)
+        store.missed(KEY, THEN + 900)
+        store.missed(KEY)
+        await asyncio.sleep(0)
+        platform.may_answer.set()
+        await store.recent(KEY)
+        await store.recent(KEY)
+    assert platform.asked == [(KEY, THEN + 1000), (KEY, THEN)]
+
+
+@pytest.mark.parametrize("ts", [float("nan"), float("inf"), "3", None, True])
+async def test_an_entry_without_a_sensible_time_does_not_keep_the_others_out(tmp_path: Path, ts: Any) -> None:
+    async def unordered(session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+        return [entry(0), entry(1, ts=ts), entry(2)]
+
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=unordered) as store:
+        assert texts((await store.recent(KEY)).entries) == ["text 0", "text 2"]
+
+
+async def test_a_fallback_that_breaks_down_is_asked_again_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def breaks(session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
+        asked.append(session_key)
+        if len(asked) == 1:
+            raise ValueError("unexpected")
+        return [entry(0)]
+
+    loop, real = asyncio.get_running_loop(), asyncio.get_running_loop().time
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=breaks) as store:
+        assert (await store.recent(KEY)).entries == []
+        assert (await store.recent(KEY)).entries == []
+        assert len(asked) == 1
+        monkeypatch.setattr(loop, "time", lambda: real() + 61)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert texts((await store.recent(KEY)).entries) == ["text 0"]
+
+
+async def test_what_is_no_message_at_all_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    nothing: Any = {"ts": THEN}
+    async with AsyncGroupTranscriptStore(tmp_path, fallback=Platform([nothing, entry(1)])) as store:
+        assert texts((await store.recent(KEY)).entries) == ["text 1"]
 
 
 async def test_what_is_said_since_we_listen_is_left_to_the_platform_to_push(tmp_path: Path) -> None:
