@@ -15,6 +15,7 @@ from nanobot_transcript.settings.hosting import (
     HistorySettings,
     OutboxSettings,
     ResponderSettings,
+    RunnerSettings,
     WebhookSettings,
 )
 from nanobot_transcript.settings.loading import LoadedSettings, Value, load_settings
@@ -41,6 +42,7 @@ __all__ = [
     "RelaySettings",
     "ResponderSettings",
     "RetentionSettings",
+    "RunnerSettings",
     "Settings",
     "StoreSettings",
     "TurnsSettings",

@@ -1,15 +1,17 @@
 """Settings of who answers, and of what bots say to each other."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import SecretStr
+from nanobot_transcript.settings.base import OFF, Section, setting
+from nanobot_transcript.settings.endpoints import EndpointSettings
 
-from nanobot_transcript.settings.base import OFF, Address, Name, Section, setting
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance.options import GateOptions
 
 __all__ = ["ClaimSettings", "GateSettings", "JudgeSettings", "RelaySettings", "TurnsSettings"]
 
 
-class JudgeSettings(Section):
+class JudgeSettings(EndpointSettings):
     """A model that is asked when the gate is not sure."""
 
     kind: Annotated[Literal["off", "host", "openai"], OFF] = setting(
@@ -17,16 +19,6 @@ class JudgeSettings(Section):
         "Whom to ask: `off`: nobody, the score decides; `host`: the model that nanobot uses; "
         "`openai`: an OpenAI-compatible endpoint.",
         "询问谁：`off`：不询问，由评分决定；`host`：nanobot 正在使用的模型；`openai`：兼容 OpenAI 的接口。",
-    )
-    model: Name | None = setting(None, "Model of the endpoint.", "接口使用的模型。", example="gpt-5-mini")
-    base_url: Address | None = setting(
-        None, "Address of the endpoint; null is OpenAI's own.", "接口地址；null 表示 OpenAI 官方地址。"
-    )
-    api_key: SecretStr | None = setting(
-        None,
-        "Key of the endpoint; better written as ${NAME} than in full.",
-        "接口密钥；建议写成 ${NAME}，不要直接写明文。",
-        example="${OPENAI_API_KEY}",
     )
     timeout: float = setting(5.0, "Seconds the judge is waited for.", "等待判断的秒数。", gt=0, le=60)
     per_hour: int = setting(
@@ -63,6 +55,17 @@ class GateSettings(Section):
     judge: JudgeSettings = setting(
         JudgeSettings, "A model that is asked when the gate is not sure.", "判断不确定时询问的模型。"
     )
+
+    def options(self) -> "GateOptions":
+        """These settings as the gate takes them."""
+        from nanobot_transcript.relevance.options import GateOptions
+
+        return GateOptions(
+            stale_after=self.stale_after,
+            threshold=self.threshold,
+            judge_timeout=self.judge.timeout,
+            on_judge_failure=self.judge.on_failure,
+        )
 
 
 class ClaimSettings(Section):

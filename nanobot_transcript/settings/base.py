@@ -20,7 +20,7 @@ def _absolute(path: Path) -> Path:
     try:
         path = path.expanduser()
     except RuntimeError as error:
-        raise ValueError("begins with ~ and a name that no user of this machine has") from error
+        raise ValueError("must not begin with ~ and a name that no user of this machine has") from error
     if not path.is_absolute():
         raise ValueError("must be an absolute path or begin with ~, so that every process means the same directory")
     return path

@@ -27,9 +27,9 @@ class GroupsSettings(Section):
     mode: _Mode = setting(
         "listen",
         "`listen`: record, and show each turn what is new; `gate`: the same, and decide for every message whether this "
-        "bot answers (set the bot's group policy to open); `observe`: record only; `off`: nothing.",
+        "bot answers (nanobot's group policy is not asked there); `observe`: record only; `off`: nothing.",
         "`listen`：记录，并在每轮对话中提供新内容；`gate`：同上，并对每条消息判断本机器人是否应答"
-        "（请把机器人的群策略设为 open）；`observe`：只记录；`off`：什么都不做。",
+        "（这些群不再询问 nanobot 的群策略）；`observe`：只记录；`off`：什么都不做。",
     )
     chats: dict[str, ChatSettings] = setting(
         dict,

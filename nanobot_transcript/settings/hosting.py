@@ -1,11 +1,12 @@
 """Settings of the bots, of the platform, and of the minds that `run` gives them."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import SecretStr
 
 from nanobot_transcript.settings.base import Address, Name, Section, setting
+from nanobot_transcript.settings.endpoints import EndpointSettings
 
 __all__ = [
     "AgentProfile",
@@ -14,6 +15,7 @@ __all__ = [
     "HistorySettings",
     "OutboxSettings",
     "ResponderSettings",
+    "RunnerSettings",
     "WebhookSettings",
 ]
 
@@ -28,7 +30,7 @@ class AgentSettings(Section):
     )
 
 
-class ResponderSettings(Section):
+class ResponderSettings(EndpointSettings):
     """The mind of a bot that `nanobot-transcript run` runs."""
 
     kind: Literal["openai", "command", "scripted"] = setting(
@@ -36,15 +38,11 @@ class ResponderSettings(Section):
         "`openai`: an OpenAI-compatible endpoint; `command`: any program; `scripted`: fixed answers.",
         "`openai`：兼容 OpenAI 的接口；`command`：任意程序；`scripted`：固定回答。",
     )
-    model: Name | None = setting(None, "Model of the endpoint.", "接口使用的模型。", example="gpt-5-mini")
-    base_url: Address | None = setting(
-        None, "Address of the endpoint; null is OpenAI's own.", "接口地址；null 表示 OpenAI 官方地址。"
-    )
-    api_key: SecretStr | None = setting(
-        None,
-        "Key of the endpoint; better written as ${NAME} than in full.",
-        "接口密钥；建议写成 ${NAME}，不要直接写明文。",
-        example="${OPENAI_API_KEY}",
+    extra: dict[str, Any] = setting(
+        dict,
+        "What else a request to the endpoint says, as the endpoint calls it.",
+        "发给接口的其他请求参数，使用接口自己的名称。",
+        example={"temperature": 0.2},
     )
     command: list[str] = setting(
         list,
@@ -76,6 +74,31 @@ class ResponderSettings(Section):
         256 * 1024, "Bytes of output that are read of a program.", "读取程序输出的最大字节数。", gt=0
     )
     answers: list[str] = setting(list, "What a scripted bot says, in turn.", "固定回答的内容，依次使用。")
+
+
+class RunnerSettings(Section):
+    """The process behind `run`."""
+
+    grace: float = setting(
+        20.0,
+        "Seconds that the answers under way get when `run` is ended.",
+        "结束 `run` 时留给正在进行的回答的秒数。",
+        ge=0,
+        le=3600,
+    )
+    parallel_chats: int = setting(
+        8,
+        "Chats in which one bot answers at the same time; the others wait.",
+        "一个机器人同时在多少个群里作答，其余的群等待。",
+        ge=1,
+        le=100,
+    )
+    max_answer_chars: int = setting(
+        50_000,
+        "Characters of an answer; a longer one is an error and is not sent.",
+        "一次回答的最大字符数；超出视为出错，不会发送。",
+        ge=1,
+    )
 
 
 class AgentProfile(Section):

@@ -1,16 +1,15 @@
 """Reading the settings: command line over environment over file over defaults, each value with its origin."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
-from pydantic_core import ErrorDetails
 
-from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.model import Settings
+from nanobot_transcript.settings.problems import config_error
 from nanobot_transcript.settings.schema import Model, child, closest
 from nanobot_transcript.settings.sources import (
     Origin,
@@ -18,6 +17,7 @@ from nanobot_transcript.settings.sources import (
     command_line,
     environment,
     find_file,
+    origin_of,
     yaml_file,
 )
 
@@ -54,13 +54,20 @@ class LoadedSettings(Settings):
 
     def origin_of(self, key: str) -> Origin:
         """Where the value of a dotted key came from."""
-        return _origin(key, self._sources)
+        return origin_of(key, self._sources)
 
     def values(self) -> Iterator[Value]:
         """Every setting in effect; secrets are masked, filled-in ``${VAR}`` are shown as written."""
         for key, value in _leaves(self):
-            origin = self.origin_of(key)
-            yield Value(key, origin.written if origin.written is not None else _masked(value), origin)
+            yield Value(key, self._shown(key, value), self.origin_of(key))
+
+    def _shown(self, key: str, value: Any) -> Any:
+        written = self.origin_of(key).written
+        if written is not None:
+            return f"{written} (not set)" if key in self._unset else written
+        if isinstance(value, dict):
+            return {name: self._shown(f"{key}.{name}", item) for name, item in value.items()}
+        return "**********" if isinstance(value, SecretStr) else value
 
 
 def load_settings(
@@ -85,8 +92,11 @@ def load_settings(
     try:
         settings = LoadedSettings(**merged)
     except ValidationError as error:
-        raise _config_error(error, sources) from error
+        raise config_error(error, sources) from error
     settings._sources, settings._file, settings._unknown = tuple(sources), path, tuple(unknown)
+    settings._unset = {
+        key: error for source in sources for key, error in source.unset.items() if origin_of(key, sources).written
+    }
     for sentence in unknown:
         logger.warning("%s", sentence)
     return settings
@@ -136,27 +146,6 @@ def _unknown_sentence(key: str, origin: Origin) -> str:
     return f"There is no setting {key} ({origin}){tail}"
 
 
-def _origin(key: str, sources: Sequence[Source]) -> Origin:
-    for source in sources:
-        if _holds(source.values, key.split(".")):
-            return source.origin(key)
-    return Origin("default")
-
-
-def _holds(values: Any, path: list[str]) -> bool:
-    for part in path:
-        if not isinstance(values, dict) or part not in values:
-            return False
-        values = values[part]
-    return True
-
-
-def _masked(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _masked(item) for name, item in value.items()}
-    return "**********" if isinstance(value, SecretStr) else value
-
-
 def _leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name in type(model).model_fields:
         value = getattr(model, name)
@@ -170,53 +159,3 @@ def _leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
         else:
             for key, item in value.items():
                 yield from _leaves(item, f"{prefix}{name}.{key}.")
-
-
-def _config_error(error: ValidationError, sources: Sequence[Source]) -> ConfigError:
-    problems = error.errors(include_url=False)
-    sentences = [_problem(problem, sources) for problem in problems]
-    key = _key(problems[0])
-    origin = _origin(key, sources)
-    where = f" in {origin.where}" if origin.where else ""
-    return ConfigError(" ".join(sentences), hint=_remedy(problems[0], key, where))
-
-
-def _problem(problem: ErrorDetails, sources: Sequence[Source]) -> str:
-    key = _key(problem)
-    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ").rstrip(".")
-    if problem["type"] == "missing":
-        section = key.rpartition(".")[0]
-        return f"{key} is missing ({_origin(section, sources)})."
-    if problem["type"] == "literal_error":
-        message = f"must be {problem['ctx']['expected']}"  # pyright: ignore[reportTypedDictNotRequiredAccess]
-    origin = _origin(key, sources)
-    shown = f" is {problem['input']!r} but" if _may_be_shown(problem["input"], origin) else ""
-    return f"{key} ({origin}){shown} {message}."
-
-
-def _may_be_shown(value: Any, origin: Origin) -> bool:
-    return origin.written is None and isinstance(value, str | int | float | None)
-
-
-def _remedy(problem: ErrorDetails, key: str, where: str) -> str:
-    if problem["type"] == "missing":
-        return f"Add {key}."
-    if problem["type"] == "string_type":
-        return f"Put the value of {key}{where} in quotes."
-    return f"Correct {key}{where}, or remove it to use the default."
-
-
-def _key(problem: ErrorDetails) -> str:
-    """The dotted key; pydantic adds the branch of a union (such as ``constrained-str``) behind it."""
-    model: Model | None = Settings
-    parts: list[str] = []
-    place = list(problem["loc"])
-    while place and model is not None:
-        name = str(place.pop(0))
-        parts.append(name)
-        if name not in model.model_fields:
-            break
-        model, by_name = child(model, name)
-        if by_name and place:
-            parts.append(str(place.pop(0)))
-    return ".".join(parts)

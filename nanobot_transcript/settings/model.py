@@ -2,6 +2,7 @@
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.answering import GateSettings, RelaySettings, TurnsSettings
 from nanobot_transcript.settings.base import setting
 from nanobot_transcript.settings.groups import ContextSettings, GroupsSettings
@@ -11,7 +12,9 @@ from nanobot_transcript.settings.hosting import (
     FeishuSettings,
     HistorySettings,
     OutboxSettings,
+    RunnerSettings,
 )
+from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
 from nanobot_transcript.settings.storing import StoreSettings
 
 __all__ = ["Settings"]
@@ -34,6 +37,7 @@ class Settings(BaseSettings):
     agents: dict[str, AgentProfile] = setting(
         dict, "The bots of the group, by app id.", "群里的机器人，按应用 ID。", example="cli_0123456789abcdef"
     )
+    runner: RunnerSettings = setting(RunnerSettings, "The process behind `run`.", "`run` 启动的进程。")
     feishu: FeishuSettings = setting(FeishuSettings, "The platform.", "平台。")
     groups: GroupsSettings = setting(GroupsSettings, "What the plugin does in group chats.", "插件在群聊中做什么。")
     context: ContextSettings = setting(
@@ -52,6 +56,16 @@ class Settings(BaseSettings):
     outbox: OutboxSettings = setting(
         OutboxSettings, "Posts that other processes hand over for a group.", "其他进程交来发往群聊的消息。"
     )
+    hub: HubSettings = setting(HubSettings, "The process behind `serve`.", "`serve` 运行的进程。")
+    filebox: FileboxSettings = setting(FileboxSettings, "Mailboxes of Markdown files.", "Markdown 文件邮箱。")
+
+    _unset: dict[str, ConfigError] = {}
+
+    def require(self, *keys: str) -> None:
+        """Raise ConfigError when something at or below one of these keys refers to a variable that is not set."""
+        for key, error in self._unset.items():
+            if any(f"{key}.".startswith(f"{wanted}.") for wanted in keys):
+                raise error
 
     @classmethod
     def settings_customise_sources(

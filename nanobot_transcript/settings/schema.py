@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from nanobot_transcript.settings.model import Settings
 
-__all__ = ["Description", "Model", "child", "closest", "describe", "placeholder"]
+__all__ = ["Description", "Model", "bare", "child", "closest", "describe", "placeholder"]
 
 Model: TypeAlias = type[BaseModel]
 
@@ -26,6 +26,7 @@ _WORDS = {
     ByteSize: "size",
     bool: "true or false",
     SecretStr: "secret text",
+    Any: "any value",
 }
 
 
@@ -65,9 +66,14 @@ def placeholder(key: str) -> str:
     return _KEY_NAMES.get(key, "<name>")
 
 
+def bare(annotation: Any) -> Any:
+    """A kind of value without what ``Annotated`` says of it."""
+    return bare(get_args(annotation)[0]) if get_origin(annotation) is Annotated else annotation
+
+
 def child(model: Model, name: str) -> tuple[Model | None, bool]:
     """The section class behind a field, and whether it is a mapping of such sections by free names."""
-    annotation = _bare(model.model_fields[name].annotation)
+    annotation = bare(model.model_fields[name].annotation)
     if get_origin(annotation) is dict:
         inner = get_args(annotation)[1]
         return (inner, True) if _is_model(inner) else (None, False)
@@ -114,7 +120,7 @@ def _description(key: str, info: FieldInfo, section: bool) -> Description:
 
 
 def _kind(annotation: Any) -> str:
-    annotation = _bare(annotation)
+    annotation = bare(annotation)
     if get_origin(annotation) in (Union, types.UnionType):
         parts = [_kind(part) for part in get_args(annotation) if part is not type(None)]
         return " or ".join([*parts, "null"])
@@ -125,10 +131,6 @@ def _kind(annotation: Any) -> str:
     if get_origin(annotation) is dict:
         return f"mapping to {_kind(get_args(annotation)[1])}"
     return _WORDS[annotation]
-
-
-def _bare(annotation: Any) -> Any:
-    return _bare(get_args(annotation)[0]) if get_origin(annotation) is Annotated else annotation
 
 
 def _is_model(annotation: Any) -> bool:

@@ -3,8 +3,8 @@
 import logging
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -13,13 +13,24 @@ from pydantic_settings import EnvSettingsSource, SettingsError, YamlConfigSettin
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.model import Settings
+from nanobot_transcript.settings.wording import place_of, shown
 
-__all__ = ["CONFIG_VARIABLE", "Origin", "Source", "command_line", "environment", "find_file", "yaml_file"]
+__all__ = [
+    "CONFIG_VARIABLE",
+    "Origin",
+    "Source",
+    "command_line",
+    "environment",
+    "find_file",
+    "origin_of",
+    "yaml_file",
+]
 
 logger = logging.getLogger(__name__)
 
 PREFIX: Final = "NANOBOT_TRANSCRIPT_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
+_AS_JSON: Final = {True: '{"name": "value"}', False: '["one", "two"]'}
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -42,14 +53,26 @@ class Source:
     values: dict[str, Any]
     kind: Literal["command line", "environment", "file"]
     origins: dict[str, Origin] = field(default_factory=dict)
+    unset: dict[str, ConfigError] = field(default_factory=dict)
+    """By key: secrets that refer to a variable which is not set, and what to say where they are needed."""
 
     def origin(self, key: str) -> Origin:
-        """The origin of a value, or of the nearest section around it."""
-        while key:
-            if key in self.origins:
-                return self.origins[key]
-            key = key.rpartition(".")[0]
-        return Origin(self.kind)
+        """The origin of a value, of the nearest section around it, or of something in it."""
+        around = key
+        while around:
+            if around in self.origins:
+                return self.origins[around]
+            around = around.rpartition(".")[0]
+        below = (origin for inner, origin in self.origins.items() if inner.startswith(f"{key}."))
+        return next(below, Origin(self.kind))
+
+
+def origin_of(key: str, sources: Sequence[Source]) -> Origin:
+    """Where the value of a dotted key comes from: the first of the sources that has it."""
+    for source in sources:
+        if _holds(source.values, key.split(".")):
+            return source.origin(key)
+    return Origin("default")
 
 
 def find_file(config: Path | None, *, look_in_cwd: bool) -> Path | None:
@@ -95,14 +118,12 @@ def yaml_file(path: Path) -> Source:
 
 
 def environment() -> Source:
-    """The values of ``NANOBOT_TRANSCRIPT_*``; ``__`` separates nested names."""
-    try:
-        values = EnvSettingsSource(Settings)()
-    except SettingsError as error:
-        raise ConfigError(
-            f"An environment variable {PREFIX}* cannot be read: {error}.",
-            hint="Lists and sections are written as JSON.",
-        ) from error
+    """The values of ``NANOBOT_TRANSCRIPT_*``; ``__`` separates nested names. Raises ConfigError with the name of one
+    that is no JSON and should be.
+    """
+    for name in _our_variables():
+        _require_json(name)
+    values = EnvSettingsSource(Settings)()
     origins = {_key_of(name): Origin("environment", name) for name in _our_variables()}
     for key in list(origins):
         top = key.partition(".")[0]
@@ -117,6 +138,21 @@ def command_line(overrides: dict[str, Any]) -> Source:
     return Source(_without_none(overrides), "command line")
 
 
+def _require_json(variable: str) -> None:
+    """Raise ConfigError when the variable cannot be read; only lists and sections can be that wrong."""
+    source = EnvSettingsSource(Settings)
+    source.env_vars = {variable.lower(): os.environ[variable]}
+    try:
+        source()
+    except SettingsError as error:
+        place = place_of(_key_of(variable).split("."))
+        value = shown(os.environ[variable], place)
+        raise ConfigError(
+            f"{place.key} (environment {variable}) is {value}, but must be {place.must}, written as JSON.",
+            hint=f"Write it as {_AS_JSON[place.is_section]}, or set it in the configuration file.",
+        ) from error
+
+
 def _our_variables() -> list[str]:
     return [name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() != CONFIG_VARIABLE]
 
@@ -125,14 +161,22 @@ def _key_of(variable: str) -> str:
     return variable[len(PREFIX) :].lower().replace("__", ".")
 
 
+def _holds(values: Any, path: list[str]) -> bool:
+    for part in path:
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
+
+
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:
     nested = {key: _without_none(value) if isinstance(value, dict) else value for key, value in values.items()}
     return {key: value for key, value in nested.items() if value is not None}
 
 
 def _file_source(path: Path, node: yaml.MappingNode, values: dict[str, Any]) -> Source:
-    origins = {key: Origin("file", f"{path}:{line}") for key, line in _lines(node)}
-    return Source(_expand(values, "", origins), "file", origins)
+    source = Source(values, "file", {key: Origin("file", f"{path}:{line}") for key, line in _lines(node)})
+    return replace(source, values=_expand(values, "", source))
 
 
 def _lines(node: yaml.MappingNode, prefix: str = "") -> Iterator[tuple[str, int]]:
@@ -149,19 +193,27 @@ def _yaml_reason(error: yaml.YAMLError) -> str:
     return str(error).replace("\n", " ")
 
 
-def _expand(value: Any, key: str, origins: dict[str, Origin]) -> Any:
+def _expand(value: Any, key: str, source: Source) -> Any:
     if isinstance(value, dict):
-        return {name: _expand(item, f"{key}.{name}".lstrip("."), origins) for name, item in value.items()}
+        return {name: _expand(item, f"{key}.{name}".lstrip("."), source) for name, item in value.items()}
     if isinstance(value, list):
-        return [_expand(item, key, origins) for item in value]
+        return [_expand(item, key, source) for item in value]
     if not isinstance(value, str) or not _REFERENCE.search(value):
         return value
-    origin = origins.get(key, Origin("file"))
+    origin = source.origins.get(key, Origin("file"))
+    source.origins[key] = Origin(origin.kind, origin.where, written=value)
     for name in _REFERENCE.findall(value):
         if name not in os.environ:
-            raise ConfigError(
-                f"{key} ({origin}) refers to ${{{name}}}, which is not set.",
-                hint=f"Set the environment variable {name}, or write the value itself.",
-            )
-    origins[key] = Origin(origin.kind, origin.where, written=value)
+            return _without(name, key, origin, source)
     return _REFERENCE.sub(lambda match: os.environ[match[1]], value)
+
+
+def _without(variable: str, key: str, origin: Origin, source: Source) -> None:
+    """Null for a secret that not every process needs: each bot knows its own only. Raises ConfigError for the rest."""
+    error = ConfigError(
+        f"{key} ({origin}) refers to ${{{variable}}}, which is not set.",
+        hint=f"Set the environment variable {variable}, or write the value itself.",
+    )
+    if not place_of(key.split(".")).may_wait:
+        raise error
+    source.unset[key] = error

@@ -1,0 +1,30 @@
+"""Settings of an OpenAI-compatible endpoint, which several parts of the product can ask."""
+
+from typing import Any
+
+from pydantic import SecretStr
+
+from nanobot_transcript.settings.base import Address, Name, Section, setting
+
+__all__ = ["EndpointSettings"]
+
+
+class EndpointSettings(Section):
+    """Where a model is and what it is called; what ``kind`` may be besides ``openai``, each section says itself."""
+
+    kind: Any = setting("openai", "What is asked.", "询问的对象。")
+    model: Name | None = setting(None, "Model of the endpoint.", "接口使用的模型。", example="gpt-5-mini")
+    base_url: Address | None = setting(
+        None, "Address of the endpoint; null is OpenAI's own.", "接口地址；null 表示 OpenAI 官方地址。"
+    )
+    api_key: SecretStr | None = setting(
+        None,
+        "Key of the endpoint; better written as ${NAME} than in full.",
+        "接口密钥；建议写成 ${NAME}，不要直接写明文。",
+        example="${OPENAI_API_KEY}",
+    )
+
+    @property
+    def secret(self) -> str | None:
+        """The key itself."""
+        return None if self.api_key is None else self.api_key.get_secret_value()

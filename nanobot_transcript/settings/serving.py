@@ -1,0 +1,122 @@
+"""Settings of the hub, the one process that serves MCP over HTTP, and of the servers in it."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import AfterValidator, ByteSize, Field, SecretStr
+
+from nanobot_transcript.settings.base import OFF, Directory, Name, Section, setting
+
+__all__ = ["FileboxSettings", "HubSettings", "ServerName"]
+
+ServerName: TypeAlias = Literal["transcript", "filebox"]
+"""The MCP servers of the product, by the names that addresses and commands use."""
+
+_SHORTEST_TOKEN: Final = 8
+
+
+def _long_enough(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < _SHORTEST_TOKEN:
+        raise ValueError(f"must have at least {_SHORTEST_TOKEN} characters")
+    return value
+
+
+Token: TypeAlias = Annotated[SecretStr, AfterValidator(_long_enough)]
+
+
+class HubSettings(Section):
+    """The process behind `serve`."""
+
+    host: Name = setting(
+        "127.0.0.1",
+        "Address to listen on. Any other than this machine's own needs a token.",
+        "监听地址。除本机地址外，都必须设置令牌。",
+    )
+    port: int = setting(
+        8765, "Port to listen on; 0 takes any free one.", "监听端口；0 表示任选空闲端口。", ge=0, le=65535
+    )
+    tokens: dict[Name, Token] = setting(
+        dict,
+        "Who may come in: a name for the log, and the bearer token; better written as ${NAME} than in full. "
+        "Without any, only this machine is let in.",
+        "允许访问者：日志中使用的名字及其 Bearer 令牌；建议写成 ${NAME}，不要直接写明文。不设置时只允许本机访问。",
+        example="laptop",
+    )
+    servers: list[ServerName] | None = setting(
+        None,
+        "The servers that `/mcp` offers; null offers all there are. Each also has an address of its own, such as "
+        "`/mcp/filebox`.",
+        "`/mcp` 提供的服务；null 表示全部。每个服务另有自己的地址，例如 `/mcp/filebox`。",
+    )
+    allowed_hosts: list[Name] = setting(
+        list,
+        "Names under which the hub may be addressed besides this machine's own, such as hub.example.com or "
+        "hub.example.com:8765.",
+        "除本机名称外，允许用来访问的主机名，例如 hub.example.com 或 hub.example.com:8765。",
+    )
+    allowed_origins: list[Name] = setting(
+        list,
+        "Web pages that may call the hub besides its own, such as https://example.com.",
+        "除自身页面外，允许调用的网页来源，例如 https://example.com。",
+    )
+    max_body: ByteSize = setting(
+        8 * 1024 * 1024,
+        "Largest request, as a number of bytes or as `8 MiB`.",
+        "单个请求的最大字节数，也可写成 `8 MiB`。",
+        ge=1024,
+    )
+    data_dir: Directory = setting(
+        Path("~/.nanobot/hub"), "Folder of what the hub itself keeps.", "hub 自身数据的目录。"
+    )
+
+
+class FileboxSettings(Section):
+    """Mailboxes of Markdown files."""
+
+    config: Directory | None = setting(
+        None,
+        "File that names the agents and their folders; null looks for `.filebox` in the working directory and above "
+        "it, then for `~/.filebox`.",
+        "列出智能体及其目录的文件；null 表示先在工作目录及其上级目录查找 `.filebox`，再查找 `~/.filebox`。",
+    )
+    agent: Name | None = setting(
+        None,
+        "Who this process is where neither `runAs` nor a token says so.",
+        "当 `runAs` 和令牌都没有说明身份时，本进程使用的智能体。",
+        example="qa_agent",
+    )
+    run_as: Annotated[Literal["any", "listed", "off"], OFF] = setting(
+        "any",
+        "Who `runAs` may name: `any` agent; only those `listed` under `filebox.may_run_as`; `off`: nobody else.",
+        "`runAs` 可以指定谁：`any` 任何智能体；`listed` 仅限 `filebox.may_run_as` 中列出的；`off` 不能指定他人。",
+    )
+    may_run_as: list[Name] = setting(
+        list,
+        "Agents that `runAs` may name when `filebox.run_as` is `listed`.",
+        "`filebox.run_as` 为 `listed` 时可指定的智能体。",
+    )
+    tokens: dict[Name, Token] = setting(
+        dict,
+        "Bearer tokens of agents on other machines, by agent: each opens `/mcp/filebox` as that agent.",
+        "其他机器上智能体的 Bearer 令牌，按智能体填写：每个令牌以该智能体身份访问 `/mcp/filebox`。",
+        example="qa_agent",
+    )
+    types: list[Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,15}$")]] = setting(
+        list,
+        "Kinds of messages besides BR, ACK, ER, INFO and URGENT.",
+        "除 BR、ACK、ER、INFO、URGENT 外的消息类型。",
+        example=["DIS"],
+    )
+    max_title: int = setting(200, "Characters of a title.", "标题的最大字符数。", ge=1, le=1000)
+    max_content: ByteSize = setting(
+        1024 * 1024,
+        "Largest content of one message, as a number of bytes or as `1 MiB`.",
+        "单条消息内容的最大字节数，也可写成 `1 MiB`。",
+        ge=1024,
+    )
+    max_read: int = setting(
+        60_000,
+        "Characters that one reading returns at most; the rest comes with `offset`.",
+        "一次读取最多返回的字符数，其余部分用 `offset` 继续读取。",
+        ge=1000,
+    )
