@@ -13,6 +13,7 @@ from nanobot_transcript.turns.speakers import is_person
 __all__ = ["found", "keep_action", "keep_reply", "post_at", "post_of_reply", "remember_places"]
 
 _LONGEST: Final = 100_000
+_NO_TIME: Final = 2.0**53
 
 
 def remember_places(db: sqlite3.Connection, job_id: str, places: Iterable[str | None]) -> None:
@@ -37,8 +38,10 @@ def post_of_reply(db: sqlite3.Connection, entry: Entry) -> str | None:
     return post_at(db, (entry.get("reply_to"), entry.get("root_id"), entry.get("thread_id")))
 
 
-def keep_reply(db: sqlite3.Connection, job_id: str, entry: Entry) -> None:
-    """Keep a reply once. A thread that grew out of the post is remembered as its own."""
+def keep_reply(db: sqlite3.Connection, job_id: str, entry: Entry) -> bool:
+    """Keep a reply once; False when the post is gone. A thread that grew out of the post is remembered as its own."""
+    if not _is_there(db, job_id):
+        return False
     sql = "SELECT 1 FROM places WHERE job_id=? AND place=?"
     root, thread = entry.get("root_id"), entry.get("thread_id")
     if thread and root and db.execute(sql, (job_id, well_formed(root))).fetchone():
@@ -51,14 +54,17 @@ def keep_reply(db: sqlite3.Connection, job_id: str, entry: Entry) -> None:
         "message_id": message_id,
         "sender": entry["sender"],
         "sender_name": entry.get("sender_name") or "",
-        "ts": int(entry["ts"]),
+        "ts": _milliseconds(entry["ts"]),
         "body": json.dumps({"text": entry["content"][:_LONGEST]}),
     }
     _keep(db, answer)
+    return True
 
 
-def keep_action(db: sqlite3.Connection, job_id: str, action: Action, now_ms: int) -> None:
-    """Keep a pressed button once."""
+def keep_action(db: sqlite3.Connection, job_id: str, action: Action, now_ms: int) -> bool:
+    """Keep a pressed button once; False when the post is gone."""
+    if not _is_there(db, job_id):
+        return False
     body = _json({"value": dict(action.value), "form": dict(action.form)})
     told = action.action_id or f"{action.operator} {body}"
     digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
@@ -73,12 +79,23 @@ def keep_action(db: sqlite3.Connection, job_id: str, action: Action, now_ms: int
         "body": body,
     }
     _keep(db, answer)
+    return True
 
 
 def found(db: sqlite3.Connection, job_id: str, after: int) -> list[Answer]:
     """The answers to a post behind a number, oldest first."""
     sql = "SELECT * FROM answers WHERE job_id=? AND seq>? ORDER BY seq"
     return [_answer(row) for row in db.execute(sql, (job_id, after))]
+
+
+def _is_there(db: sqlite3.Connection, job_id: str) -> bool:
+    # Its chat may have been erased since the post was found.
+    return db.execute("SELECT 1 FROM jobs WHERE id=?", (job_id,)).fetchone() is not None
+
+
+def _milliseconds(ts: float) -> int:
+    """The time as SQLite holds it; 0 for what is none."""
+    return int(ts) if abs(ts) < _NO_TIME else 0
 
 
 def _keep(db: sqlite3.Connection, answer: dict[str, Any]) -> None:

@@ -6,15 +6,14 @@ from typing import Any, Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidPostError
 
-__all__ = ["checked"]
+__all__ = ["checked", "lifetime"]
 
 _LONGEST_TEXT: Final = 150_000
 _LONGEST_CARD: Final = 100_000
+_LONGEST_LIFE: Final = 100 * 366 * 86_400
 
 
-def checked(
-    session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any, wants_answers: bool
-) -> dict[str, Any]:
+def checked(session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any, wants_answers: Any) -> dict[str, Any]:
     """The fields of a post as the database holds them. Raises InvalidPostError."""
     for what, value in (("session key", session_key), ("agent", agent), ("reply_to", reply_to)):
         missing = value is None and what != "session key"
@@ -26,9 +25,22 @@ def checked(
         raise InvalidPostError("A post needs a text or a card.")
     if content is not None and len(content) > _LONGEST_TEXT:
         raise InvalidPostError(f"A post holds {_LONGEST_TEXT:,} characters at most.", hint="Send it in parts.")
+    if not isinstance(wants_answers, bool):
+        raise InvalidPostError(f"Whether a post wants answers is true or false, not {wants_answers!r}.")
     texts = {"session_key": session_key, "content": content, "agent": agent, "reply_to": reply_to}
     clean = {name: well_formed(text) if text is not None else None for name, text in texts.items()}
     return {**clean, "card": _card(card), "wants_answers": int(wants_answers)}
+
+
+def lifetime(expires_in: Any) -> float:
+    """The seconds until a post that nobody sent is given up. Raises InvalidPostError."""
+    number = isinstance(expires_in, int | float) and not isinstance(expires_in, bool)
+    if not number or not -_LONGEST_LIFE <= expires_in <= _LONGEST_LIFE:  # not a number is in no range
+        raise InvalidPostError(
+            f"A post expires in a number of seconds, not in {str(expires_in)[:40]!r}.",
+            hint=f"It may be up to {_LONGEST_LIFE:,} seconds.",
+        )
+    return float(expires_in)
 
 
 def _card(card: Any) -> str | None:

@@ -79,7 +79,7 @@ class Database:
                 raise
             return result
 
-        return self._run(transaction, None, create=True)  # type: ignore[return-value]
+        return self._run(transaction, None, create=True)  # type: ignore[return-value] -- only a reading `_run` answers with None
 
     def close(self) -> None:
         """Release the file; it is opened again when it is needed."""
@@ -215,7 +215,7 @@ class Database:
         number = next(n for n in range(1, 10_000) if not os.path.lexists(f"{self.path}.broken-{n}"))
         for side in reversed(_SIDES):
             try:
-                os.rename(f"{self.path}{side}", f"{self.path}.broken-{number}{side}")  # noqa: PTH104
+                os.rename(f"{self.path}{side}", f"{self.path}.broken-{number}{side}")  # noqa: PTH104 - a text with a suffix, not a path
             except FileNotFoundError:
                 continue
             except OSError as error:

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.outbox import answering, queueing
-from nanobot_transcript.outbox.checking import checked
+from nanobot_transcript.outbox.checking import checked, lifetime
 from nanobot_transcript.outbox.database import Database
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt
@@ -76,7 +76,7 @@ class Outbox:
             "id": name,
             "digest": hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest(),
             "created": now,
-            "expires": now + (self.limits.expires_in if expires_in is None else expires_in),
+            "expires": now + lifetime(self.limits.expires_in if expires_in is None else expires_in),
             **fields,
         }
         self._database.write(lambda db: queueing.insert(db, job))
@@ -160,8 +160,7 @@ class Outbox:
         job_id = self._database.read(lambda db: answering.post_of_reply(db, entry), None)
         if job_id is None:
             return False
-        self._database.write(lambda db: answering.keep_reply(db, job_id, entry))
-        return True
+        return self._database.write(lambda db: answering.keep_reply(db, job_id, entry))
 
     def offer_action(self, action: Action) -> bool:
         """True when a button of a post that wants answers was pressed: it is kept, once."""
@@ -169,8 +168,7 @@ class Outbox:
         if job_id is None:
             return False
         now = int(self._clock() * 1000)
-        self._database.write(lambda db: answering.keep_action(db, job_id, action, now))
-        return True
+        return self._database.write(lambda db: answering.keep_action(db, job_id, action, now))
 
     def clean(self) -> int:
         """Give up what is overdue and remove what ended long ago; returns how many posts were removed."""

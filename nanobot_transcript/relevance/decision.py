@@ -35,6 +35,7 @@ class Reason(StrEnum):
     REPLIED_TO = "replied_to"
     OWN_THREAD = "own_thread"
     OTHER_MENTIONED = "other_mentioned"
+    EVERYONE = "everyone"
     OTHER_NAMED = "other_named"
     OTHER_REPLIED_TO = "other_replied_to"
     OTHERS_THREAD = "others_thread"
@@ -62,6 +63,7 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.REPLIED_TO: "It replies to the agent.",
     Reason.OWN_THREAD: "It stands in the agent's thread.",
     Reason.OTHER_MENTIONED: "It mentions somebody else, and not the agent.",
+    Reason.EVERYONE: "It is for the whole group, and for nobody in particular.",
     Reason.OTHER_NAMED: "It begins with the name of somebody else.",
     Reason.OTHER_REPLIED_TO: "It replies to somebody else.",
     Reason.OTHERS_THREAD: "It stands in another bot's thread.",

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
@@ -15,14 +15,16 @@ from nanobot_transcript.relevance.features import NAMES, features
 from nanobot_transcript.relevance.judge import Judge
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.model import Model, shipped_model
-from nanobot_transcript.relevance.observe import Observation, Observer, before, usable
+from nanobot_transcript.relevance.observe import Observation, Observer
 from nanobot_transcript.relevance.options import GateOptions
+from nanobot_transcript.relevance.past import past_of
 
 __all__ = ["RelevanceGate"]
 
 logger = logging.getLogger(__name__)
 
 _OPEN_AFTER: Final = 12
+_GOING_ON: Final = 0.7
 _PARTNER: Final = NAMES.index("partner")
 
 
@@ -70,20 +72,25 @@ class RelevanceGate:
 
         ``history`` holds the entries before it, oldest first, other bots' included; the last 100 count, and the
         message's own copy among them does no harm. ``members`` are the people and bots of the group as far as they are
-        known. ``owner`` is the name of the agent that owns the message's thread; it counts for messages with a
-        ``thread_id``. ``now_ms`` is the time now; without it the time of receipt (``rts``) counts.
+        known. ``owner`` is the name of the agent that owns the message's thread (an empty text: nobody does); without
+        it the history tells. It counts for messages with a ``thread_id``. ``now_ms`` is the time now; without it the
+        time of receipt (``rts``) counts.
         """
         case = Case(message, history, agent, members, session_key)
-        entries = usable(history)
-        reason = rules.never(message, entries, agent, now_ms, self.options.stale_after * 1000)
+        past = past_of(history, message.get("message_id") if isinstance(message, dict) else None)
+        reason = rules.never(message, past, agent, now_ms, self.options.stale_after * 1000)
         if reason is not None:
             return _decided(case, False, reason, 0.0, Stage.NEVER)
-        seen = self._observer.observe(message, before(entries, message.get("message_id")), agent, members)
+        seen = self._observer.observe(message, past.lines, agent, members)
         if rules.for_other_bot(message, seen):
             return _decided(case, False, Reason.COMMAND_FOR_OTHER, 0.0, Stage.NEVER)
         reason = rules.certain(seen)
         if reason is not None:
             return _decided(case, True, reason, 1.0, Stage.CERTAIN)
+        if seen.everyone and not seen.mentioned:
+            return self._for_everyone(case, seen)
+        if owner is None:
+            owner = rules.thread_owner(message, past.lines, members)
         verdict = rules.others(seen, message, agent, owner)
         if verdict is not None:
             reason, mine = verdict
@@ -98,25 +105,37 @@ class RelevanceGate:
             self.log.write(decision.session_key, decision)
         return decision
 
+    async def aclose(self) -> None:
+        """Close the judge's connections, where it has any; whoever made the gate calls this at its end."""
+        close = getattr(self.judge, "aclose", None)
+        if close is not None:
+            await close()
+
     def explain(
         self, message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile]
     ) -> tuple[dict[str, float], list[tuple[str, float]]]:
         """The features of a message for an agent, and what each of them adds to its score, the strongest first."""
-        known = before(usable(history), message.get("message_id"))
-        seen = self._observer.observe(message, known, agent, members)
+        seen = self._observer.observe(message, past_of(history, message.get("message_id")).lines, agent, members)
         values = features(seen.scene, seen.message, seen.me)
         return dict(zip(NAMES, values, strict=True)), self._model.reasons(values)
 
+    def _for_everyone(self, case: Case, seen: Observation) -> Decision:
+        """No by itself, or all bots would answer; the score says who is first to claim what a person asks."""
+        score = self._model.score(features(seen.scene, seen.message, seen.me))
+        return _decided(case, False, Reason.EVERYONE, score, Stage.SCORE, is_open=not _from_bot(seen))
+
     def _scored(self, case: Case, seen: Observation) -> Decision:
         values = features(seen.scene, seen.message, seen.me)
-        score = self._model.score(values)
-        options = self.options
+        score, options = self._model.score(values), self.options
+        awaited = rules.goes_on(seen)
+        if awaited:
+            score = max(score, _GOING_ON)
         if rules.begins_with_other(seen) and score < self.threshold:
             return _decided(case, False, Reason.OTHER_NAMED, score, Stage.OTHERS)
         if self.judge is not None and options.judge_from <= score < options.judge_below:
             return _decided(case, None, Reason.UNDECIDED, score, Stage.SCORE, is_open=_is_open(seen))
         if score >= self.threshold:
-            reason = Reason.PARTNER if values[_PARTNER] else Reason.SCORE_HIGH
+            reason = Reason.PARTNER if awaited or values[_PARTNER] else Reason.SCORE_HIGH
             return _decided(case, True, reason, score, Stage.SCORE)
         return _decided(case, False, Reason.SCORE_LOW, score, Stage.SCORE, is_open=_is_open(seen))
 
@@ -124,22 +143,29 @@ class RelevanceGate:
         case = decision.case
         if self.judge is None or case is None:
             return self._without_judge(decision, Reason.JUDGE_FAILED)
-        if self._allow is not None and not self._allow():
-            return self._without_judge(decision, Reason.JUDGE_BUDGET)
-        question = judging.prompt(case, self.options.judge_lines)
-        try:
-            async with asyncio.timeout(self.options.judge_timeout):
-                answer = await self.judge(question)
-        except TimeoutError:
-            return self._without_judge(decision, Reason.JUDGE_TIMEOUT)
-        except Exception:  # a judge is somebody else's code: whatever it raises, the message waits for a decision
-            logger.exception("the judge failed")
+        try:  # judge and budget are somebody else's code: whatever they raise, the message waits for a decision
+            if self._allow is not None and not self._allow():
+                return self._without_judge(decision, Reason.JUDGE_BUDGET)
+            answer = await self._asked(self.judge, case)
+        except Exception:
+            logger.exception("the judge could not be asked")
             return self._without_judge(decision, Reason.JUDGE_FAILED)
-        verdict = judging.verdict(answer)
+        if answer is None:
+            return self._without_judge(decision, Reason.JUDGE_TIMEOUT)
+        verdict = judging.verdict(answer[0])
         if verdict is None:
             return self._without_judge(decision, Reason.JUDGE_UNCLEAR)
         reason = Reason.JUDGE_YES if verdict else Reason.JUDGE_NO
         return replace(decision, respond=verdict, reason=reason, stage=Stage.JUDGE)
+
+    async def _asked(self, judge: Judge, case: Case) -> tuple[Any] | None:
+        """The judge's answer; None when it came too late."""
+        question = judging.prompt(case, self.options.judge_lines)
+        try:
+            async with asyncio.timeout(self.options.judge_timeout):
+                return (await judge(question),)
+        except TimeoutError:
+            return None
 
     def _without_judge(self, decision: Decision, reason: Reason) -> Decision:
         fallback = self.options.on_judge_failure
@@ -157,7 +183,11 @@ def _decided(
 
 def _is_open(seen: Observation) -> bool:
     """True when a person speaks to nobody: no name, no reply, and no dialogue that this could belong to."""
-    if seen.message.turn.to or seen.message.hinted or seen.roster.members[seen.speaker].kind == "bot":
+    if seen.message.turn.to or seen.message.hinted or _from_bot(seen):
         return False
     partner = seen.scene.partner.get(seen.speaker)
     return partner is None or seen.scene.size - partner[1] > _OPEN_AFTER
+
+
+def _from_bot(seen: Observation) -> bool:
+    return seen.roster.members[seen.speaker].kind == "bot"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.decision import Case
-from nanobot_transcript.relevance.observe import before, usable
+from nanobot_transcript.relevance.past import past_of
 from nanobot_transcript.relevance.rules import is_agent
 
 __all__ = ["YOU", "Judge", "Prompt", "prompt", "verdict"]
@@ -21,10 +21,21 @@ _TEXT: Final = 500
 _TEXT_OF_MESSAGE: Final = 1500
 _MEMBERS: Final = 20
 _DESCRIPTION: Final = 200
-_ANSWER: Final = 400
-_YES: Final = re.compile(r"\b(?:yes|true|respond)\b|是|要|应该|需要")
-_NO: Final = re.compile(r"\b(?:no|not|false|ignore|don't)\b|不|否|无需")
-_FIELD: Final = re.compile(r'"respond"\s*:\s*(true|false)')
+_LONGEST_ANSWER: Final = 200_000
+_THINKING: Final = re.compile(r"</?think(?:ing)?>")
+_FIELD: Final = re.compile(r"""["'`*]{0,3}\brespond["'`*]{0,3}\s*[:：=]["'`*\s]{0,9}([\w.-]*)""")
+_VALUES: Final = {"true": True, "yes": True, "y": True, "1": True, "false": False, "no": False, "n": False, "0": False}
+_REPLY: Final = "(?:回复|回应|应答|回答)"
+_YES: Final = re.compile(rf"(?:yes|true)\b|(?:是的?|要|应该|应当|需要){_REPLY}?(?=[\W_]|$)")
+_NO: Final = re.compile(
+    r"(?:no(?! idea)|false|never|ignore|do not|don['’]t)\b"
+    r"|(?:不是|不要|不用|不必|不需|不须|不应|不该|否|没有?必要|无需|无须|无必要)"
+    rf"|[不别勿](?={_REPLY}|[\W_]|$)"
+)
+_NEGATED: Final = re.compile(r"\b(?:no|not|false)\b|不|否|没")
+_AFFIRMED: Final = re.compile(r"\b(?:yes|true)\b|应该|需要")
+_SENTENCE: Final = re.compile(r"[^.!。！\n]*")
+_DECORATION: Final = " \t\n\"'`*_#>-:“”「」"
 
 
 class Prompt(NamedTuple):
@@ -49,7 +60,7 @@ class Judge(Protocol):
 def prompt(case: Case, lines: int = 20) -> Prompt:
     """What the judge is asked about a case, with the last ``lines`` of the conversation."""
     names = _names(case.members)
-    entries = before(usable(case.history), case.message.get("message_id"))[-lines:] if lines > 0 else []
+    entries = past_of(case.history, case.message.get("message_id")).lines[-lines:] if lines > 0 else []
     document = {
         "members": [
             {"name": member.name[:_TEXT], "kind": member.kind, "about": member.description[:_DESCRIPTION]}
@@ -64,20 +75,42 @@ def prompt(case: Case, lines: int = 20) -> Prompt:
 def verdict(answer: Any) -> bool | None:
     """What a judge's answer says; None when it says neither yes nor no, or both.
 
+    The field ``respond`` decides, the last line with one. Without it the answer has to begin with yes or no: what a
+    model says when it explains itself or refuses ("I can't respond to that") is no verdict. Its thinking counts not.
+
     >>> verdict('{"respond": true}'), verdict("No."), verdict("不需要"), verdict("Well, yes and no")
     (True, False, False, None)
     """
     if isinstance(answer, bool):
         return answer
-    if not isinstance(answer, str):
+    if not isinstance(answer, str) or len(answer) > _LONGEST_ANSWER:
         return None
-    text = answer[:_ANSWER].casefold()
-    fields = set(_FIELD.findall(text))
-    if fields:
-        return fields == {"true"} if len(fields) == 1 else None
-    no = bool(_NO.search(text))
-    yes = bool(_YES.search(text)) and not re.search(r"不(?:是|要|应该|需要)|无需要|not respond", text)
-    return None if yes == no else yes
+    text = _said(answer.casefold())
+    for line in reversed(text.splitlines()):
+        if values := _FIELD.findall(line):
+            return _VALUES.get(values[0]) if len(set(values)) == 1 else None
+    return _in_words(text)
+
+
+def _said(answer: str) -> str:
+    """An answer without its thinking; nothing when the thinking does not end."""
+    begun, said = False, answer
+    for mark in _THINKING.finditer(answer):
+        begun = not mark[0].startswith("</")
+        said = answer[mark.end() :]
+    return "" if begun else said
+
+
+def _in_words(text: str) -> bool | None:
+    words = text.lstrip(_DECORATION)
+    yes, no = _YES.match(words), _NO.match(words)
+    first = yes or no
+    if first is None:
+        return None
+    sentence = _SENTENCE.match(words, first.end())
+    # "Yes and no", "No, yes": whoever says both in one breath has not decided.
+    other = _NEGATED if yes else _AFFIRMED
+    return None if sentence and other.search(sentence[0]) else yes is not None
 
 
 def _system(agent: AgentProfile) -> str:

@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 FORMAT: Final = 1
 _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
+_MOST_TIMES: Final = 2
+_WAIT: Final = 0.02
 _APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
@@ -96,7 +98,7 @@ class DecisionLog:
             if found.st_size + len(line) > self._max_bytes and found.st_size:
                 os.close(descriptor)
                 descriptor = -1
-                self._rotate(path, found.st_ino)
+                self._rotate(path, found)
                 descriptor = os.open(path, _APPEND, 0o600)
             os.write(descriptor, line)
         finally:
@@ -110,20 +112,38 @@ class DecisionLog:
         if known[1]:
             raise _NewerFormatError("it was written by a newer version")
 
-    def _rotate(self, path: Path, inode: int) -> None:
-        """Make room. Two processes may come here at once: who finds another file than the full one leaves it."""
+    def _rotate(self, path: Path, found: os.stat_result) -> None:
+        """Make room. Two processes may come here at once: who finds another file than the full one leaves it.
+
+        Nobody waits long for the lock, as decisions are made on event loops: while another process has it, the full
+        file takes a little more. Raises OSError when it holds twice what it may.
+        """
         import filelock
 
-        with filelock.FileLock(self.folder / "rotate.lock", timeout=1, mode=0o600, poll_interval=0.005):
-            if path.stat().st_ino != inode:
-                return
-            for number in range(self._kept, 0, -1):
-                with contextlib.suppress(FileNotFoundError):
-                    _numbered(path, number - 1).replace(_numbered(path, number))
+        try:
+            with filelock.FileLock(self.folder / "rotate.lock", timeout=_WAIT, mode=0o600, poll_interval=0.002):
+                if _inode(path) == found.st_ino:
+                    self._move_on(path)
+        except filelock.Timeout:
+            if found.st_size > _MOST_TIMES * self._max_bytes:
+                raise
+
+    def _move_on(self, path: Path) -> None:
+        for number in range(self._kept, 0, -1):
+            with contextlib.suppress(FileNotFoundError):
+                _numbered(path, number - 1).replace(_numbered(path, number))
 
 
 class _NewerFormatError(Exception):
     """The file belongs to a newer version and is left as it is."""
+
+
+def _inode(path: Path) -> int | None:
+    """None while there is no file: another process has moved it on and not begun the next one."""
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _numbered(path: Path, number: int) -> Path:

@@ -18,7 +18,9 @@ __all__ = ["FORMAT", "Model", "shipped_model"]
 
 FORMAT: Final = 1
 _Node = tuple[int, float, Any, Any, float]
-"""Feature, limit, the nodes for values up to the limit and above it, the mean below; a float is a leaf."""
+"""Feature, limit, the nodes for values up to the limit and above it, the mean below. A leaf has no feature (-1), and
+its value in the place of the limit: this way a step through a tree is one unpacking."""
+_LEAF: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +29,25 @@ class Model:
 
     base: float
     threshold: float
-    trees: tuple[_Node | float, ...]
+    trees: tuple[_Node, ...]
 
     def score(self, values: Sequence[float]) -> float:
         """The probability, 0 to 1, that a member with these features is meant."""
         total = self.base
-        for tree in self.trees:
-            node = tree
-            while node.__class__ is tuple:
-                node = node[2] if values[node[0]] <= node[1] else node[3]  # pyright: ignore[reportIndexIssue]
-            total += node  # pyright: ignore[reportOperatorIssue]
+        for feature, limit, low, high, _ in self.trees:
+            while feature >= 0:
+                feature, limit, low, high, _ = low if values[feature] <= limit else high  # noqa: PLW2901 - down the tree
+            total += limit
         return 1 / (1 + exp(-total)) if total > -700 else 0.0
 
     def reasons(self, values: Sequence[float]) -> list[tuple[str, float]]:
         """What each feature added to the score (in log odds) on the way through the trees, the strongest first."""
         added = dict.fromkeys(NAMES, 0.0)
-        for tree in self.trees:
-            node = tree
-            while isinstance(node, tuple):
+        for node in self.trees:
+            while node[0] != _LEAF:
                 name, limit, low, high, here = node
-                node = low if values[name] <= limit else high
-                added[NAMES[name]] += (node[4] if isinstance(node, tuple) else node) - here
+                node = low if values[name] <= limit else high  # noqa: PLW2901 - down the tree
+                added[NAMES[name]] += node[4] - here
         return sorted(((name, value) for name, value in added.items() if value), key=lambda one: -abs(one[1]))
 
     @classmethod
@@ -70,10 +70,10 @@ def shipped_model() -> Model:
     return Model.of(json.loads(text))
 
 
-def _tree(node: Any) -> _Node | float:
+def _tree(node: Any) -> _Node:
     if isinstance(node, list):
         feature, limit, low, high, here = node
         if not 0 <= feature < len(NAMES):
             raise ValueError(feature)
         return (int(feature), float(limit), _tree(low), _tree(high), float(here))
-    return float(node)
+    return (_LEAF, float(node), None, None, float(node))

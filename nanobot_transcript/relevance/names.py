@@ -1,17 +1,20 @@
 """Who is named in a text: names, aliases and at-nodes, in any script.
 
 A name of letters and digits counts only as a whole word; the neighbour may be a Chinese character or a mark, never a
-letter or digit. A name in a script without spaces is looked for as it stands, the longest first, so that 小明明 does
-not name 小明.
+letter or digit. A name of several words, or in a script without spaces, is looked for as it stands, the longest first,
+so that 小明明 does not name 小明, nor "Alpha Bot" Alpha.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.text import TEXT_LIMIT, is_dense, words
+from nanobot_transcript.relevance.text import folded, is_dense, words
 
-__all__ = ["Naming", "Roster", "speaker_of", "strangers", "whole_word"]
+__all__ = ["STRANGER", "Naming", "Roster", "speaker_of", "strangers", "whole_word"]
+
+STRANGER: Final = -1
+"""The position of somebody who is mentioned and no known member."""
 
 _MARKS: Final = "-[]\\`^{}|"
 _PARTING: Final = {ord(mark): " " for mark in _MARKS}
@@ -41,8 +44,9 @@ class Roster:
     def __init__(self, members: Sequence[AgentProfile]) -> None:
         self.members: tuple[AgentProfile, ...] = tuple(members)
         self._by_id: dict[str, int] = {}
+        self._called: dict[str, int] = {}
         self._words: dict[str, int] = {}
-        self._phrases: list[tuple[str, int]] = []
+        self._phrases: list[tuple[str, frozenset[str], int]] = []
         for at, member in enumerate(self.members):
             self._add(at, member)
         self._phrases.sort(key=lambda phrase: -len(phrase[0]))
@@ -55,20 +59,21 @@ class Roster:
         return self._by_id.get(identity) if isinstance(identity, str) else None
 
     def mentioned(self, mentions: Any) -> frozenset[int]:
-        """The members behind the at-nodes of a message: by id, else by name."""
+        """The members behind the at-nodes of a message: by id, else by name; ``STRANGER`` for an id nobody has."""
         if not isinstance(mentions, list | tuple):
             return frozenset()
         return frozenset(at for node in mentions if (at := self._node(node)) is not None)
 
     def naming(self, text: str) -> Naming:
         """Whom a text names."""
-        text = text[:TEXT_LIMIT].casefold()
-        found = words(text)
-        named = {at for word in found for at in self._of_word(word)}
+        text = folded(text)
         lead = text.lstrip(_OPENING)
+        named: set[int] = set()
         first = None
         if self._phrases:
-            first = self._add_phrases(text, lead, named)
+            first, text = self._take_phrases(text, lead, named)
+        found = words(text)
+        named |= self._of_words(set(found))
         starts = bool(found) and lead.startswith(found[0])
         if first is None and starts:
             first = self._word(found[0])
@@ -83,13 +88,14 @@ class Roster:
         for identity in (*member.ids, member.name):
             self._by_id.setdefault(identity, at)
         for called in (member.name, *member.aliases):
-            name = called.strip().casefold()
+            name = folded(called.strip())
             if not name:
                 continue
+            self._called.setdefault(name, at)
             if words(name) == [name]:
                 self._words.setdefault(name, at)
             else:
-                self._phrases.append((name, at))
+                self._phrases.append((name, frozenset(name), at))
 
     def _node(self, node: Any) -> int | None:
         if not isinstance(node, Mapping):
@@ -97,35 +103,44 @@ class Roster:
         by_id = self.by_id(node.get("id"))
         if by_id is not None:
             return by_id
-        name = node.get("name")
-        return self._words.get(name.casefold(), self._by_id.get(name)) if isinstance(name, str) else None
+        name, identity = node.get("name"), node.get("id")
+        at = self._called.get(folded(name.strip()), self._by_id.get(name)) if isinstance(name, str) else None
+        return STRANGER if at is None and isinstance(identity, str) and identity else at
 
     def _word(self, word: str) -> int | None:
         at = self._words.get(word)
         return at if at is not None else self._words.get(word.strip(_MARKS))
 
-    def _of_word(self, word: str) -> tuple[int, ...]:
-        """The member called so; failing that, those called like its parts (``bob-style`` names bob)."""
-        at = self._word(word)
-        if at is not None:
-            return (at,)
-        if word.isalnum():
-            return ()
-        parts = word.translate(_PARTING).split()
-        return tuple(at for part in parts if len(part) >= _ABBREVIATION and (at := self._words.get(part)) is not None)
+    def _of_words(self, found: set[str]) -> set[int]:
+        """The members called by these words; by their parts where a word is no name (``bob-style`` names bob)."""
+        named = {self._words[word] for word in found & self._words.keys()}
+        for word in found - self._words.keys():
+            if word.isalnum():
+                continue
+            if (at := self._word(word)) is not None:
+                named.add(at)
+                continue
+            parts = [part for part in word.translate(_PARTING).split() if len(part) >= _ABBREVIATION]
+            named.update(at for part in parts if (at := self._words.get(part)) is not None)
+        return named
 
-    def _add_phrases(self, text: str, lead: str, named: set[int]) -> int | None:
-        """Adds members whose names are no single word; returns the one that the text begins with."""
-        first = None
-        for phrase, at in self._phrases:
-            place = whole_word(text, phrase)
-            if place < 0:
+    def _take_phrases(self, text: str, lead: str, named: set[int]) -> tuple[int | None, str]:
+        """Adds members whose names are no single word; returns the one that the text begins with, and what is left.
+
+        A longer name uses up its place: no other name stands in it.
+        """
+        first, there = None, set(text)
+        for phrase, characters, at in self._phrases:
+            if not characters <= there:  # most names, and quicker than to look for each in every line
+                continue
+            left = _without(text, phrase)
+            if left is text:
                 continue
             named.add(at)
             if first is None and lead.startswith(phrase):
                 first = at
-            text = text.replace(phrase, "\x00" * len(phrase))
-        return first
+            text = left
+        return first, text
 
     def _hinted(self, word: str) -> frozenset[int]:
         if len(word) < _ABBREVIATION:
@@ -137,15 +152,25 @@ class Roster:
         )
 
 
-def whole_word(text: str, phrase: str) -> int:
+def whole_word(text: str, phrase: str, start: int = 0) -> int:
     """Where a phrase stands as a whole, or -1: letters and digits must not go on beyond its ends."""
-    place = text.find(phrase)
+    place = text.find(phrase, start)
     while place >= 0:
         end = place + len(phrase)
         if not (_glued(text, place - 1, place) or _glued(text, end - 1, end)):
             return place
         place = text.find(phrase, place + 1)
     return -1
+
+
+def _without(text: str, phrase: str) -> str:
+    """The text with each whole phrase blanked out; the very same object when there is none."""
+    place = whole_word(text, phrase)
+    while place >= 0:
+        end = place + len(phrase)
+        text = text[:place] + "\0" * len(phrase) + text[end:]
+        place = whole_word(text, phrase, end)
+    return text
 
 
 def _glued(text: str, left: int, right: int) -> bool:

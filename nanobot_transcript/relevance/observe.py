@@ -5,28 +5,38 @@ What a line says is worked out once and remembered, as the same lines come again
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance.addressing import at_nodes, called_beside, is_for_everyone
 from nanobot_transcript.relevance.features import Message
-from nanobot_transcript.relevance.names import Naming, Roster, speaker_of, strangers
-from nanobot_transcript.relevance.scene import Scene, Turn
-from nanobot_transcript.relevance.text import TEXT_LIMIT, breadth, is_question, terms
+from nanobot_transcript.relevance.names import STRANGER, Naming, Roster, speaker_of, strangers
+from nanobot_transcript.relevance.past import HISTORY_LINES
+from nanobot_transcript.relevance.scene import NEVER, Scene, Turn
+from nanobot_transcript.relevance.text import TEXT_LIMIT, breadth, clipped, is_question, terms
 
-__all__ = ["HISTORY_LINES", "Observation", "Observer", "before", "content_of", "usable"]
+__all__ = ["Observation", "Observer", "content_of"]
 
-HISTORY_LINES: Final = 100
+_LINE_LIMIT: Final = 600
+"""Characters of a line of the history: long answers of bots are not to cost more than what they tell."""
 _REMEMBERED_LINES: Final = 2000
 _REMEMBERED_ROSTERS: Final = 32
 _MINUTE: Final = 60_000
+_JUST_BEFORE: Final = 3
+_SAME_MINUTES: Final = 2
+_NOBODY: Final[frozenset[int]] = frozenset()
 
 
 class Observation(NamedTuple):
     """A message in its scene; members by position in the roster.
 
-    ``me`` is the agent, ``reply_author`` who wrote what the message replies to, where that is known.
+    ``mentioned`` are those behind at-nodes (``STRANGER`` for somebody unknown), ``named`` those called by name;
+    ``everyone`` says that the whole group is mentioned. ``me`` is the agent, ``reply_author`` who wrote what the
+    message replies to, where that is known. ``awaited`` are those whom the speaker mentioned in the line just before,
+    and who have not spoken since.
     """
 
     roster: Roster
@@ -36,7 +46,9 @@ class Observation(NamedTuple):
     me: int
     mentioned: frozenset[int]
     named: frozenset[int]
+    everyone: bool
     reply_author: int | None
+    awaited: frozenset[int]
 
 
 class _Line(NamedTuple):
@@ -45,6 +57,8 @@ class _Line(NamedTuple):
     turn: Turn
     naming: Naming
     mentioned: frozenset[int]
+    called: frozenset[int]
+    everyone: bool
 
 
 class _Group:
@@ -52,6 +66,7 @@ class _Group:
 
     def __init__(self, members: tuple[AgentProfile, ...]) -> None:
         self.members = members
+        self.places = {id(member): at for at, member in enumerate(members)}
         self.roster = Roster(members)
         self.lines: dict[Any, _Line] = {}
 
@@ -61,11 +76,14 @@ class _Group:
         try:
             return [known[entry["message_id"], entry["content"]] for entry in entries]
         except (KeyError, TypeError):  # a line that is new, or has something odd where a string belongs
-            lines = [self._line(entry) for entry in entries]
-        if None in lines:
-            self._admit(entries)
-            lines = [self._line(entry) for entry in entries]
-        return [line for line in lines if line is not None]
+            if any(_known(entry, self.roster) is None for entry in entries):
+                self._admit(entries)
+        return [line for entry in entries if (line := self._line(entry)) is not None]
+
+    def whole(self, message: Entry, line: _Line) -> _Line:
+        """The line of the message to decide about, of which more is looked at."""
+        is_long = len(content_of(message)) > _LINE_LIMIT
+        return (self._read(message, TEXT_LIMIT) or line) if is_long else line
 
     def _line(self, entry: Entry) -> _Line | None:
         """None when its writer is not in the roster."""
@@ -89,16 +107,22 @@ class _Group:
         self.roster = Roster((*self.members, *met, *strangers(entries, self.roster)))
         self.lines = {}
 
-    def _read(self, entry: Entry) -> _Line | None:
-        roster, text = self.roster, content_of(entry)
+    def _read(self, entry: Entry, limit: int = _LINE_LIMIT) -> _Line | None:
+        roster, text = self.roster, content_of(entry, limit)
         who = _known(entry, roster)
         if who is None:
             return None
         naming = roster.naming(text)
         mentioned = roster.mentioned(entry.get("mentions")) - {who}
-        to = (naming.named | mentioned) - {who}
-        turn = Turn(who, to, is_question(text), _minute(entry), terms(text), breadth(text))
-        return _Line(turn, naming, mentioned)
+        everyone = is_for_everyone(text)
+        called = naming.named - mentioned
+        if called and _is_addressed(roster, naming, mentioned, everyone):
+            others = at_nodes(entry.get("mentions"), [roster.members[at] for at in mentioned if at != STRANGER])
+            called = called_beside(text, called, roster, others)
+        to = (called | mentioned) - {who}
+        asks, about, length = _gist(text)
+        turn = Turn(who, to, asks, _minute(entry), about, length)
+        return _Line(turn, naming, mentioned, called - {who}, everyone)
 
 
 class Observer:
@@ -106,30 +130,41 @@ class Observer:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[int, ...], _Group] = {}
+        self._given: tuple[AgentProfile, ...] = ()
+        self._group_of: _Group | None = None
         self._latest: tuple[Any, list[Turn], Scene] | None = None
 
     def observe(
         self, message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile]
     ) -> Observation:
-        """The message as the one after ``history``, which is as ``before`` leaves it."""
-        group = self._group(_with_agent(members, agent))
+        """The message as the one after ``history``, which holds messages only."""
+        group = self._group(members, agent)
         lines = group.read([*history, message])
-        now = lines.pop()
+        now = group.whole(message, lines.pop())
         turns, authors = self._turns(lines, history, message)
         turn, author = _with_reply(now.turn, message, authors)
         naming = now.naming
+        scene = self._scene(group, turns, turn.who)
         return Observation(
             group.roster,
-            self._scene(group, turns, turn.who),
+            scene,
             Message(turn, naming.first, naming.hinted - {turn.who}, naming.stranger),
             turn.who,
-            next(at for at, member in enumerate(group.members) if member is agent),
+            group.places[id(agent)],
             now.mentioned,
-            naming.named - {turn.who},
+            now.called,
+            now.everyone,
             author,
+            _awaited(scene, lines, turn),
         )
 
-    def _group(self, members: Sequence[AgentProfile]) -> _Group:
+    def _group(self, members: Sequence[AgentProfile], agent: AgentProfile) -> _Group:
+        given = tuple(members)
+        if given != self._given or self._group_of is None or id(agent) not in self._group_of.places:
+            self._given, self._group_of = given, self._remembered(_with_agent(members, agent))
+        return self._group_of
+
+    def _remembered(self, members: Sequence[AgentProfile]) -> _Group:
         key = tuple(map(id, members))  # the group keeps the profiles, so that no id is given twice
         group = self._groups.get(key)
         if group is None:
@@ -161,23 +196,16 @@ class Observer:
         return scene
 
 
-def usable(history: Sequence[Entry]) -> list[Entry]:
-    """The last entries of a history without what is none."""
-    return [entry for entry in history[-2 * HISTORY_LINES :] if isinstance(entry, dict)]
-
-
-def before(entries: Sequence[Entry], message_id: Any) -> list[Entry]:
-    """The last lines before a message: without its own copy and what follows it, without edits and recalls."""
-    ids = [entry.get("message_id") for entry in entries]
-    if message_id and message_id in ids:
-        entries = entries[: ids.index(message_id)]
-    return [entry for entry in entries if "op" not in entry][-HISTORY_LINES:]
-
-
-def content_of(entry: Mapping[str, Any]) -> str:
+def content_of(entry: Mapping[str, Any], limit: int = TEXT_LIMIT) -> str:
     """The text of an entry, as far as it is looked at; empty when it has none."""
     content = entry.get("content")
-    return content[:TEXT_LIMIT] if isinstance(content, str) else ""
+    return clipped(content, limit) if isinstance(content, str) else ""
+
+
+@lru_cache(maxsize=_REMEMBERED_LINES)
+def _gist(text: str) -> tuple[bool, frozenset[str], int]:
+    """What a text says whoever reads it: remembered apart, as a new speaker makes everything else be read anew."""
+    return is_question(text), terms(text), breadth(text)
 
 
 def _with_agent(members: Sequence[AgentProfile], agent: AgentProfile) -> Sequence[AgentProfile]:
@@ -185,6 +213,23 @@ def _with_agent(members: Sequence[AgentProfile], agent: AgentProfile) -> Sequenc
     if any(member is agent for member in members):
         return members
     return (agent, *(member for member in members if member.name != agent.name))
+
+
+def _awaited(scene: Scene, lines: Sequence[_Line], now: Turn) -> frozenset[int]:
+    own = scene.last.get(now.who, NEVER)
+    if scene.size - own > _JUST_BEFORE or not 0 <= now.minute - lines[own].turn.minute <= _SAME_MINUTES:
+        return _NOBODY
+    return frozenset(at for at in lines[own].mentioned if scene.last.get(at, NEVER) < own)
+
+
+def _is_addressed(roster: Roster, naming: Naming, mentioned: frozenset[int], everyone: bool) -> bool:
+    """True when at-nodes say whom a text is for, so that a name in it may be talk about somebody.
+
+    A bot is mentioned in order to be spoken to; a person often because of what the text is about, unless it begins so.
+    """
+    if everyone or (mentioned and naming.first in mentioned):
+        return True
+    return any(at != STRANGER and roster.members[at].kind == "bot" for at in mentioned)
 
 
 def _known(entry: Entry, roster: Roster) -> int | None:

@@ -9,8 +9,10 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster, speaker_of
 from nanobot_transcript.relevance.observe import Observation, content_of
+from nanobot_transcript.relevance.past import Past
+from nanobot_transcript.turns.owner import owner_of
 
-__all__ = ["begins_with_other", "certain", "for_other_bot", "is_agent", "never", "others"]
+__all__ = ["begins_with_other", "certain", "for_other_bot", "goes_on", "is_agent", "never", "others", "thread_owner"]
 
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
@@ -19,7 +21,7 @@ _APP: Final = "cli_"
 
 def never(
     message: Entry,
-    history: Sequence[Entry],
+    past: Past,
     agent: AgentProfile,
     now_ms: float | None,
     stale_ms: float,
@@ -27,13 +29,13 @@ def never(
     """Why a message is never answered, by itself; ``command_for_other`` needs the scene and comes later."""
     if not isinstance(message, dict) or not (isinstance(message.get("content"), str) or message.get("op")):
         return Reason.INVALID
-    if message.get("op") in ("recall", "redact") or _recalled(message, history):
+    if message.get("op") in ("recall", "redact") or _recalled(message, past):
         return Reason.RECALLED
     if is_agent(message, agent):
         return Reason.OWN
-    if _answered(message, history, agent):
+    if _answered(message, past, agent):
         return Reason.DUPLICATE
-    if _age(message, history, now_ms) > stale_ms:
+    if _age(message, past, now_ms) > stale_ms:
         return Reason.STALE
     return None
 
@@ -63,9 +65,26 @@ def others(seen: Observation, message: Entry, agent: AgentProfile, owner: str | 
     return None
 
 
+def thread_owner(message: Entry, lines: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
+    """Whose thread the message stands in, as every process finds it in the record; None outside of threads."""
+    thread_id, root_id = message.get("thread_id"), message.get("root_id")
+    if not thread_id or not isinstance(thread_id, str):
+        return None
+    entries = [entry for entry in lines if _is_whole(entry)]
+    return owner_of(entries, thread_id, root_id=root_id if isinstance(root_id, str) else None, bots=members)
+
+
 def begins_with_other(seen: Observation) -> bool:
     """True when the text begins with the name of somebody else; a name may be a common word, so a score follows."""
     return seen.message.first is not None and seen.message.first != seen.speaker
+
+
+def goes_on(seen: Observation) -> bool:
+    """True for a second message to the agent, sent before it could answer the first: "@Alpha look", "why is it red?".
+
+    The labelled logs know no such thing: there nobody is an addressee who has said nothing.
+    """
+    return seen.me in seen.awaited and not seen.message.turn.to and seen.message.first is None
 
 
 def for_other_bot(message: Entry, seen: Observation) -> bool:
@@ -95,27 +114,24 @@ def _member(roster: Roster, name: str) -> int | None:
     return known if known is not None else roster.naming(name).first
 
 
-def _recalled(message: Entry, history: Sequence[Entry]) -> bool:
+def _recalled(message: Entry, past: Past) -> bool:
     message_id = message.get("message_id")
-    ops = [entry for entry in history if "op" in entry]
-    return bool(ops and message_id) and any(
-        entry.get("op") in ("recall", "redact") and entry.get("target") == message_id for entry in ops
+    return bool(message_id) and any(
+        entry.get("op") in ("recall", "redact") and entry.get("target") == message_id for entry in past.ops
     )
 
 
-def _answered(message: Entry, history: Sequence[Entry], agent: AgentProfile) -> bool:
+def _answered(message: Entry, past: Past, agent: AgentProfile) -> bool:
     """True when the agent replied to the message, or spoke freely after the message's own copy in the history."""
     message_id = message.get("message_id")
     if not isinstance(message_id, str) or not message_id:
         return False
-    replies = [entry for entry in history if "reply_to" in entry and entry["reply_to"] == message_id]
-    ids = [entry.get("message_id") for entry in history]
-    if message_id in ids:
-        replies += [entry for entry in history[ids.index(message_id) + 1 :] if not entry.get("reply_to")]
+    replies = [entry for entry in past.replies if entry.get("reply_to") == message_id]
+    replies += [entry for entry in past.later if not entry.get("reply_to")]
     return any(is_agent(entry, agent) for entry in replies)
 
 
-def _age(message: Entry, history: Sequence[Entry], now_ms: float | None) -> float:
+def _age(message: Entry, past: Past, now_ms: float | None) -> float:
     """Milliseconds since the message was sent, by the clock of this machine.
 
     The platform's clock and that of the machine may differ by minutes. The quickest of the last arrivals shows by how
@@ -127,10 +143,15 @@ def _age(message: Entry, history: Sequence[Entry], now_ms: float | None) -> floa
         return 0.0
     delays = [
         arrived - ts
-        for entry in history[-20:]
+        for entry in past.entries[-20:]
         if (arrived := _number(entry.get("rts"))) and (ts := _number(entry.get("ts")))
     ]
     return now - sent - (min(delays) if delays else 0.0)
+
+
+def _is_whole(entry: Entry) -> bool:
+    texts = all(isinstance(entry.get(key), str) for key in ("role", "content", "sender"))
+    return texts and isinstance(entry.get("ts"), int | float)
 
 
 def _number(value: Any) -> float:

@@ -100,7 +100,7 @@ class Scene:
         for at, turn in enumerate(self.turns):
             who, to = turn[0], turn[1]
             if to:
-                for other in to:
+                for other in to if len(to) == 1 else sorted(to):  # the order of a set differs from process to process
                     partner[who] = (other, at)
                     partner[other] = (who, at)
                 target = speaker if speaker in to else min(to)

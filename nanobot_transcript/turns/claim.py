@@ -8,6 +8,8 @@ answer is there already and takes over if it is not.
 import asyncio
 import hashlib
 import logging
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -22,6 +24,8 @@ from nanobot_transcript.turns.speakers import ids_of, is_bot, speaker, talk_of
 __all__ = ["AnswerClaims", "Claim", "ClaimLimits", "is_answered"]
 
 _LOOK_BACK: Final = 100
+_RENEWALS: Final = 4
+"""In one ``ttl``."""
 
 logger = logging.getLogger(__name__)
 
@@ -117,13 +121,31 @@ class Claim:
         self._lease: Lease = lease
         self._name: str = name
         self._limits: ClaimLimits = limits
-        self._renewing: asyncio.Task[None] | None = None
+        self._renewed_at: float = time.monotonic()
+        self._over: threading.Event = threading.Event()
+        self._renewing: threading.Thread | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """What the last call of ``holds`` said; asks nobody."""
+        return self.open and self.grant is not None
 
     def holds(self) -> bool:
-        """Ask this right before sending: True when the claim is still ours, and then for ``ttl`` seconds from now."""
+        """Ask this right before sending: True when the claim is still ours, for ``ttl`` seconds since it was renewed.
+
+        It is renewed now, unless another process is busy with the leases for a moment. Raises other StoreError kinds.
+        """
+        try:
+            return self._renewed()
+        except StoreBusyError:
+            return self.is_ours and time.monotonic() - self._renewed_at < self._limits.ttl / 2
+
+    def _renewed(self) -> bool:
         if self.grant is None or not self.open:
             return False
+        at = time.monotonic()
         self.grant = self._lease.renew(self.grant, self._limits.ttl)
+        self._renewed_at = at
         return self.grant is not None
 
     def settle(self) -> None:
@@ -147,28 +169,33 @@ class Claim:
         return f"settled {self._name}"
 
     async def __aenter__(self) -> Self:
-        self._renewing = asyncio.create_task(self._renew())
+        # In a thread: an event loop that is busy for seconds must not cost the claim, or a second model is asked.
+        self._renewing = threading.Thread(target=self._renew, name="claim-renewal", daemon=True)
+        self._renewing.start()
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
+        self._over.set()
         if self._renewing is not None:
-            self._renewing.cancel()
-            await asyncio.wait({self._renewing})
+            await asyncio.to_thread(self._renewing.join)
         try:
             self.settle() if exc is None else self.release()
         except StoreError as error:  # it runs out by itself
             logger.warning("A claim could not be given back: %s", error)
 
-    async def _renew(self) -> None:
+    def _renew(self) -> None:
         """Never beyond ``patience``: an agent that hangs must not keep the message for ever."""
-        every = self._limits.ttl / 3
-        for _ in range(int(self._limits.patience / every)):
-            await asyncio.sleep(every)
+        every = pause = self._limits.ttl / _RENEWALS
+        give_up = time.monotonic() + self._limits.patience
+        while not self._over.wait(pause) and time.monotonic() < give_up:
+            pause = every
             try:
-                if not self.holds():
+                if not self._renewed():
                     return
+            except StoreBusyError:  # another process is at it, for a moment
+                pause = every / 10
             except StoreError as error:
                 logger.warning("A claim could not be renewed: %s", error)
 

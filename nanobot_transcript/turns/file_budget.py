@@ -1,6 +1,5 @@
 """Budgets in files: how much all processes of one machine have used of something lately."""
 
-import time
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -21,15 +20,15 @@ class FileBudget:
     another process's call; StoreBusyError after that.
     """
 
-    def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock = time.time) -> None:
+    def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock | None = None) -> None:
         self._files: SharedFiles = SharedFiles(base_dir, "budgets", wait=wait, grace=0.0, clock=clock)
-        self._clock: Clock = clock
 
     def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
         """See ``Budget.take``. Raises ConfigError for a ``window`` or ``cost`` that makes no sense."""
         _check(cost, window)
-        with self._files.change(_named(name, window)) as (drawer, key):
-            now = self._clock()
+        name = _named(name, window)
+        with self._files.change(name) as (drawer, key):
+            now = self._files.now(name)
             used = _used(drawer.facts.get(key), now, window)
             if sum(used.values()) + cost > limit:
                 return False
@@ -42,8 +41,9 @@ class FileBudget:
     def left(self, name: str, *, limit: int, window: float) -> int:
         """See ``Budget.left``. Raises ConfigError for a ``window`` that makes no sense."""
         _check(0, window)
-        fact = self._files.look(_named(name, window))
-        return max(0, limit - sum(_used(fact, self._clock(), window).values()))
+        name = _named(name, window)
+        used = _used(self._files.look(name), self._files.now(name), window)
+        return max(0, limit - sum(used.values()))
 
 
 def _check(cost: int, window: float) -> None:

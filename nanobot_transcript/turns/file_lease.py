@@ -1,6 +1,5 @@
 """Leases in files: atomic between the processes of one machine, and free again when a holder's time is up."""
 
-import time
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final
@@ -16,26 +15,26 @@ _REMEMBERED: Final = 600.0
 _LONGEST_TTL: Final = 7 * 86400.0
 _LONGEST_HOLDER: Final = 300
 _SLACK: Final = 1.0
+_END: Final = 2**62
 
 
 class FileLease:
     """``Lease`` in the folder ``.state/locks/leases`` of a store.
 
     ``wait`` bounds (seconds) what a call may wait for another process's call; StoreBusyError after that. Keep it short
-    on an event loop.
+    on an event loop. Times are the file system's, unless there is a ``clock``: those of the processes may differ.
     """
 
-    def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock = time.time) -> None:
+    def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock | None = None) -> None:
         self._files: SharedFiles = SharedFiles(base_dir, "leases", wait=wait, grace=_REMEMBERED, clock=clock)
-        self._clock: Clock = clock
 
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
         """See ``Lease.acquire``. Raises ConfigError for a ``ttl`` that is no sensible time."""
         _check(ttl)
         with self._files.change(name) as (drawer, key):
-            now = self._clock()
+            now = self._files.now(name)
             held = _grant(name, drawer.facts.get(key))  # None, too, for what no version of this program writes
-            if held is not None and self._is_live(drawer.facts[key], now):
+            if held is not None and _is_live(drawer.facts[key], now):
                 return None
             # Microseconds: should the file be lost, the numbers still go on from a higher one.
             drawer.last = token = max(drawer.last + 1, int(now * 1e6))
@@ -51,7 +50,7 @@ class FileLease:
             fact = drawer.facts.get(key)
             if fact is None or fact.get("token") != grant.token:
                 return None
-            expires = self._clock() + ttl
+            expires = self._files.now(grant.name) + ttl
             drawer.facts[key] = {**fact, "expires": expires, "ttl": ttl}
             drawer.changed = True
             return Grant(grant.name, grant.holder, grant.token, expires, grant.succeeds)
@@ -68,12 +67,14 @@ class FileLease:
         """See ``Lease.current``."""
         fact = self._files.look(name)
         held = _grant(name, fact)
-        return held if held is not None and fact is not None and self._is_live(fact, self._clock()) else None
+        if held is None or fact is None or not _is_live(fact, self._files.now(name)):
+            return None
+        return held
 
-    def _is_live(self, fact: dict[str, Any], now: float) -> bool:
-        left = fact["expires"] - now
-        # More time left than was ever given: the clock was set back, and waiting for it could take for ever.
-        return 0 < left <= fact["ttl"] + _SLACK
+
+def _is_live(fact: dict[str, Any], now: float) -> bool:
+    # More time left than was ever given: the clock was set back, and waiting for it could take for ever.
+    return now < fact["expires"] <= now + min(fact["ttl"], _LONGEST_TTL) + _SLACK
 
 
 def _check(ttl: float) -> None:
@@ -90,7 +91,7 @@ def _grant(name: str, fact: dict[str, Any] | None) -> Grant | None:
             "token": int(token),
             "expires": int() | float() as expires,
             "ttl": int() | float(),
-        }:
+        } if 0 <= expires < _END and 0 <= token < _END:
             return Grant(name, holder, token, float(expires))
         case _:
             return None

@@ -7,6 +7,8 @@ run out is removed when its file is next written, so neither the files nor their
 
 import hashlib
 import logging
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +25,8 @@ __all__ = ["Clock", "Drawer", "SharedFiles"]
 Clock = Callable[[], float]
 """Seconds since 1970."""
 
+_FARTHEST: Final = 10 * 366 * 86400.0
+_LARGEST: Final = 2**62
 _VERSION: Final = 1
 _CROWD: Final = 500
 
@@ -48,16 +52,30 @@ class SharedFiles:
     """The folder ``.state/locks/<name>`` of a store.
 
     ``wait`` bounds the time (seconds) for a lock that another process holds, normally for microseconds. ``grace`` is
-    how long a fact stays after it has run out.
+    how long a fact stays after it has run out. ``clock`` replaces the clock of the file system.
     """
 
-    def __init__(self, base_dir: str | Path, name: str, *, wait: float, grace: float, clock: Clock) -> None:
+    def __init__(self, base_dir: str | Path, name: str, *, wait: float, grace: float, clock: Clock | None) -> None:
         self._layout: Layout = Layout(Path(base_dir).expanduser())
         self._folder: Path = self._layout.locks / name
         self._name: str = name
         self._wait: float = wait
         self._grace: float = grace
-        self._clock: Clock = clock
+        self._clock: Clock | None = clock
+
+    def now(self, name: str) -> float:
+        """The time by which facts run out, in seconds since 1970; for a name that was looked at or is being changed.
+
+        It is the file system's, one for all: the clocks of two processes may be minutes apart.
+        """
+        if self._clock is not None:
+            return self._clock()
+        path = self._lock_path(_key(name))
+        try:
+            os.utime(path, follow_symlinks=False)
+            return os.lstat(path).st_mtime
+        except OSError:  # it may only be read
+            return time.time()
 
     @contextmanager
     def change(self, name: str) -> Iterator[tuple[Drawer, str]]:
@@ -67,17 +85,20 @@ class SharedFiles:
         """
         key = _key(name)
         self._make_folder()
-        with exclusive(str(self._folder / f"{key[0]}.lock"), self._wait, f"the {self._name}"):
+        with exclusive(self._lock_path(key), self._wait, f"the {self._name}"):
             file = self._file(key)
             drawer = self._open(file)
             yield drawer, key
             if drawer.changed:
-                file.write({"last": drawer.last, "facts": self._worth_keeping(drawer.facts)})
+                file.write({"last": drawer.last, "facts": self._worth_keeping(drawer.facts, self.now(name))})
 
     def look(self, name: str) -> dict[str, Any] | None:
         """The fact under a name, without a lock; creates nothing."""
         key = _key(name)
         return self._open(self._file(key)).facts.get(key)
+
+    def _lock_path(self, key: str) -> str:
+        return str(self._folder / f"{key[0]}.lock")
 
     def _file(self, key: str) -> StateFile:
         return StateFile(self._folder, f"{key[0]}.json", version=_VERSION, shape=_Document)
@@ -91,11 +112,12 @@ class SharedFiles:
         if snapshot.state == "broken":
             logger.warning("%s could not be understood and is begun anew", file.path)
         document = snapshot.document
-        return Drawer(document.get("last", 0), document.get("facts", {}))
+        last = document.get("last", 0)
+        return Drawer(last if 0 <= last < _LARGEST else 0, document.get("facts", {}))
 
-    def _worth_keeping(self, facts: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        oldest = self._clock() - (self._grace if len(facts) <= _CROWD else 0)
-        return {key: fact for key, fact in facts.items() if _expires(fact) > oldest}
+    def _worth_keeping(self, facts: dict[str, dict[str, Any]], now: float) -> dict[str, dict[str, Any]]:
+        oldest = now - (self._grace if len(facts) <= _CROWD else 0)
+        return {key: fact for key, fact in facts.items() if oldest < _expires(fact) < now + _FARTHEST}
 
     def _make_folder(self) -> None:
         try:

@@ -4,7 +4,8 @@ A *talk* is what is said in one chat outside of threads, or in one thread. A thr
 """
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -26,6 +27,10 @@ __all__ = [
 
 _MOST_HOPS: Final = 1_000_000
 _LETTERS: Final = 4_000
+_APP: Final = "cli_"
+_NODES: Final = 50
+_UNSPACED: Final = "\u0e00-\u0eff\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+"""Scripts that set no spaces after a name, or glue endings to it, as a character class."""
 
 
 def is_bot(entry: Entry) -> bool:
@@ -44,29 +49,41 @@ def speaker(entry: Entry) -> str:
 
 
 def wrote(agent: AgentProfile, entry: Entry) -> bool:
-    """True when this agent said it. An app id decides where there is one; a name can be given twice."""
+    """True when this agent said it. An app id decides where both sides have one; a name can be given twice."""
     if not is_bot(entry):
         return False
     ids = entry.get("ids")
     app_id = ids.get("app_id") if isinstance(ids, dict) else None
-    if app_id and app_id in agent.ids:
-        return True
+    if app_id and (app_id in agent.ids or any(known.startswith(_APP) for known in agent.ids)):
+        return app_id in agent.ids
     return speaker(entry) == agent.name or entry["sender"] in agent.ids
 
 
-def addresses(entry: Entry, agent: AgentProfile) -> bool:
-    """True when the entry mentions the agent: by a real mention, or by ``@Name`` in what it says."""
+def addresses(entry: Entry, agent: AgentProfile, others: Iterable[AgentProfile] = ()) -> bool:
+    """True when the entry mentions the agent: by a real mention, or by ``@Name`` in what it says.
+
+    Longer names of ``others`` and of those whom the entry mentions use up their place: ``@小阿姨`` is not for 小阿.
+    """
+    called = (agent.name, *agent.aliases)
     mentions = entry.get("mentions")
-    for mention in mentions if isinstance(mentions, list) else ():
-        if isinstance(mention, dict) and _is_mention_of(mention.get("id"), mention.get("name"), agent):
+    if isinstance(mentions, list) and mentions:
+        names = {_folded(name) for name in called}
+        if any(isinstance(mention, dict) and _is_mention_of(mention, agent, names) for mention in mentions):
             return True
-    return says_at(entry, (agent.name, *agent.aliases))
+    return says_at(entry, called, (name for other in others for name in (other.name, *other.aliases)))
 
 
-def says_at(entry: Entry, names: tuple[str, ...]) -> bool:
-    """True when ``@Name`` stands in what the entry says, with any of these names."""
+def says_at(entry: Entry, names: tuple[str, ...], others: Iterable[str] = ()) -> bool:
+    """True when ``@Name`` stands in what the entry says, with any of these names and none of ``others`` that is longer.
+
+    Those whom the entry mentions are among the others.
+    """
     said = entry["content"][:_LETTERS]
-    return "@" in said and bool(_at(names).search(said))
+    if "@" not in said and "＠" not in said:
+        return False
+    mine = _spelled(names)
+    longer = {name for name in map(_folded, (*others, *_shown(entry))) if name not in mine and name.startswith(mine)}
+    return any(found[1] in mine for found in _at(mine, frozenset(longer)).finditer(_folded(said)))
 
 
 def ids_of(entry: Entry) -> set[str]:
@@ -98,15 +115,34 @@ def talk_of(message: Entry, history: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in history if same_talk(entry, thread_id, root_id)]
 
 
-def _is_mention_of(mention_id: object, name: object, agent: AgentProfile) -> bool:
+def _is_mention_of(mention: Mapping[str, object], agent: AgentProfile, names: set[str]) -> bool:
+    mention_id, name = mention.get("id"), mention.get("name")
     if isinstance(mention_id, str) and mention_id and mention_id in agent.ids:
         return True
-    names = {known.casefold() for known in (agent.name, *agent.aliases)}
-    return any(isinstance(word, str) and word.strip().casefold() in names for word in (mention_id, name))
+    return any(isinstance(word, str) and _folded(word) in names for word in (mention_id, name))
+
+
+def _shown(entry: Entry) -> Iterable[str]:
+    """The names under which the mentions of an entry stand in its text."""
+    mentions = entry.get("mentions")
+    nodes = mentions[:_NODES] if isinstance(mentions, list) else ()
+    return (name for node in nodes if isinstance(node, dict) and isinstance(name := node.get("name"), str))
+
+
+def _folded(text: str) -> str:
+    """A text as names are compared: without case, and however its characters were composed."""
+    return unicodedata.normalize("NFKC", text[:_LETTERS]).casefold().strip()
 
 
 @lru_cache(maxsize=512)
-def _at(names: tuple[str, ...]) -> "re.Pattern[str]":
-    longest_first = sorted((re.escape(name) for name in names if name), key=len, reverse=True)
-    # A name that ends in a Latin letter must not go on with another one; Chinese sets no spaces after a name.
-    return re.compile(rf"@(?:{'|'.join(longest_first) or '(?!)'})(?![A-Za-z0-9_])", re.IGNORECASE)
+def _spelled(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(spelled for name in names if (spelled := _folded(name)))
+
+
+@lru_cache(maxsize=512)
+def _at(names: tuple[str, ...], others: frozenset[str]) -> "re.Pattern[str]":
+    longest_first = sorted(map(re.escape, {*names, *others}), key=len, reverse=True)
+    letter = rf"[^\W{_UNSPACED}]"
+    # A name must not go on with a letter, nor with a mark that is part of a longer one: GPT-4, C++. Chinese sets no
+    # spaces after a name.
+    return re.compile(rf"@({'|'.join(longest_first) or '(?!)'})(?![-.·]?{letter}|[+#])")

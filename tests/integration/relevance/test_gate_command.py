@@ -58,6 +58,21 @@ def test_explain_replays_the_decision_for_each_bot(run: Run, store: GroupTranscr
     assert alpha["reasons"]
 
 
+def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(
+    run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GATE__THRESHOLD", "1")
+    thread: Any = {"thread_id": "omt_1"}
+    bot: Any = {"sender_kind": "bot", "ids": {"app_id": "cli_b"}}
+    store.append(KEY, "assistant", "Noted.", "Beta", "om_5", START + 240_000, **bot, **thread)
+    store.append(KEY, "user", "继续", "on_ada", "om_6", START + 300_000, **thread)
+    verdicts = {}
+    for message_id in ("om_3", "om_6"):
+        _, out, _ = run("gate", "explain", "oc_team", message_id, "--store", str(store.base_dir), "--json")
+        verdicts[message_id] = [one["reason"] for one in json.loads(out)["decisions"]]
+    assert verdicts == {"om_3": ["score_low", "score_low"], "om_6": ["others_thread", "own_thread"]}
+
+
 async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, store: GroupTranscriptStore) -> None:
     agent = AgentProfile("Alpha", ids=frozenset({"cli_a"}))
     gate = RelevanceGate(log=DecisionLog(store.base_dir))

@@ -10,6 +10,7 @@ import pytest
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownPostError
 from nanobot_transcript.outbox import Action, Job, Outbox, Receipt
+from nanobot_transcript.outbox.answering import keep_action, keep_reply
 
 KEY = "feishu:oc_1"
 OTHER = "feishu:oc_2"
@@ -34,6 +35,35 @@ def reply(message_id: str = "om_9", role: str = "user", **fields: Any) -> Entry:
 
 
 # -- posting
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), float("-inf"), 1e300, 10**400, "3", True])
+def test_a_post_that_would_never_end_is_refused(outbox: Outbox, seconds: Any) -> None:
+    with pytest.raises(InvalidPostError, match="seconds"):
+        outbox.post(KEY, "Hello", expires_in=seconds)
+    assert outbox.waiting() == []
+
+
+@pytest.mark.parametrize("wish", ["no", None, 2])
+def test_whether_answers_are_wanted_is_true_or_false(outbox: Outbox, wish: Any) -> None:
+    with pytest.raises(InvalidPostError, match="true or false"):
+        outbox.post(KEY, "Hello", wants_answers=wish)
+
+
+@pytest.mark.parametrize("ts", [float("nan"), float("inf"), 1e300])
+def test_a_reply_without_a_sensible_time_is_kept_nevertheless(outbox: Outbox, ts: float) -> None:
+    post_id = sent(outbox)
+    assert outbox.offer_reply(reply(reply_to="om_1", ts=ts))
+    assert [(answer.text, answer.ts) for answer in outbox.answers(post_id)] == [("Yes", 0)]
+
+
+def test_an_answer_to_a_post_that_is_erased_meanwhile_is_none(outbox: Outbox) -> None:
+    # Both steps of an offer, with the erasing of another process between them.
+    post_id = sent(outbox)
+    outbox.forget(session_key=KEY)
+    kept = outbox._database.write(lambda db: keep_reply(db, post_id, reply(reply_to="om_1")))
+    pressed = outbox._database.write(lambda db: keep_action(db, post_id, Action("om_1", {"ok": 1}), 1))
+    assert (kept, pressed) == (False, False)
 
 
 def test_a_post_is_queued_and_given_to_one_that_sits_in_the_chat(outbox: Outbox) -> None:

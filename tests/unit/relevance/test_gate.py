@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import GateOptions, Prompt, Reason, RelevanceGate, Stage
 
@@ -15,6 +16,10 @@ MINUTE = 60_000
 
 def at(name: str, identity: str) -> dict[str, Any]:
     return {"mentions": [{"name": name, "id": identity}]}
+
+
+def entry_of(text: str, **fields: Any) -> Any:
+    return {"role": "user", "content": text, "sender": "on_zoe", "message_id": "om_1", "ts": 1.0, **fields}
 
 
 # -- certain
@@ -61,6 +66,34 @@ def test_a_longer_chinese_name_does_not_call_a_shorter_one(group: Any) -> None:
     assert group.decide(message, agent=longer).reason is Reason.NAMED
 
 
+@pytest.mark.parametrize(
+    ("longer", "shorter"), [("Alpha Bot", "Alpha"), ("C++", "C"), ("GPT-4", "GPT"), ("阿姨", "姨")]
+)
+@pytest.mark.parametrize("text", ["{}, look", "@{} look", "please look, {}", "请 {} 看一下"])
+def test_the_longer_of_two_names_uses_up_its_place(longer: str, shorter: str, text: str) -> None:
+    bots = [AgentProfile(name, ids=frozenset({name})) for name in (shorter, longer)]
+    message = entry_of(text.format(longer))
+    reasons = [RelevanceGate().decide(message, [], bot, bots).reason for bot in bots]
+    assert reasons[1] is Reason.NAMED
+    assert reasons[0] is not Reason.NAMED
+    both = entry_of(f"{text.format(longer)} {shorter}")
+    assert [RelevanceGate().decide(both, [], bot, bots).reason for bot in bots] == [Reason.NAMED] * 2
+
+
+@pytest.mark.parametrize("text", ["Jose\u0301, look", "@Jose\u0301 look", "JOSE\u0301?", "＠Ｊosé 看一下"])
+def test_a_name_is_known_however_its_characters_were_composed(text: str) -> None:
+    for name in ("José", "Jose\u0301"):
+        bot = AgentProfile(name, ids=frozenset({"cli_j"}))
+        assert RelevanceGate().decide(entry_of(text), [], bot, [bot]).reason is Reason.NAMED
+
+
+@pytest.mark.parametrize("name", ["小助手", "Alpha Bot", "alpha bot", "ALPHA", "Jose\u0301"])
+def test_an_at_node_with_an_id_nobody_knows_goes_by_any_name_of_the_agent(name: str) -> None:
+    bot = AgentProfile("Alpha", ("小助手", "Alpha Bot", "José"), ids=frozenset({"cli_a"}))
+    message = entry_of("look", **at(name, "ou_unknown"))
+    assert RelevanceGate().decide(message, [], bot, [bot]).reason is Reason.MENTIONED
+
+
 def test_two_bots_named_in_one_message_both_answer(group: Any) -> None:
     message = group.says("ada", "Alpha和贝塔都说说")
     assert group.decide(message).respond is True
@@ -80,6 +113,17 @@ def test_the_owner_of_a_thread_answers_in_it_and_others_do_not(group: Any) -> No
     assert group.decide(message, owner="Alpha", agent=group.beta).reason is Reason.OTHERS_THREAD
 
 
+def test_whose_thread_it_is_stands_in_the_record(group: Any) -> None:
+    thread = {"thread_id": "omt_1"}
+    history = [group.says("ada", "贝塔 看一下", **at("Beta", "cli_b"), **thread), group.says("beta", "好", **thread)]
+    history += [group.says("ada", "Alpha, lunch?"), group.says("alpha", "noon")]
+    message = group.says("ada", "继续", **thread)
+    assert group.decide(message, *history).reason is Reason.OTHERS_THREAD
+    assert group.decide(message, *history, agent=group.beta).reason is Reason.OWN_THREAD
+    assert group.decide(message, *history, *GARBAGE, agent=group.beta).reason is Reason.OWN_THREAD
+    assert group.decide(message, *history, owner="", agent=group.beta).stage is Stage.SCORE
+
+
 def test_an_owner_means_nothing_outside_a_thread(group: Any) -> None:
     assert group.decide(group.says("ada", "lunch?"), owner="Alpha").stage is Stage.SCORE
 
@@ -88,6 +132,130 @@ def test_who_is_addressed_in_a_thread_goes_before_its_owner(group: Any) -> None:
     message = group.says("ada", "your turn", thread_id="omt_1", **at("Beta", "cli_b"))
     assert group.decide(message, owner="Alpha").respond is False
     assert group.decide(message, owner="Alpha", agent=group.beta).respond is True
+
+
+# -- spoken to, or spoken about
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@Beta what did Alpha say?",
+        "@Beta tell Alpha to stop",
+        "what did Alpha say, @Beta?",
+        "@Beta should I trust Alpha?",
+        "@Beta 小助手刚才说的对吗？",
+        "@Beta Alpha说了什么",
+        "@Beta is Alpha right or wrong?",
+    ],
+)
+def test_a_name_beside_an_at_node_for_another_bot_is_talk_about_the_agent(group: Any, text: str) -> None:
+    message = group.says("ada", text, **at("Beta", "cli_b"))
+    assert group.decide(message).reason is Reason.OTHER_MENTIONED
+    assert group.decide(message, agent=group.beta).reason is Reason.MENTIONED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@Beta and Alpha, please both answer",
+        "@Beta, Alpha: compare notes",
+        "@Beta @Alpha hello",
+        "@Beta 和 Alpha 都说一下",
+        "@Beta、小助手，你们怎么看",
+        "@Beta 查日志，Alpha你来部署",
+        "@Beta is right, Alpha?",
+        "@Beta I am lost. Alpha, what now?",
+        "Alpha, ask @Beta about it",
+        "hi Alpha, @Beta told me this",
+        "both Alpha and @Beta please",
+        "@Beta\nAlpha: you, too",
+    ],
+)
+def test_who_is_called_together_with_another_bot_answers_too(group: Any, text: str) -> None:
+    message = group.says("ada", text, **at("Beta", "cli_b"))
+    assert group.decide(message).reason is Reason.NAMED
+    assert group.decide(message, agent=group.beta).reason is Reason.MENTIONED
+
+
+def test_a_list_of_names_is_followed_to_its_end(group: Any) -> None:
+    gamma = AgentProfile("Gamma", ids=frozenset({"cli_c"}))
+    group.members.append(gamma)
+    for text in ("@Beta and Gamma and Alpha, go", "Alpha, Gamma & @Beta, go", "go, Gamma and Alpha and @Beta"):
+        message = group.says("ada", text, **at("Beta", "cli_b"))
+        assert [group.decide(message, agent=one).respond for one in (group.alpha, gamma)] == [True, True]
+
+
+def test_the_name_that_the_platform_shows_counts_as_the_mentioned_one(group: Any) -> None:
+    shown = at("贝塔机器人", "cli_b")
+    assert group.decide(group.says("ada", "@贝塔机器人 和Alpha都说说", **shown)).respond is True
+    assert group.decide(group.says("ada", "@贝塔机器人 Alpha怎么了", **shown)).respond is False
+
+
+def test_a_person_mentioned_in_passing_leaves_the_name_a_call(group: Any) -> None:
+    ming = at("小明", "on_ming")
+    assert group.decide(group.says("ada", "can you Alpha help @小明 with this", **ming)).reason is Reason.NAMED
+    assert group.decide(group.says("ada", "@小明 Alpha 是谁做的？", **ming)).reason is Reason.OTHER_MENTIONED
+
+
+def test_a_follow_up_goes_to_the_bot_that_was_asked_not_to_the_one_that_was_talked_about(group: Any) -> None:
+    history = [group.says("alpha", "It ships on Friday."), group.says("beta", "hello")]
+    history += [group.says("ada", "@Beta what did Alpha say?", **at("Beta", "cli_b"))]
+    history += [group.says("beta", "That it ships on Friday.")]
+    message = group.says("ada", "and why?")
+    assert group.decide(message, *history).respond is False
+    assert group.decide(message, *history, agent=group.beta).respond is True
+
+
+# -- everybody
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("@all lunch at noon", {}),
+        ("@所有人 明天放假", {"name": "所有人"}),
+        ("@_all lunch", {"name": "所有人", "id": ""}),
+        ("＠everyone: lunch", {"name": "All"}),
+        ("@all Alpha will be down tomorrow", {}),
+    ],
+)
+def test_a_message_for_everybody_is_for_nobody_in_particular(group: Any, text: str, node: dict[str, str]) -> None:
+    history = [group.says("ada", "Alpha, hi"), group.says("alpha", "hello")]
+    message = group.says("ada", text, mentions=[node] if node else [])
+    for agent in (group.alpha, group.beta):
+        decision = group.decide(message, *history, agent=agent)
+        assert (decision.respond, decision.reason, decision.stage) == (False, Reason.EVERYONE, Stage.SCORE)
+        assert decision.open is True
+
+
+def test_who_was_talking_with_the_sender_is_first_to_claim_what_everybody_is_asked(group: Any) -> None:
+    history = [group.says("ada", "Alpha, hi"), group.says("alpha", "hello")]
+    message = group.says("ada", "@all 谁知道密码？")
+    assert group.decide(message, *history).score > group.decide(message, *history, agent=group.beta).score
+
+
+@pytest.mark.parametrize(
+    "text", ["@all @Alpha your turn", "@all and Alpha: status please", "@all Alpha: status please"]
+)
+def test_who_is_called_beside_everybody_answers(group: Any, text: str) -> None:
+    assert group.decide(group.says("ada", text)).reason is Reason.NAMED
+
+
+def test_everybody_and_another_bot_is_left_to_that_bot(group: Any) -> None:
+    message = group.says("ada", "@all listen to @Beta now", **at("Beta", "cli_b"))
+    assert group.decide(message).reason is Reason.OTHER_MENTIONED
+    assert group.decide(message, agent=group.beta).reason is Reason.MENTIONED
+
+
+def test_the_owner_of_a_thread_does_not_answer_what_is_for_everybody(group: Any) -> None:
+    message = group.says("ada", "@all thread closed", thread_id="omt_1")
+    assert group.decide(message, owner="Alpha").respond is False
+
+
+def test_what_a_bot_tells_everybody_is_not_open(group: Any) -> None:
+    decision = group.decide(group.says("beta", "@all the build is red"))
+    assert (decision.respond, decision.reason, decision.open) == (False, Reason.EVERYONE, False)
 
 
 # -- never
@@ -170,6 +338,15 @@ def test_a_message_for_somebody_else_is_not_answered(group: Any) -> None:
     assert decision.reason is Reason.OTHER_REPLIED_TO
 
 
+def test_an_at_node_for_somebody_nobody_has_heard_of_counts_as_somebody_else(group: Any) -> None:
+    history = [group.says("ada", "Alpha, hi"), group.says("alpha", "hello")]
+    message = group.says("ada", "@Carol what do you think?", **at("Carol", "on_carol"))
+    assert group.decide(message, *history).reason is Reason.OTHER_MENTIONED
+    history += [message]
+    assert group.decide(group.says("ada", "and today?"), *history).respond is False
+    assert group.decide(group.says("ada", "@nobody hm", mentions=[{"name": "nobody"}])).stage is Stage.SCORE
+
+
 def test_a_person_who_is_no_known_member_counts_as_somebody_else(group: Any) -> None:
     stranger = group.says("ada", "hello") | {"sender": "on_x", "sender_name": "Zoe"}
     assert group.decide(group.says("ada", "Zoe: welcome"), stranger).reason is Reason.OTHER_NAMED
@@ -195,6 +372,24 @@ def test_a_follow_up_without_a_name_goes_to_the_one_who_was_asked(
     decision = group.decide(message, *history)
     assert (decision.respond, decision.stage, decision.reason) == (True, Stage.SCORE, Reason.PARTNER)
     assert group.decide(message, *history, agent=group.beta).respond is False
+
+
+def test_a_second_message_before_the_answer_to_the_first_goes_to_the_same_bot(group: Any) -> None:
+    history = [group.says("ada", "@Beta look at this", **at("Beta", "cli_b")), group.says("ming", "早")]
+    message = group.says("ada", "why is it red?")
+    decision = group.decide(message, *history, agent=group.beta)
+    assert (decision.respond, decision.reason) == (True, Reason.PARTNER)
+    assert group.decide(message, *history).respond is False
+    for text, fields in (("Alpha, you?", {}), ("小明你看", {}), ("you?", at("小明", "on_ming"))):
+        assert group.decide(group.says("ada", text, **fields), *history, agent=group.beta).respond is False
+
+
+def test_after_a_while_a_message_is_not_taken_for_the_second_one(group: Any) -> None:
+    history = [group.says("ada", "@Beta look at this", **at("Beta", "cli_b"))]
+    later = [*history, *(group.says("ming", f"第{number}句") for number in range(4))]
+    assert group.decide(group.says("ada", "lunch?"), *later, agent=group.beta).respond is False
+    group.lines += 5  # minutes
+    assert group.decide(group.says("ada", "lunch?"), *history, agent=group.beta).respond is False
 
 
 def test_the_last_of_two_bots_asked_is_the_one_who_goes_on(group: Any) -> None:
@@ -267,11 +462,27 @@ def test_garbage_as_the_message_is_decided_without_raising(group: Any, message: 
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 300_000, "@" * 300_000, "[" * 300_000, "阿" * 300_000, " ,:" * 100_000, "/" * 9_999]
+    "text",
+    [
+        "a" * 300_000,
+        "@" * 300_000,
+        "[" * 300_000,
+        "阿" * 300_000,
+        " ,:" * 100_000,
+        "/" * 9_999,
+        "\ue000 and \ue001" * 9_999,
+    ],
 )
 def test_a_huge_message_is_decided_by_its_beginning(group: Any, text: str) -> None:
     assert group.decide(group.says("ada", text)).stage in (Stage.SCORE, Stage.NEVER)
     assert group.decide(group.says("ada", f"Alpha {text}")).respond is True
+
+
+@pytest.mark.parametrize("pasted", ["error: no such file\n" * 5_000, "错误：没有这个文件\n" * 5_000])
+def test_a_name_behind_a_long_paste_is_found(group: Any, pasted: str) -> None:
+    assert group.decide(group.says("ada", f"{pasted}Alpha, what does that mean?")).reason is Reason.NAMED
+    history = [group.says("ada", f"{pasted}贝塔，这是什么意思"), group.says("beta", "x" * 10_000)]
+    assert group.decide(group.says("ada", "继续"), *history, agent=group.beta).respond is True
 
 
 def test_in_a_group_of_fifty_bots_the_one_who_was_asked_answers(group: Any) -> None:
@@ -318,6 +529,7 @@ def test_any_mixture_of_fields_is_decided(group: Any) -> None:
     for _ in range(300):
         entries = [{key: dice.choice(values) for key in dice.sample(keys, 8)} for _ in range(6)]
         assert group.decide(entries[0], *entries[1:], owner="Alpha", now_ms=5).respond in (True, False)
+        assert group.decide(entries[0], *entries[1:]).respond in (True, False)
 
 
 # -- the judge
@@ -397,6 +609,19 @@ async def test_without_budget_the_judge_is_not_asked(group: Any) -> None:
     gate, judge, decision = judged(group, "yes", allow=lambda: False, on_judge_failure="closed")
     resolved = await gate.resolve(decision)
     assert (resolved.respond, resolved.reason, judge.asked) == (False, Reason.JUDGE_BUDGET, [])
+
+
+@pytest.mark.parametrize(("fallback", "respond"), [("open", True), ("closed", False)])
+@pytest.mark.parametrize("problem", [StoreBusyError("locked"), TimeoutError("locked"), ValueError("?")])
+async def test_a_budget_that_cannot_be_asked_leaves_the_decision_to_the_setting(
+    group: Any, fallback: Any, respond: bool, problem: Exception
+) -> None:
+    def allow() -> bool:
+        raise problem
+
+    gate, judge, decision = judged(group, "yes", allow=allow, on_judge_failure=fallback)
+    resolved = await gate.resolve(decision)
+    assert (resolved.respond, resolved.reason, judge.asked) == (respond, Reason.JUDGE_FAILED, [])
 
 
 async def test_by_default_the_score_decides_when_the_judge_fails(group: Any) -> None:

@@ -4,7 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from openai import APIConnectionError
 
+from nanobot_transcript.relevance import Prompt, RelevanceGate
 from nanobot_transcript.relevance.decision import Case
 from nanobot_transcript.relevance.judge import YOU, prompt, verdict
 from nanobot_transcript.relevance.openai_judge import OpenAIJudge
@@ -45,10 +47,78 @@ def test_the_prompt_is_bounded(group: Any) -> None:
         ("yes and no", None),
         ("I cannot tell", None),
         (3, None),
+        ("**Yes**", True),
+        ("Yes. There is no doubt.", True),
+        ("No, that is for Beta.", False),
+        ("No answer needed", False),
+        ("否。这是别人的消息", False),
+        ("不是，这是别人的消息", False),
+        ("是，但不需要回复", None),
+        ("No, yes", None),
+        ("需要回复", True),
+        ("没必要回复", False),
+        ("没有必要", False),
+        ("无须", False),
+        ("别回复", False),
+        ("不回复", False),
     ],
 )
 def test_an_answer_is_yes_no_or_neither(answer: Any, meaning: bool | None) -> None:
     assert verdict(answer) is meaning
+
+
+@pytest.mark.parametrize(
+    ("answer", "meaning"),
+    [
+        ('{"respond":"false"}', False),
+        ("{'respond': False}", False),
+        ('{"respond": 0}', False),
+        ("Respond: N", False),
+        ("**respond**: `true`", True),
+        ('{"respond": null}', None),
+        ('{"answer": "no", "respond": "maybe"}', None),
+        ('Either {"respond": true} or {"respond": false}.\n\n{"respond": false}', False),
+        ('{"respond": true} or {"respond": false}', None),
+        ('No! {"respond": true}', True),
+    ],
+)
+def test_the_last_line_with_the_field_decides(answer: str, meaning: bool | None) -> None:
+    assert verdict(answer) is meaning
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I can't respond to that.",
+        "I won't respond.",
+        "Cannot respond",
+        "I'm sorry, I am unable to respond.",
+        "Do I respond?",
+        "The bot should stay silent, it would be wrong to respond",
+        '"respond" is the key you asked about',
+        "respond",
+        "这是别人的消息",
+        "别人的消息",
+        "不确定",
+        "不知道",
+        "没有足够的信息",
+        "no idea",
+        "not sure",
+        "neither",
+        "{}",
+        "yes" * 100_000,
+    ],
+)
+def test_a_refusal_and_talk_about_responding_are_no_verdict(answer: str) -> None:
+    assert verdict(answer) is None
+
+
+def test_what_a_judge_thinks_is_not_what_it_says() -> None:
+    thinking = "<think>" + "Yes, maybe the bot should respond. " * 30
+    assert verdict(f'{thinking}{{"respond": true}}</think>\n{{"respond": false}}') is False
+    assert verdict(f"{thinking}</think>yes") is True
+    assert verdict(f"yes, well{thinking}") is None
+    assert verdict(f"{thinking}yes") is None
 
 
 async def test_an_openai_judge_asks_its_endpoint(group: Any) -> None:
@@ -56,6 +126,16 @@ async def test_an_openai_judge_asks_its_endpoint(group: Any) -> None:
     async with ScriptedModel(["yes"]) as model:
         judge = OpenAIJudge("scripted", base_url=model.base_url)
         assert await judge(question) == "yes"
-        await judge.aclose()
+        await RelevanceGate(judge=judge).aclose()
+        with pytest.raises((APIConnectionError, RuntimeError), match=r"closed|[Cc]onnection"):
+            await judge(question)
         (request,) = model.requests
     assert request["messages"] == question.messages()
+
+
+async def test_a_gate_without_a_judge_that_has_connections_is_closed_all_the_same() -> None:
+    async def judge(_asked: Prompt, /) -> bool:
+        return True
+
+    await RelevanceGate().aclose()
+    await RelevanceGate(judge=judge).aclose()

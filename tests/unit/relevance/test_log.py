@@ -1,6 +1,8 @@
 """The decision log: one line for each decision, bounded, readable by others, without anybody's words."""
 
+import fcntl
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,22 @@ def test_old_decisions_make_room_for_new_ones(group: Any, tmp_path: Path) -> Non
     assert all(path.stat().st_size <= 2000 for path in files)
     kept = [record["message_id"] for record in log.read(KEY)]
     assert kept == [f"om_{at}" for at in range(200 - len(kept) + 1, 201)]
+
+
+def test_nobody_waits_while_another_process_makes_room(group: Any, tmp_path: Path) -> None:
+    log = DecisionLog(tmp_path, max_bytes=1000)
+    log.folder.mkdir(parents=True)
+    held = os.open(log.folder / "rotate.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)  # like another process: locks belong to what was opened
+    noted = 0
+    while log.write(KEY, group.decide(group.says("ada", "hi"))) and noted < 100:
+        noted += 1
+    assert 2000 < log.path_of(KEY).stat().st_size < 2500
+    assert len(log.read(KEY)) == noted
+    os.close(held)
+    assert log.write(KEY, group.decide(group.says("ada", "hi")))
+    assert len(log.read(KEY)) == noted + 1
+    assert log.path_of(KEY).stat().st_size < 1000
 
 
 def test_a_file_of_a_newer_version_is_left_alone(group: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

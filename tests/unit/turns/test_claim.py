@@ -1,6 +1,8 @@
 """One answer, also when the one who wanted to give it cannot."""
 
 import asyncio
+import fcntl
+import time
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +150,16 @@ async def test_a_claim_is_renewed_while_the_answer_is_made(shared: AsyncGroupTra
         assert claim.holds()
 
 
+async def test_an_event_loop_that_is_busy_does_not_lose_the_claim(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    async with won(await claims(shared, "Alpha", ttl=0.4).win(KEY, message)) as claim:
+        assert claim.grant is not None
+        await asyncio.sleep(0)
+        time.sleep(1.2)  # noqa: ASYNC251 - what blocks the loop is the point
+        assert FileLease(shared.base_dir, wait=5).acquire(claim.grant.name, "Beta", 30) is None
+        assert claim.holds()
+
+
 async def test_an_agent_that_hangs_does_not_keep_the_message_for_ever(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
     claim = won(await claims(shared, "Alpha", ttl=0.06, patience=0.1).win(KEY, message))
@@ -165,6 +177,26 @@ async def test_who_was_succeeded_may_not_send(shared: AsyncGroupTranscriptStore)
     assert not first.holds()
     first.settle()
     assert second.holds()
+
+
+async def test_a_busy_lock_does_not_cost_a_claim_that_was_just_renewed(shared: AsyncGroupTranscriptStore) -> None:
+    message = await ask(shared)
+    claim = won(await claims(shared, "Alpha").win(KEY, message))
+    (lock,) = (shared.base_dir / ".state" / "locks" / "leases").glob("*.json")
+    with lock.with_suffix(".lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert claim.holds()
+
+
+async def test_a_claim_that_was_not_renewed_for_long_is_not_trusted_while_the_lock_is_busy(
+    shared: AsyncGroupTranscriptStore,
+) -> None:
+    message = await ask(shared)
+    claim = won(await claims(shared, "Alpha", ttl=0.001).win(KEY, message))
+    (lock,) = (shared.base_dir / ".state" / "locks" / "leases").glob("*.json")
+    with lock.with_suffix(".lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert not claim.holds()
 
 
 async def test_messages_without_an_id_are_told_apart(shared: AsyncGroupTranscriptStore) -> None:

@@ -167,7 +167,7 @@ def test_what_is_no_message_is_not_answered(talk: Any) -> None:
 
 def test_a_pair_has_twenty_exchanges_a_minute(talk: Any) -> None:
     # Chatter of a person keeps the hops low, and does not help against a pair that runs hot.
-    last = None
+    last, number = None, 0
     for number in range(30):
         if number % 3 == 0:
             talk.person(f"Aha {number}", after=0.1)

@@ -4,6 +4,8 @@ import fcntl
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,67 @@ def test_a_folder_that_cannot_be_made_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError):
         FileLease(tmp_path / "file" / "store").acquire("a", "one", 60)
+
+
+ELSEWHERE = """
+import sys, time
+real, off = time.time, float(sys.argv[2])
+time.time = lambda: real() + off  # before our modules are loaded: this process's clock is wrong
+from nanobot_transcript.turns import FileBudget, FileLease
+lease = FileLease(sys.argv[1], wait=5)
+print(lease.current("held") is not None, lease.acquire("held", "two", 60) is not None)
+deadline = time.monotonic() + 10
+while not (taken := lease.acquire("left", "two", 60)) and time.monotonic() < deadline:
+    time.sleep(0.01)
+print(taken is not None, FileBudget(sys.argv[1], wait=5).take("calls", limit=1, window=60))
+"""
+
+
+@pytest.mark.parametrize("off", ["180", "-180", "0"])
+def test_processes_whose_clocks_are_minutes_apart_agree_on_what_is_held(base_dir: Path, off: str) -> None:
+    lease = FileLease(base_dir)
+    lease.acquire("held", "one", 30)
+    lease.acquire("left", "one", 0.05)
+    assert FileBudget(base_dir).take("calls", limit=1, window=60)
+    told = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, base_dir, off], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert told.stdout.split() == ["True", "False", "True", "False"]
+
+
+@pytest.mark.parametrize("number", ["1e308", "9" * 40, "-1e308", "18446744073709551615"])
+@pytest.mark.parametrize("field", ["expires", "ttl", "token"])
+def test_a_number_that_cannot_be_true_holds_nothing_for_ever(
+    base_dir: Path, clock: Clock, field: str, number: str
+) -> None:
+    lease = FileLease(base_dir, clock=clock)
+    lease.acquire("a", "one", 10)
+    (path,) = files(base_dir)
+    document = json.loads(path.read_text())
+    fact = next(iter(document["facts"].values()))
+    fact[field], document["last"] = json.loads(number), 2**64 - 1
+    path.write_text(json.dumps(document))
+    clock.now += 8 * 86_400
+    assert lease.current("a") is None
+    assert isinstance(lease.acquire("a", "two", 10), Grant)
+    clock.now += 86_400
+    lease.acquire("b", "two", 10)
+    assert number not in path.read_text()
+
+
+def test_a_fact_that_never_runs_out_is_removed(base_dir: Path) -> None:
+    lease = FileLease(base_dir)
+    lease.acquire("a", "one", 60)
+    (path,) = files(base_dir)
+    document = json.loads(path.read_text())
+    document["facts"]["f" * 32] = {"expires": 1e308}
+    path.write_text(json.dumps(document))
+    assert lease.current("a") is not None
+    grant = lease.current("a")
+    assert grant
+    assert lease.renew(grant, 60)
+    assert "1e308" not in path.read_text()
+    assert "1e+308" not in path.read_text()
 
 
 Takings = list[tuple[float, int]]

@@ -32,6 +32,15 @@ def test_an_app_id_says_whose_words_they_are() -> None:
     assert wrote(BETA, entry(role="assistant", sender="Beta-2", ids={"app_id": "cli_beta"}))
 
 
+def test_a_namesake_with_another_app_id_is_somebody_else() -> None:
+    assert not wrote(BETA, entry(role="assistant", sender="Beta", agent="Beta", ids={"app_id": "cli_other"}))
+
+
+def test_an_agent_whose_app_id_is_not_known_is_known_by_its_name() -> None:
+    plain = AgentProfile("Beta", ids=frozenset({"Beta"}))
+    assert wrote(plain, entry(role="assistant", sender="Beta", agent="Beta", ids={"app_id": "cli_beta"}))
+
+
 def test_a_name_says_whose_words_they_are_when_there_is_no_id() -> None:
     assert wrote(BETA, entry(role="assistant", sender="Beta"))
     assert not wrote(BETA, entry(role="assistant", sender="Alpha"))
@@ -68,6 +77,46 @@ def test_a_mention_addresses_by_id_by_name_and_in_the_text(made: Any) -> None:
 )
 def test_other_words_address_nobody(made: Any) -> None:
     assert not addresses(made, BETA)
+
+
+@pytest.mark.parametrize(
+    ("shorter", "longer"),
+    [
+        ("Bot", "Bot-2"),
+        ("GPT", "GPT-4"),
+        ("C", "C++"),
+        ("Jos", "José"),
+        ("Jos", "Jose\u0301"),
+        ("Алекс", "Алексей"),
+        ("Al", "Al.pha"),
+        ("علي", "عليا"),
+        ("Al", "Al_x"),
+        ("Al", "Alpha"),
+    ],
+)
+def test_a_name_that_goes_on_is_another_name(shorter: str, longer: str) -> None:
+    said = entry(f"please @{longer} look")
+    assert not addresses(said, AgentProfile(shorter))
+    assert addresses(said, AgentProfile(longer))
+    assert addresses(entry(f"@{longer}, @{shorter}: look"), AgentProfile(shorter))
+
+
+@pytest.mark.parametrize(("shorter", "longer"), [("小阿", "小阿姨"), ("阿", "阿姨"), ("Alpha", "Alpha Bot")])
+def test_a_longer_name_of_somebody_known_uses_up_its_place(shorter: str, longer: str) -> None:
+    agent, other = AgentProfile(shorter), AgentProfile("cli_x", aliases=(longer,))
+    assert not addresses(entry(f"@{longer} look"), agent, [agent, other])
+    assert addresses(entry(f"@{longer} look"), other, [agent, other])
+    assert addresses(entry(f"@{longer} @{shorter} look"), agent, [agent, other])
+    mentioned = entry(f"@{longer} look", mentions=[{"name": longer, "id": "ou_x"}, None, {"name": 7}])
+    assert not addresses(mentioned, agent)
+    assert addresses(mentioned, other)
+
+
+@pytest.mark.parametrize("text", ["@José look", "@Jose\u0301 look", "＠JOSÉ", "@José's turn", "@José. Hi", "@José看"])
+def test_a_name_is_known_however_its_characters_were_composed(text: str) -> None:
+    assert addresses(entry(text), AgentProfile("José"))
+    assert addresses(entry(text), AgentProfile("Jose\u0301"))
+    assert addresses(entry("look", mentions=[{"name": "jose\u0301"}]), AgentProfile("José"))
 
 
 def test_a_thread_holds_its_entries_and_its_first_message() -> None:

@@ -1,0 +1,39 @@
+"""The age of a message by clocks that differ."""
+
+from typing import Any
+
+import pytest
+
+from nanobot_transcript.turns.ageing import age_ms
+
+MINUTE = 60_000
+
+
+def entry(ts: float, rts: float | None = None, **fields: Any) -> Any:
+    received = {} if rts is None else {"rts": rts}
+    return {"role": "user", "content": "x", "sender": "on_ada", "message_id": "om_1", "ts": ts, **received, **fields}
+
+
+def test_without_other_knowledge_the_clocks_agree() -> None:
+    assert age_ms(entry(1_000), [], 5_000) == 4_000
+
+
+@pytest.mark.parametrize("apart", [0, 3 * MINUTE, 14 * MINUTE])
+def test_a_clock_that_is_minutes_ahead_makes_no_message_older(apart: int) -> None:
+    near = [entry(at, at + delay + apart) for at, delay in ((0, 5_000), (1_000, 200), (2_000, 90_000))]
+    assert age_ms(near[-1], near, 10_000 + apart) == pytest.approx(8_000, abs=200)
+
+
+def test_one_time_in_the_future_makes_no_other_message_older() -> None:
+    message = entry(0, 100)
+    assert age_ms(message, [message, entry(10 * MINUTE, 200)], 1_000) == 1_000
+
+
+def test_what_comes_hours_late_is_no_sign_of_a_wrong_clock() -> None:
+    late = entry(0, 120 * MINUTE)
+    assert age_ms(late, [late], 120 * MINUTE) > 100 * MINUTE
+
+
+def test_what_the_history_brought_says_nothing_about_the_clocks() -> None:
+    filled = entry(0, 10 * MINUTE, source="history")
+    assert age_ms(filled, [filled], 10 * MINUTE) == 10 * MINUTE
