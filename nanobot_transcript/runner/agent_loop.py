@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import StoreError, TranscriptError
+from nanobot_transcript.errors import StoreError, TranscriptError, WithheldError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
@@ -18,13 +18,14 @@ from nanobot_transcript.runner.choosing import Chooser, ClaimOpen
 from nanobot_transcript.runner.deciding import Choice, Gate, answered_by, before
 from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.membership import Members
-from nanobot_transcript.runner.messages import InboundMessage, OutboundMessage
+from nanobot_transcript.runner.messages import InboundMessage, MaySend, OutboundMessage
 from nanobot_transcript.runner.prompting import ContextLimits, Prompt, build_messages
 from nanobot_transcript.runner.recording import answer_entry
 from nanobot_transcript.runner.replying import Replies
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.sessions import Sessions
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.speakers import ids_of
@@ -108,9 +109,15 @@ class AgentLoop:
     async def run(self) -> None:
         """Take messages from the bus until it is closed."""
         async for inbound in self._bus.inbound():
-            pushed_out = self._lanes.put(inbound.session_key, _Turn(inbound))
-            if pushed_out is not None:
-                logger.warning("%s is too busy to answer %s", self.agent.name, pushed_out.inbound.message_id)
+            self._put(_Turn(inbound))
+
+    def _put(self, turn: _Turn) -> None:
+        """Let a message wait for its turn; the oldest one makes room where too many wait."""
+        pushed_out = self._lanes.put(turn.inbound.session_key, turn)
+        if pushed_out is not None:
+            logger.warning("%s is too busy to answer %s", self.agent.name, pushed_out.inbound.message_id)
+            if pushed_out.claim is not None:
+                pushed_out.claim.release()
 
     async def settled(self) -> None:
         """Wait until everything that came in is dealt with, by this agent or by the one that claimed it."""
@@ -148,7 +155,7 @@ class AgentLoop:
             return
         history = await self._history(inbound)
         self._sessions.add(inbound.session_key, inbound.entry)
-        if self._is_stale(inbound.entry) or answered_by(self.agent, inbound.entry, history):
+        if self._is_stale(inbound.entry, history) or answered_by(self.agent, inbound.entry, history):
             return
         choice = await self._check_relevance(inbound, history)
         logger.debug("%s: %s %s: %s", self.agent.name, inbound.message_id, choice.respond, choice.reason)
@@ -169,8 +176,8 @@ class AgentLoop:
             self._handled.popitem(last=False)
         return True
 
-    def _is_stale(self, message: Entry) -> bool:
-        return self._now_ms() - message["ts"] > self._options.stale_after * 1000
+    def _is_stale(self, message: Entry, history: Sequence[Entry]) -> bool:
+        return age_ms(message, history, self._now_ms()) > self._options.stale_after * 1000
 
     async def _history(self, inbound: InboundMessage) -> list[Entry]:
         """The newest entries of the chat; of a private chat, or without a record, what this agent heard itself."""
@@ -213,8 +220,10 @@ class AgentLoop:
         except StoreError as error:
             logger.warning("%s does not stand by for %s: %s", self.agent.name, inbound.message_id, error)
             return
-        if claim is not None:
-            self._lanes.put(inbound.session_key, _Turn(inbound, claim, choice))
+        if claim is None:
+            logger.info("%s was answered by another bot", inbound.message_id)
+        else:
+            self._put(_Turn(inbound, claim, choice))
 
     # --- the answer
 
@@ -247,11 +256,16 @@ class AgentLoop:
         """Let the responder answer. When it cannot, one line in the log says why, and another bot may try."""
 
         async def may_send() -> bool:
-            return (claim is None or claim.holds()) and not await self._is_recalled(inbound, history)
+            mine = claim is None or await asyncio.to_thread(claim.holds)
+            return mine and not await self._is_recalled(inbound, history)
 
         try:
             prompt = await self.build_messages(inbound, history)
-            said = await self._replies.reply(self._outbound(inbound, choice.hop), prompt, may_send)
+            said = await self._replies.reply(self._outbound(inbound, choice.hop, may_send), prompt)
+        except WithheldError:
+            why = "another bot's now" if claim is not None and not claim.is_ours else "taken back"
+            logger.info("%s does not answer %s: it is %s", self.agent.name, inbound.message_id, why)
+            return
         except TranscriptError as error:
             logger.error("%s does not answer %s: %s %s", self.agent.name, inbound.message_id, error, error.hint)
             if claim is not None:
@@ -262,7 +276,7 @@ class AgentLoop:
         else:
             self._sessions.add(inbound.session_key, answer_entry(said.message, said.sent, self.agent))
 
-    def _outbound(self, inbound: InboundMessage, hop: int) -> OutboundMessage:
+    def _outbound(self, inbound: InboundMessage, hop: int, may_send: MaySend) -> OutboundMessage:
         message = inbound.entry
         return OutboundMessage(
             inbound.session_key,
@@ -273,6 +287,7 @@ class AgentLoop:
             agent=self.agent.name,
             hop=hop,
             private=inbound.private,
+            may_send=may_send,
         )
 
     async def _is_recalled(self, inbound: InboundMessage, history: Sequence[Entry]) -> bool:

@@ -40,7 +40,7 @@ async def pieces(responder: Responder, prompt: Prompt, limits: AnswerLimits) -> 
             if length > limits.characters:
                 raise ResponderError(
                     f"The answer has more than {limits.characters} characters.",
-                    hint="Tell the agent to be brief, or allow longer answers.",
+                    hint="Tell the agent to be brief, or allow longer answers (runner.max_answer_chars).",
                 )
             yield well_formed(piece)
     finally:

@@ -12,6 +12,7 @@ from nanobot_transcript.errors import (
     PlatformError,
     RateLimitedError,
     TranscriptError,
+    WithheldError,
 )
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.bus import Delivery, MessageBus
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 _DELAYS: Final = (0.5, 2.0, 8.0)  # seconds
 _LONGEST_WAIT: Final = 60.0
 _PARALLEL: Final = 64
+_ASK_EVERY: Final = 2.0
 
 
 class ChannelManager:
@@ -93,9 +95,10 @@ class ChannelManager:
         """Show the text as it grows. What cannot be shown that way is sent when it is finished."""
         shown: LiveMessage | None = None
         try:
+            await _check_may_send(message)
             async with channel.stream(message) as shown:
-                async for state in text.states():
-                    await shown.update(state)
+                await _show(message, text, shown)
+                await _check_may_send(message)  # minutes may have passed: before the last word it counts once more
         except BaseException as error:
             if shown is not None and shown.sent is not None:  # it broke off, and could not be taken back
                 await self._record(message, shown.sent, "stream")
@@ -110,6 +113,7 @@ class ChannelManager:
 
     async def _send(self, message: OutboundMessage) -> SentMessage:
         for delay in self._delays:
+            await _check_may_send(message)
             try:
                 return await self._channel.send(message)
             except (DeliveryError, NoAnswerError, RateLimitedError) as error:
@@ -118,6 +122,7 @@ class ChannelManager:
                 wanted = getattr(error, "retry_after", None)
                 logger.warning("A message was not sent yet: %s %s", error, error.hint)
             await asyncio.sleep(delay if wanted is None else min(max(wanted, 0.0), _LONGEST_WAIT))
+        await _check_may_send(message)
         return await self._channel.send(message)
 
     async def _record(self, message: OutboundMessage, sent: SentMessage, source: Source) -> None:
@@ -126,3 +131,19 @@ class ChannelManager:
         if message.live is not None:
             message = replace(message, content=message.live.text)
         await self._recorder.said(message, sent, source)
+
+
+async def _show(message: OutboundMessage, text: LiveText, shown: LiveMessage) -> None:
+    """Show the text as it grows. Raises WithheldError when it may not be sent any more."""
+    now = asyncio.get_running_loop().time
+    due = now() + _ASK_EVERY
+    async for state in text.states():
+        if now() >= due:
+            await _check_may_send(message)
+            due = now() + _ASK_EVERY
+        await shown.update(state)
+
+
+async def _check_may_send(message: OutboundMessage) -> None:
+    if message.may_send is not None and not await message.may_send():
+        raise WithheldError("The message is not sent: it is not this bot's turn any more.")

@@ -46,19 +46,24 @@ class Intake:
 
     async def publish(self, event: InboundMessage | Recalled | CardAction) -> Mapping[str, Any] | None:
         """See ``Publish``."""
-        if isinstance(event, CardAction):
-            return await self._offer_action(event) if self._offer_action is not None else None
+        mode = self._mode(event)
         if isinstance(event, Recalled):
-            await self._recalled(event)
+            await self._recalled(event, mode)
+        elif mode == "off":
+            return None
+        elif isinstance(event, CardAction):
+            return await self._offer_action(event) if self._offer_action is not None else None
         else:
-            await self._message(event)
+            await self._message(event, mode)
         return None
 
-    async def _message(self, message: InboundMessage) -> None:
+    def _mode(self, event: InboundMessage | Recalled | CardAction) -> str:
+        if not isinstance(event, CardAction) and event.private:
+            return ""
+        return self._mode_of(split(event.session_key)[1])
+
+    async def _message(self, message: InboundMessage, mode: str) -> None:
         """Whatever happens to the record, the agent gets the message."""
-        mode = "" if message.private else self._mode_of(split(message.session_key)[1])
-        if mode == "off":
-            return
         failure = await self._recorded(message)
         try:
             answers_a_post = await self._offered(message)
@@ -91,7 +96,11 @@ class Intake:
         if not self._bus.publish_inbound(message):
             logger.warning("Too many messages wait, %s is recorded and not answered", message.message_id)
 
-    async def _recalled(self, recalled: Recalled) -> None:
-        self._forget(recalled.session_key, recalled.message_id)
-        if self._store is not None and not recalled.private:
-            await self._store.recall(recalled.session_key, recalled.message_id, "", recalled.ts)
+    async def _recalled(self, recalled: Recalled, mode: str) -> None:
+        """What was recorded before a chat was switched off goes, too."""
+        key, message_id = recalled.session_key, recalled.message_id
+        self._forget(key, message_id)
+        if self._store is None or recalled.private:
+            return
+        if mode != "off" or await self._store.get(key, message_id) is not None:
+            await self._store.recall(key, message_id, "", recalled.ts)

@@ -1,13 +1,16 @@
 """What travels between a channel and an agent: messages in, actions and recalls in, answers out."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.runner.live import LiveText
 
-__all__ = ["CardAction", "InboundMessage", "OutboundMessage", "Recalled", "SentMessage"]
+__all__ = ["CardAction", "InboundMessage", "MaySend", "OutboundMessage", "Recalled", "SentMessage"]
+
+MaySend: TypeAlias = Callable[[], Awaitable[bool]]
+"""Asked right before every attempt to send, and while a text is shown that is still being written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ class OutboundMessage:
 
     ``idempotency_key`` is the same at every attempt, so that the platform delivers at most once. ``live`` is given
     while the text is still being written; a channel that cannot show that waits for its end. ``card`` replaces the
-    text for channels that have cards. A ``private`` message is not recorded.
+    text for channels that have cards. A ``private`` message is not recorded. Once ``may_send`` says no, the message is
+    not sent, and what is shown of it is taken back.
     """
 
     session_key: str
@@ -94,4 +98,5 @@ class OutboundMessage:
     private: bool = False
     card: Mapping[str, Any] | None = None
     live: LiveText | None = None
+    may_send: MaySend | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -7,7 +7,8 @@ from typing import Final, Literal, TypedDict
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.wording import encode, fit, is_own, name_of, shown
+from nanobot_transcript.runner.wording import encode, fit, name_of, shown
+from nanobot_transcript.turns.speakers import wrote
 
 __all__ = ["ChatTurn", "ContextLimits", "Prompt", "build_messages"]
 
@@ -144,7 +145,7 @@ def _conversation(agent: AgentProfile, entries: Sequence[Entry]) -> tuple[ChatTu
     """Turns that alternate, as some models demand; several messages in a row become one turn."""
     turns: list[ChatTurn] = []
     for entry in entries:
-        role: Literal["user", "assistant"] = "assistant" if is_own(entry, agent) else "user"
+        role: Literal["user", "assistant"] = "assistant" if wrote(agent, entry) else "user"
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += f"\n\n{_text(entry)}"
         else:

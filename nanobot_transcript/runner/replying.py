@@ -1,7 +1,6 @@
 """From a prompt to a delivered answer: shown while it is being written, taken back when it does not come to an end."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,10 +13,7 @@ from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
 from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.contract import Responder
 
-__all__ = ["MaySend", "Replies", "Said"]
-
-MaySend = Callable[[], Awaitable[bool]]
-"""Asked at the last moment before anything is shown."""
+__all__ = ["Replies", "Said"]
 
 
 class Said(NamedTuple):
@@ -36,10 +32,11 @@ class Replies:
         self._limits: AnswerLimits = limits
         self._stream: bool = stream
 
-    async def reply(self, message: OutboundMessage, prompt: Prompt, may_send: MaySend) -> Said | None:
-        """Fill ``message`` with the answer and deliver it. None when there is none, or it may not be sent.
+    async def reply(self, message: OutboundMessage, prompt: Prompt) -> Said | None:
+        """Fill ``message`` with the answer and deliver it. None when there is none.
 
-        Raises ResponderError, DeliveryError and PlatformError; then nothing stands in the chat.
+        Raises WithheldError when it may not be sent, ResponderError, DeliveryError and PlatformError; then nothing
+        stands in the chat.
         """
         text = LiveText()
         sending: asyncio.Task[SentMessage] | None = None
@@ -50,28 +47,22 @@ class Replies:
                     if sending is not None and sending.done():  # it failed: nobody shows what is still to come
                         break
                     if self._stream and sending is None and text.text.strip():
-                        if not await may_send():
-                            return None
                         live = replace(message, live=text)
                         sending = asyncio.get_running_loop().create_task(self._bus.deliver(live))
-            return await self._finish(message, text, sending, may_send)
+            return await self._finish(message, text, sending)
         except BaseException as error:
             await _take_back(text, sending, error)
             raise
 
     async def _finish(
-        self,
-        message: OutboundMessage,
-        text: LiveText,
-        sending: "asyncio.Task[SentMessage] | None",
-        may_send: MaySend,
+        self, message: OutboundMessage, text: LiveText, sending: "asyncio.Task[SentMessage] | None"
     ) -> Said | None:
         whole = text.text.strip()
         message = replace(message, content=whole)
         if sending is not None:
             text.finish(whole)
             return Said(message, await sending)
-        if not whole or not await may_send():
+        if not whole:
             return None
         return Said(message, await self._bus.deliver(message))
 

@@ -7,21 +7,13 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.turns.speakers import wrote
 
-__all__ = ["encode", "fit", "is_own", "name_of", "shown"]
+__all__ = ["encode", "fit", "name_of", "shown"]
 
 _LINE_BREAKS: Final = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"})
 _LONGEST_NAME: Final = 120
 _SHORTEST: Final = 80
-
-
-def is_own(entry: Mapping[str, Any], agent: AgentProfile) -> bool:
-    """True when this agent wrote the entry: by app id where there is one, else by its name as a bot's."""
-    ids = entry.get("ids")
-    app_id = ids.get("app_id") if isinstance(ids, Mapping) else None
-    if entry.get("role") != "assistant" and entry.get("sender_kind") != "bot":
-        return False
-    return app_id in agent.ids if app_id else entry.get("sender") == agent.name
 
 
 def name_of(entry: Mapping[str, Any]) -> str:
@@ -34,7 +26,7 @@ def shown(entry: Entry, agent: AgentProfile, where: tzinfo | None = None) -> dic
     """An entry as ``agent`` is told it. ``you`` marks its own words, ``bot`` those of another bot."""
     line: dict[str, Any] = {"id": _short(entry.get("message_id")), "time": _time(entry.get("ts"), where)}
     line["from"] = name_of(entry)
-    if is_own(entry, agent):
+    if wrote(agent, entry):
         line["you"] = True
     elif entry.get("sender_kind") == "bot" or entry.get("role") == "assistant":
         line["bot"] = True

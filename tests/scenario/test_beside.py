@@ -123,3 +123,18 @@ async def test_a_gap_of_a_lost_connection_is_filled_without_a_word(two: Scene) -
     await unheard(two, group, "into the void")
     await two.feishu.wait_connected(two.alpha, two.beta)
     await until(lambda: "into the void" in two.texts(group), 20)
+
+
+async def test_without_the_scope_for_the_history_a_bot_answers_and_says_once_what_is_missing(two: Scene) -> None:
+    gamma = two.feishu.add_app("Gamma")
+    gamma.revoke(scopes.GROUP_MSG)
+    group, other = two.group(gamma, two.ada), two.group(gamma, two.ada)
+    two.when("are you there", "I am.")
+    gateway = await two.start(gamma)
+    for chat in (group, other):
+        await two.feishu.say(chat, two.ada, "Gamma is not told of this")
+        await two.ask(chat, two.ada, "@Gamma are you there?", gamma, "I am.")
+    assert [entry["content"] for entry in await two.recorded(other, 2)] == ["@Gamma are you there?", "I am."]
+    assert gateway.log.count("Gaps in the record are not filled from Feishu's history") == 1
+    assert scopes.GROUP_MSG in gateway.log
+    assert len(two.feishu.calls_to(HISTORY, gamma)) == 1

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -13,8 +14,7 @@ from transcript_channels.simulator import App, Chat, FeishuSimulator, ModelReque
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
-QUESTION = "does anybody know when the train leaves?"
-TTL = "8"  # a busy machine keeps a gateway from renewing its claim for seconds
+TTL = "5"
 
 
 class Four(Scene):
@@ -22,6 +22,7 @@ class Four(Scene):
 
     bots: list[App]
     slow: bool = False
+    asked: int = 0
 
     async def start_all(self) -> None:
         self.bots = [self.alpha, self.beta, self.feishu.add_app("Gamma"), self.feishu.add_app("Delta")]
@@ -41,25 +42,32 @@ class Four(Scene):
         """What the model says; slowly when somebody is to be killed over it."""
         return Reply(f"At noon, says {request.api_key}.", delay=60.0 if self.slow else 0.0)
 
-    async def one_answer(self) -> None:
+    def question(self) -> str:
+        """Another one each time, for nobody in particular."""
+        self.asked += 1
+        return f"does anybody know when train {self.asked} leaves?"
+
+    async def one_answer(self, *, to: str = "") -> None:
         """Ask nobody in particular, and see who answers."""
-        group = self.group(*self.bots, self.ada, self.bo)
-        question = await self.feishu.say(group, self.ada, QUESTION)
+        group, text = self.group(*self.bots, self.ada, self.bo), self.question()
+        question = await self.feishu.say(group, self.ada, to + text)
         await self.decided(question.message_id)
         await self.recorded(group, 2, timeout=30)
         await self.ended(group, question.message_id)
+        assert self.requests(text) == 1
 
     async def one_answer_after_a_kill(self) -> None:
         """The same, and whoever is about to answer is killed."""
-        group, asked = self.group(*self.bots, self.ada, self.bo), len(self.model.requests)
+        group, text = self.group(*self.bots, self.ada, self.bo), self.question()
         self.slow = True
-        question = await self.feishu.say(group, self.ada, QUESTION)
-        await until(lambda: len(self.model.requests) > asked, 20)
+        question = await self.feishu.say(group, self.ada, text)
+        await until(lambda: self.requests(text) > 0, 20)
         self.slow = False
-        killed = self.gateways[self.model.requests[-1].api_key]
+        killed = self.gateways[self.request(text).api_key]
         await killed.kill()
         await self.recorded(group, 2, timeout=30)
         await self.ended(group, question.message_id, but=killed.app.name)
+        assert self.requests(text) == 2
         assert self.record(group)[1].get("agent") != killed.app.name
         await killed.start()
 
@@ -106,19 +114,32 @@ async def test_four_bots_give_one_answer_to_a_question_for_nobody(four: Four) ->
 
 
 @pytest.mark.timeout(180)
+async def test_a_question_to_everybody_gets_one_answer_and_an_announcement_none(four: Four) -> None:
+    group = four.group(*four.bots, four.ada, four.bo)
+    announcement = await four.feishu.say(group, four.ada, "@all lunch is at noon")
+    assert "@_all" in str(announcement.content)
+    await four.decided(announcement.message_id)
+    await four.one_answer(to="@all ")
+    assert four.requests("lunch") == 0
+    assert four.texts(group) == ["@all lunch is at noon"]
+
+
+@pytest.mark.timeout(180)
 async def test_when_the_one_that_claimed_is_killed_another_answers_once(four: Four) -> None:
     await four.one_answer_after_a_kill()
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1200)
-async def test_four_bots_give_one_answer_every_time(four: Four) -> None:
+async def test_four_bots_give_one_answer_every_time(four: Four, soak_row: Any) -> None:
     for _ in range(50):
         await four.one_answer()
+    soak_row(questions=50, not_exactly_one_answer=0)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
-async def test_a_killed_claim_is_taken_over_every_time(four: Four) -> None:
+async def test_a_killed_claim_is_taken_over_every_time(four: Four, soak_row: Any) -> None:
     for _ in range(50):
         await four.one_answer_after_a_kill()
+    soak_row(questions=50, killed_holders=50, not_exactly_one_answer=0)

@@ -8,7 +8,7 @@ import pytest_asyncio
 from support.scene import Scene
 from support.waiting import until
 
-from transcript_channels.simulator import FeishuSimulator, ScriptedModel
+from transcript_channels.simulator import FeishuSimulator, Reply, ScriptedModel
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
@@ -17,7 +17,10 @@ REACTION = "POST /open-apis/im/v1/messages/{message_id}/reactions"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
-    """Alpha streams and has a session per topic, Beta sends plainly and has one per group; both in mode gate."""
+    """Alpha streams and has a session per topic, Beta sends plainly and has one per group; both in mode gate.
+
+    Where the score leaves it open, Alpha asks nanobot's own model and Beta an endpoint of its own.
+    """
     pytest.importorskip("nanobot")
     scenes: list[Scene] = []
     answers = ScriptedModel(lambda request: scenes[0].answer(request))  # noqa: PLW0108 - filled below
@@ -30,7 +33,15 @@ async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
                 scene.start(
                     scene.alpha, NANOBOT_TRANSCRIPT_GROUPS__MODE="gate", NANOBOT_TRANSCRIPT_GATE__JUDGE__KIND="host"
                 ),
-                scene.start(scene.beta, channel=beta, NANOBOT_TRANSCRIPT_GROUPS__MODE="gate"),
+                scene.start(
+                    scene.beta,
+                    channel=beta,
+                    NANOBOT_TRANSCRIPT_GROUPS__MODE="gate",
+                    NANOBOT_TRANSCRIPT_GATE__JUDGE__KIND="openai",
+                    NANOBOT_TRANSCRIPT_GATE__JUDGE__MODEL="the-judge",
+                    NANOBOT_TRANSCRIPT_GATE__JUDGE__BASE_URL=model.base_url,
+                    NANOBOT_TRANSCRIPT_GATE__JUDGE__API_KEY="a key of its own",
+                ),
             )
             yield scene
         finally:
@@ -42,6 +53,13 @@ def decisions(scene: Scene, message_id: str) -> int:
     """How many bots have decided about a message."""
     logs = (scene.store_dir / ".state" / "decisions").rglob("*")
     return sum(path.read_text().count(f'"{message_id}"') for path in logs if path.is_file())
+
+
+def decided(scene: Scene, message_id: str) -> str:
+    """The lines of the log about a message."""
+    logs = [path for path in (scene.store_dir / ".state" / "decisions").rglob("*") if path.is_file()]
+    lines = [line for path in logs for line in path.read_text().splitlines()]
+    return "\n".join(line for line in lines if f'"{message_id}"' in line)
 
 
 async def test_a_message_for_somebody_else_costs_no_reaction_and_no_token(gated: Scene) -> None:
@@ -82,6 +100,39 @@ async def test_what_the_score_leaves_open_is_put_to_nanobots_own_model(gated: Sc
     (question,) = [one for one in gated.model.requests if '"new_message"' in one.question]
     assert (question.api_key, question.tool_names) == ("Alpha", [])
     assert "you (this agent)" in question.question
+
+
+@pytest.mark.parametrize("verdict", ["true", "false"])
+async def test_what_the_score_leaves_open_is_put_to_another_endpoint(gated: Scene, verdict: str) -> None:
+    group, asked = gated.group(gated.beta, gated.ada, gated.bo), len(gated.model.requests)
+    gated.when('"new_message"', f'{{"respond": {verdict}}}')
+    gated.when("which ships", "The first one leaves at two.")
+    gated.when("the later ship", "The other one leaves at three.")
+    await gated.ask(group, gated.ada, "@Beta which ships?", gated.beta)
+    for number in range(8):
+        await gated.feishu.say(group, gated.bo, f"something else {number}")
+    message = await gated.feishu.say(group, gated.ada, "and the later ship?")
+    await until(lambda: decisions(gated, message.message_id) == 1)
+    if verdict == "true":
+        await gated.feishu.wait_for_message(group, gated.beta, "at three", timeout=20)
+    await gated.ask(group, gated.ada, "@Beta which ships again?", gated.beta, "at two")
+    (question,) = [one for one in gated.model.requests[asked:] if '"new_message"' in one.question]
+    assert (question.api_key, question["model"]) == ("a key of its own", "the-judge")
+    said = [one.text for one in gated.feishu.messages(group, gated.beta)]
+    assert [text[-6:-1] for text in said] == ["t two", *(["three"] if verdict == "true" else []), "t two"]
+
+
+async def test_a_judge_that_is_broken_leaves_it_to_the_score(gated: Scene) -> None:
+    group, asked = gated.group(gated.beta, gated.ada, gated.bo), len(gated.model.requests)
+    gated.when('"new_message"', Reply(status=500))
+    gated.when("which planes", "The first one leaves at four.")
+    await gated.ask(group, gated.ada, "@Beta which planes?", gated.beta)
+    for number in range(8):
+        await gated.feishu.say(group, gated.bo, f"something else {number}")
+    message = await gated.feishu.say(group, gated.ada, "and the later plane?")
+    await until(lambda: '"judge_failed"' in decided(gated, message.message_id))
+    await gated.ask(group, gated.ada, "@Beta which planes again?", gated.beta)
+    assert sum('"new_message"' in one.question for one in gated.model.requests[asked:]) == 1
 
 
 async def test_a_command_stays_nanobots(gated: Scene) -> None:

@@ -121,10 +121,14 @@ class Scene:
 
 @asynccontextmanager
 async def running_scene(folder: Path, *, repush: Sequence[float] = (0.1, 0.3, 1.0, 2.0)) -> AsyncIterator[Scene]:
-    """The simulator, the model and both gateways for the length of a block."""
+    """The simulator, the model and both gateways for the length of a block.
+
+    A busy machine may take its time with a thousand events. Pushed again every three seconds they would only become
+    more, until the platform gives them up; a lost connection and a refusal are noticed at once all the same.
+    """
     scenes: list[Scene] = []
     async with (
-        FeishuSimulator(repush_delays=repush) as feishu,
+        FeishuSimulator(ack_timeout=30.0, repush_delays=repush) as feishu,
         ScriptedModel(lambda request: scenes[0].answer(request)) as model,  # noqa: PLW0108 - filled below
     ):
         scene = Scene(feishu, model, folder)

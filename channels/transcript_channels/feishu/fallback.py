@@ -102,26 +102,26 @@ class HistoryFallback:
         while time.monotonic() < deadline:
             grant = self._lease.acquire(name, self._holder, self._options.ttl)
             # looked at with the lease in hand: whoever is done rests before giving it back
-            rested = self._lease.current(resting) is not None
-            if grant is not None and not rested:
+            rested = self._lease.current(resting)
+            if grant is not None and rested is None:
                 return grant
             if grant is not None:
                 self._release(grant)
-            if rested and self._is_covered(session_key, since_ms, asked):
+            if rested is not None and self._is_covered(session_key, since_ms, asked, rested):
                 await asyncio.sleep(self._options.rest / 10)  # for the other process to write it down
                 return None
             await asyncio.sleep(self._options.look)
         return None
 
-    def _is_covered(self, session_key: str, since_ms: float | None, asked: float) -> bool:
+    def _is_covered(self, session_key: str, since_ms: float | None, asked: float, rested: Grant) -> bool:
         """True when the fetch that has just been made has brought what is missing here.
 
-        Not when it was this process's own (then something was missed again), nor when what is missing is younger than
-        it can have been.
+        Not when it was this process's own (then something was missed again), nor when what is missing is younger: what
+        came after its fetch the other process hears by itself.
         """
         if asked - self._fetched.get(session_key, 0.0) <= self._options.rest:
             return False
-        return since_ms is None or since_ms < (asked - self._options.rest) * 1000
+        return since_ms is None or since_ms <= (rested.expires_at - self._options.rest) * 1000
 
     async def _keep(self, grant: Grant) -> None:
         """Hold the lease while the platform takes its time."""

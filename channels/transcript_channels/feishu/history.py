@@ -106,7 +106,11 @@ class FeishuHistory:
         items = [await self._unbundled(item, reading) for item in items]
         if self._people is not None:
             await self._people.look_up(self._strangers(items))
-        return Fetched([_entry(item, self._identities) for item in items], reading.failure is None, reading.failure)
+        return Fetched(
+            [_entry(item, self._identities) for item in items],
+            not reading.cut and reading.failure is None,
+            reading.failure,
+        )
 
     # --- bundles of forwarded messages
 
@@ -177,6 +181,7 @@ class _Reading:
         self._span: Span = span
         self._found: dict[str, HistoryItem] = {}
         self.forwards: int = 0
+        self.cut: bool = False
         self.failure: PlatformError | None = None
 
     async def chat(self) -> None:
@@ -235,16 +240,15 @@ class _Reading:
             page = await self._client.call("GET", _PATH, query=query, chat=self._chat_id, needs=_NEEDS)
             items = [item async for item in self._read(page)]
             messages += sum(not item.deleted for item in items)
-            past = (
-                bool(items) and self._span.since_ms is not None and (items[-1].message.ts_ms or 0) < self._span.since_ms
-            )
             token = page.get("page_token")
-            if page.get("has_more") is not True or messages >= self._limit or past:
+            if page.get("has_more") is not True or messages >= self._limit or self._is_past(items):
                 return
             if not isinstance(token, str) or token in seen:
                 raise UnexpectedAnswerError("The history goes on without a next page.", hint="Try again later.")
             seen.add(token)
             query = {**query, "page_token": token}
+        self.cut = True
+        logger.warning("The history of a chat was read in part only: it has more than %d pages", _PAGES)
 
     def _is_past(self, items: list[HistoryItem]) -> bool:
         """True once the pages have gone back beyond the span; a topic cannot be asked for a span."""

@@ -2,8 +2,10 @@
 
 import re
 from collections import OrderedDict
+from collections.abc import Collection
 from typing import Final
 
+from nanobot_transcript.relevance.text import DENSE
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bodies import At
 from transcript_channels.feishu.events import Message
@@ -12,6 +14,8 @@ from transcript_channels.feishu.identities import Identities
 __all__ = ["Mentionable"]
 
 _REMEMBERED: Final = 2000
+_DENSE_END: Final = re.compile(f"[{DENSE}]$")
+_GOES_ON: Final = re.compile(rf"[-.'’]?[^\W{DENSE}]")
 
 
 class Mentionable:
@@ -31,7 +35,10 @@ class Mentionable:
                 self._remember(mention.ids.get("open_id"), mention.name)
 
     def named_in(self, text: str) -> list[At]:
-        """Everybody whose ``@Name`` stands in the text; a name that several have means the bot, or whoever was last."""
+        """Everybody whose ``@Name`` stands in the text, each once.
+
+        At each ``@`` the longest name counts. A name that several have means the bot, or whoever was last.
+        """
         if "@" not in text:
             return []
         known = dict(self._people)
@@ -39,7 +46,7 @@ class Mentionable:
             open_id = bot.open_ids.get(self._app_id)
             if open_id and bot.app_id != self._app_id:
                 known.update({name: open_id for name in (*bot.aliases, bot.name) if name.strip()})
-        return [At(open_id, name) for name, open_id in known.items() if _stands_in(name, text)]
+        return [At(known[name], name) for name in _named(text, known)]
 
     def _remember(self, open_id: str | None, name: str | None) -> None:
         if not open_id or not name or not name.strip():
@@ -50,9 +57,21 @@ class Mentionable:
             self._people.popitem(last=False)
 
 
-def _stands_in(name: str, text: str) -> bool:
-    at = f"@{name}"
-    if at not in text:
-        return False
-    end = r"(?![A-Za-z0-9_])" if name[-1].isascii() else ""
-    return re.search(re.escape(at) + end, text) is not None
+def _named(text: str, names: Collection[str]) -> list[str]:
+    """Which names stand behind an ``@``, in the order of the text."""
+    lengths = sorted({len(name) for name in names}, reverse=True)
+    found: dict[str, None] = {}
+    at = text.find("@")
+    while at >= 0:
+        begin = at + 1
+        candidates = (text[begin : begin + length] for length in lengths)
+        name = next((one for one in candidates if one in names and _ends(one, text, begin + len(one))), "")
+        if name:
+            found[name] = None
+        at = text.find("@", begin + len(name))
+    return list(found)
+
+
+def _ends(name: str, text: str, end: int) -> bool:
+    """True when no longer word begins with the name; scripts without spaces go on right behind it."""
+    return bool(_DENSE_END.search(name)) or _GOES_ON.match(text, end) is None

@@ -13,6 +13,7 @@ _ALL_KEYS: Final = ("@_all", "@all")
 _AT_ELEMENT: Final = re.compile(
     r"<at\s+(?:user_id|open_id|id)\s*=\s*[\"']?([^\"'>\s]*)[\"']?\s*>([^<]*)</at>", re.IGNORECASE
 )
+_PLACEHOLDER: Final = re.compile("@[A-Za-z0-9_]+")
 _UNKNOWN: Final = "someone"
 
 
@@ -24,14 +25,12 @@ class Mentions:
         self._by_id: dict[str, str] = {"all": EVERYONE}
         for mention in mentions if isinstance(mentions, list | tuple) else ():
             self._add(mention)
-        keys = sorted([*self._by_key, *_ALL_KEYS], key=len, reverse=True)
-        self._pattern = re.compile("(?:" + "|".join(map(re.escape, keys)) + r")(?![A-Za-z0-9_])")
 
     def resolve(self, text: str) -> str:
         """The text with every mention as ``@Name``; a placeholder nobody explains stays as it is."""
         if "@" not in text and "<at" not in text:
             return text
-        return self._pattern.sub(self._key, _AT_ELEMENT.sub(self._element, text))
+        return _PLACEHOLDER.sub(self._key, _AT_ELEMENT.sub(self._element, text))
 
     def at(self, user_id: Any, name: Any = "") -> str:
         """One mention by id or placeholder, with the name the platform gave if it gave one."""
@@ -53,7 +52,7 @@ class Mentions:
 
     def _key(self, match: re.Match[str]) -> str:
         key = match[0]
-        return f"@{EVERYONE}" if key in _ALL_KEYS else f"@{self._by_key[key]}"
+        return f"@{EVERYONE}" if key in _ALL_KEYS else f"@{self._by_key[key]}" if key in self._by_key else key
 
     def _element(self, match: re.Match[str]) -> str:
         return self.at(match[1], match[2])

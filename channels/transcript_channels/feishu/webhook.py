@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,13 +23,15 @@ logger = logging.getLogger(__name__)
 
 _CALLBACKS: Final = frozenset({"card.action.trigger", "url.preview.get"})
 _LONGEST_CHALLENGE: Final = 1024
+_ON_THEIR_WAY: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookOptions:
     """``most_bytes`` of a request, ``window`` in seconds by which its time may be off, ``reading`` in seconds until it
-    must be here, ``at_once``: requests that are handled at the same time, ``remembered``: requests and events that are
-    known again. The platform repeats an event for up to 7.1 hours.
+    must be here, ``at_once``: signed requests that are handled at the same time (eight times as many may be on their
+    way, from whomever), ``remembered``: requests and events that are known again. The platform repeats an event for up
+    to 7.1 hours.
     """
 
     most_bytes: int = 1024 * 1024
@@ -63,7 +66,11 @@ class FeishuWebhook:
         nonces = Seen(kept, 2 * self._options.window, clock)
         self._envelopes: Envelopes = Envelopes(encrypt_key, verification_token, self._options.window, clock, nonces)
         self._taken: Seen = Seen(kept, self._options.events_kept, clock)
+        self._taking: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._busy: int = 0
+        self._reading: int = 0
+        # Threads of its own: a handler waits in one for work on the event loop that needs the loop's usual threads.
+        self._threads: ThreadPoolExecutor = ThreadPoolExecutor(self._options.at_once, "feishu-webhook")
 
     def application(self, path: str = "/feishu/events") -> web.Application:
         """An application with this one route, to be served or to be added to another."""
@@ -73,15 +80,21 @@ class FeishuWebhook:
 
     async def handle(self, request: web.Request) -> web.Response:
         """Answer one request."""
-        if self._busy >= self._options.at_once:
+        if self._reading >= _ON_THEIR_WAY * self._options.at_once:
             return _said(503, "busy")
-        self._busy += 1
+        self._reading += 1
         try:
             event, mark = self._envelopes.open(await self._body(request), request.headers)
         except RefusedError as error:
             logger.warning("A request to the webhook was refused with %d: %s", error.status, error)
             return _said(error.status, "refused")
-        else:
+        finally:
+            self._reading -= 1
+        if self._busy >= self._options.at_once:
+            self._envelopes.nonces.forget(mark)
+            return _said(503, "busy")
+        self._busy += 1
+        try:
             return await self._answer(event, mark)
         finally:
             self._busy -= 1
@@ -102,7 +115,7 @@ class FeishuWebhook:
                     parts.append(part)
         except TimeoutError:
             raise RefusedError(408, "a body that does not come") from None
-        except web.RequestPayloadError:
+        except (web.RequestPayloadError, ConnectionError):
             raise RefusedError(400, "a body that cannot be read") from None
         return b"".join(parts)
 
@@ -117,15 +130,25 @@ class FeishuWebhook:
             return _said(400, "no event")
         if self._taken.known(key):
             return _taken(self._taken.value(key))
+        taking = self._taking.get(key)
+        if taking is None:  # else it came a second time before the first one was done
+            taking = self._taking[key] = asyncio.ensure_future(self._take(event, key, kind))
         try:
-            answer = await asyncio.to_thread(self._on_event, event)
+            return _taken(await asyncio.shield(taking))
         except Exception:
             logger.exception("An event could not be taken; Feishu will push it again")
             self._envelopes.nonces.forget(mark)
             return _said(500, "not taken")
-        answer = answer if kind in _CALLBACKS and isinstance(answer, dict) else {}
-        self._taken.add(key, answer)
-        return _taken(answer)
+
+    async def _take(self, event: dict[str, Any], key: str, kind: str) -> dict[str, Any]:
+        """Hand an event over; what to answer to it, now and when it comes again."""
+        try:
+            answer = await asyncio.get_running_loop().run_in_executor(self._threads, self._on_event, event)
+            answer = answer if kind in _CALLBACKS and isinstance(answer, dict) else {}
+            self._taken.add(key, answer)
+            return answer
+        finally:
+            del self._taking[key]
 
 
 def _name(event: dict[str, Any]) -> tuple[str, str]:

@@ -1,6 +1,5 @@
 """What a turn is given: the entries of its group that its session has not been given yet."""
 
-import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
@@ -11,7 +10,6 @@ from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.identity import is_own
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.contract import Page
-from transcript_channels.nanobot_host.changes import changes_since
 from transcript_channels.nanobot_host.host import Bot, Host
 from transcript_channels.nanobot_host.watermark import Watermark
 from transcript_channels.nanobot_host.wording import encode, fit, is_unreadable, shown
@@ -90,14 +88,14 @@ class GroupContext:
     async def _edited(self, key: str, mark: Watermark | None, session: str) -> dict[str, Entry]:
         """What the session holds with a text that is no longer the newest, as it reads now."""
         try:
-            changes = await asyncio.to_thread(changes_since, self._host.store, key, mark.cursor) if mark else None
+            changes = await self._host.async_store.changes(key, mark.cursor) if mark else None
         except InvalidCursorError:
             changes = None
         if changes is None or not changes.edited:
             return {}
         held = sorted(changes.edited & self._host.forgetting.ids_in(session))
-        found = {message_id: await self._host.async_store.get(key, message_id) for message_id in held}
-        return {message_id: entry for message_id, entry in found.items() if entry is not None and entry.get("edited")}
+        found = await self._host.async_store.get_many(key, held)
+        return {message_id: found[message_id] for message_id in held if found.get(message_id, {}).get("edited")}
 
     async def _behind(self, key: str, mark: Watermark | None) -> Page:
         """The newest entries behind the mark: enough that ``max_entries`` remain when own ones are left out."""
@@ -117,7 +115,10 @@ class GroupContext:
         return [entry for entry in found if entry is not None]
 
     async def _waited_for_names(self, news: Iterable[Entry], chat_id: str, app_id: str) -> bool:
-        """Wait a little for the names of people who have none yet; False when there was nothing to wait for."""
+        """Wait a little for the names of people who have none yet; False when everybody has one.
+
+        True even when the answer was there at once: it may have come after the news was read.
+        """
         people = (entry for entry in news if entry["role"] == "user")
         nameless = next((entry for entry in people if not self._host.names.knows(entry)), None)
         if nameless is None:
@@ -125,7 +126,8 @@ class GroupContext:
         sender, ids = nameless["sender"], nameless.get("ids", {})
         if sender in (ids.get("union_id"), ids.get("user_id")):  # another app's open id says nothing to this one
             self._host.roster.ask(chat_id, app_id, sender, ids)
-        return await self._host.roster.told(chat_id)
+        await self._host.roster.told(chat_id)
+        return True
 
     def _choice(self, news: list[Entry], app_id: str) -> tuple[list[dict[str, Any]], int]:
         """What of the news is shown, and how many older ones are not."""

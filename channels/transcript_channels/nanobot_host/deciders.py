@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance import DecisionLog, GateOptions, RelevanceGate
+from nanobot_transcript.relevance import DecisionLog, RelevanceGate
 from nanobot_transcript.runner import Members, members_of
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -52,6 +52,8 @@ class Deciders:
             LoopLimits(turns.max_hops, turns.pair_limit, turns.pair_seconds, turns.cool_down, turns.idle_reset)
         )
         self._settings: Settings = settings
+        if settings.gate.judge.kind == "openai":
+            settings.require("gate.judge")
         self._judge = judge_of(settings.gate.judge, self.model)
 
     def profile(self, app_id: str) -> AgentProfile:
@@ -72,14 +74,8 @@ class Deciders:
     def gate(self) -> RelevanceGate:
         """The gate; for nanobot's event loop."""
         gate = self._settings.gate
-        options = GateOptions(
-            stale_after=gate.stale_after,
-            threshold=gate.threshold,
-            judge_timeout=gate.judge.timeout,
-            on_judge_failure=gate.judge.on_failure,
-        )
         log = DecisionLog(self.store.base_dir) if gate.log else None
-        return RelevanceGate(options, self._judge, log, allow=self._may_ask)
+        return RelevanceGate(gate.options(), self._judge, log, allow=self._may_ask)
 
     def claims(self, name: str) -> AnswerClaims:
         """The claims of a bot."""

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.front import GroupTranscriptStore
-from transcript_channels.nanobot_host.changes import changes_since
 from transcript_channels.nanobot_host.sessions import forget, ids_in, write_ids
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
 from transcript_channels.nanobot_host.wording import shown_id
@@ -101,19 +100,18 @@ class Forgetting:
             self._clean.popitem(last=False)
 
     def _forget(self, session: Any, chat: str, after: str) -> bool:
-        changes = changes_since(self._store, chat, after)
+        changes = self._store.changes(chat, after)
         if not (changes.hidden or changes.erased):
             return False
         hidden = {shown_id(message_id) for message_id in changes.hidden}
+        held = self._store.get_many(chat, ids_in(session))
+        parents = {message_id: parent for message_id, entry in held.items() if (parent := entry.get("reply_to"))}
+        there = held.keys() | (self._store.get_many(chat, parents.values()).keys() if changes.erased else set[str]())
 
         def is_gone(message_id: str) -> bool:
-            return message_id in hidden or (changes.erased and self._store.get(chat, message_id) is None)
+            return message_id in hidden or (changes.erased and message_id not in there)
 
-        def parent_of(message_id: str) -> str | None:
-            entry = self._store.get(chat, message_id)
-            return entry.get("reply_to") if entry is not None else None
-
-        return forget(session, is_gone, parent_of)
+        return forget(session, is_gone, parents.get)
 
     def _have_cleaned(self, key: str) -> None:
         try:

@@ -135,10 +135,11 @@ class Gatekeeper:
                 await self.begin(turn, Choice(True, verdict.reason, hop))
 
     async def close(self) -> None:
-        """Stand by no more."""
+        """Stand by no more, and let go of the judge."""
         for waiting in self._standing_by:
             waiting.cancel()
         await asyncio.gather(*self._standing_by, return_exceptions=True)
+        await self._deciders.gate.aclose()
 
     def _lane(self, turn: Turn) -> _Lane:
         key = (turn.bot.app_id, turn.session_key)

@@ -60,8 +60,7 @@ def judge_of(settings: JudgeSettings, model: HostModel) -> Judge | None:
         return _Interruptible(model)
     if settings.model is None:
         raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
-    key = settings.api_key.get_secret_value() if settings.api_key is not None else None
-    judge = OpenAIJudge(settings.model, base_url=settings.base_url, api_key=key, timeout=settings.timeout)
+    judge = OpenAIJudge(settings.model, base_url=settings.base_url, api_key=settings.secret, timeout=settings.timeout)
     return _Interruptible(judge)
 
 
@@ -70,6 +69,12 @@ class _Interruptible:
 
     def __init__(self, judge: Judge) -> None:
         self._judge: Judge = judge
+
+    async def aclose(self) -> None:
+        """Close the judge's connections, where it has any."""
+        close = getattr(self._judge, "aclose", None)
+        if close is not None:
+            await close()
 
     async def __call__(self, prompt: Prompt, /) -> str | bool:
         hurry = HURRY.get()

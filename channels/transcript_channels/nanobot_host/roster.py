@@ -61,18 +61,17 @@ class Roster:
         details = (lookup, chat_id, app_id, sender, ids)
         threading.Thread(target=self._look_up, args=details, name="group-transcript-names", daemon=True).start()
 
-    async def told(self, chat_id: str) -> bool:
+    async def told(self, chat_id: str) -> None:
         """Wait until a question about this group that is under way is answered, for ``patience`` seconds at most.
 
-        When that was not enough, later turns do not wait for the same answer again. False when nothing was under way.
+        When that was not enough, later turns do not wait for the same answer again.
         """
         lookup = self._under_way.get(chat_id)
         if lookup is None:
-            return False
+            return
         _, unanswered = await asyncio.wait([asyncio.wrap_future(lookup)], timeout=self.patience)
         if unanswered:
             self._forget(lookup, chat_id)
-        return True
 
     def _look_up(self, lookup: "Future[None]", chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
         due = self._clock() + _SOONER

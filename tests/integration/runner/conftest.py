@@ -7,10 +7,12 @@ process; with ``long=True`` they come over the real long connection.
 import asyncio
 import json
 import os
+import random
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,9 +30,12 @@ KEY = "an encrypt key"
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that nobody listens on, from below those that the system gives to outgoing connections."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @dataclass
@@ -82,6 +87,11 @@ class Site:
         app = self.feishu.add_app(name)
         self.feishu.join(self.group, app)
         return app
+
+    def new_group(self, *apps: App) -> None:
+        """From now on it is about another group, with these bots."""
+        self.group = self.feishu.add_group("Team", [self.ada, self.bo, *apps])
+        self.key = f"feishu:{self.group.chat_id}"
 
     def record(self) -> list[Entry]:
         return self.store.recent(self.key, 1000).entries

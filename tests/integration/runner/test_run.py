@@ -14,6 +14,7 @@ from support.procs import until
 
 from nanobot_transcript.cli.run_agents import compose
 from nanobot_transcript.settings import load_settings
+from transcript_channels.simulator import ScriptedModel
 
 pytestmark = pytest.mark.timeout(150)
 
@@ -59,38 +60,6 @@ async def test_cat_and_a_script_answer_from_a_process_each_over_the_real_long_co
     assert answer["message_id"] == site.group.messages[-1].message_id
     assert [await first.stop(), await second.stop()] == [0, 0]
     assert "ERROR" not in first.log + second.log
-
-
-async def test_a_question_to_nobody_gets_one_answer_from_four_processes(site: Any) -> None:
-    apps = [site.app(name) for name in ("Alpha", "Beta", "Gamma", "Delta")]
-    minds = {app: script(f"{app.name} knows.") for app in apps}
-    config = site.config(minds)
-    await asyncio.gather(*(site.run(config, app.name) for app in apps))
-    for number in range(3):
-        after = len(site.group.messages)
-        await site.feishu.say(site.group, site.bo, f"does anybody know the number {number}?")
-        await site.feishu.wait_for(lambda after=after: len(site.group.messages) > after + 1, 30)
-    await site.ask("@Alpha the end", apps[0])
-    await site.until(lambda: len(site.record()) >= 8)
-    replies = [entry.get("reply_to") for entry in site.record() if entry["role"] == "assistant"]
-    assert len(replies) == len(set(replies)) == 4
-
-
-async def test_two_bots_told_to_discuss_stop_at_the_limit_where_the_platform_does_not_push_them(site: Any) -> None:
-    alpha, beta = site.app("Alpha"), site.app("Beta")
-    counting = "import os; print('@{other} and what of', os.environ['TRANSCRIPT_MESSAGE_ID'], '?')"
-    minds = {
-        alpha: {"kind": "command", "command": [sys.executable, "-c", counting.replace("{other}", "Beta")]},
-        beta: {"kind": "command", "command": [sys.executable, "-c", counting.replace("{other}", "Alpha")]},
-    }
-    config = site.config(minds, relay={"mode": "mentions"})
-    await asyncio.gather(site.run(config, "Alpha"), site.run(config, "Beta"))
-    await site.feishu.say(site.group, site.ada, "@Alpha discuss it with the other one")
-    await site.until(lambda: len(site.group.messages) >= 5)
-    await site.ask("@Alpha enough", alpha)  # an orderly turn later nothing else has been said
-    bots = [entry for entry in site.record() if entry["role"] == "assistant"]
-    assert [entry.get("hop") for entry in bots[:4]] == [1, 2, 3, 4]
-    assert [entry["content"] for entry in site.record()].index("@Alpha enough") == 5
 
 
 async def test_a_failing_program_answers_nothing_and_the_log_says_why(site: Any) -> None:
@@ -146,6 +115,21 @@ time.sleep(600)
     until(lambda: not Path(f"/proc/{pid}").exists(), "the program ended")
 
 
+async def test_the_settings_of_the_runner_and_of_requests_hold(site: Any) -> None:
+    alpha = site.app("Alpha")
+    async with ScriptedModel(["short", "long" * 20, "short again"]) as model:
+        mind = {"kind": "openai", "model": "any", "base_url": model.base_url, "extra": {"temperature": 0.25}}
+        config = site.config({alpha: mind}, runner={"grace": 3.5, "max_answer_chars": 40, "parallel_chats": 1})
+        running = await site.run(config)
+        assert await site.ask("@Alpha one", alpha) == "short"
+        await site.feishu.say(site.group, site.ada, "@Alpha two")
+        assert await site.ask("@Alpha three", alpha) == "short again"
+        assert [request["temperature"] for request in model.requests] == [0.25] * 3
+    assert await running.stop() == 0
+    assert "more than 40 characters" in running.log
+    assert "answers under way get 3.5 s" in running.log
+
+
 async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site: Any) -> None:
     alpha = site.app("Alpha")
     config = site.config({alpha: CAT})
@@ -158,32 +142,6 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
     await site.feishu.push_again(site.group.messages[0])
     assert await site.ask("@Alpha after", alpha) == "@Alpha after"
     assert len(site.feishu.messages(site.group, alpha)) == 2
-
-
-async def test_when_the_one_that_claimed_is_killed_before_it_sends_exactly_one_other_answers(site: Any) -> None:
-    apps = {name: site.app(name) for name in ("Alpha", "Beta")}
-    code = f"""
-import os, time
-name = os.environ["TRANSCRIPT_AGENT"]
-open({str(site.folder)!r} + "/begun-" + name, "w").close()
-while len([one for one in os.listdir({str(site.folder)!r}) if one.startswith("begun-")]) < 2:
-    time.sleep(0.05)
-print(name, "answers")
-"""
-    path = site.folder / "slow.py"
-    path.write_text(code, encoding="utf-8")
-    mind = {"kind": "command", "command": [sys.executable, str(path)]}
-    config = site.config(dict.fromkeys(apps.values(), mind), turns={"claim": {"ttl": 1}})
-    names = list(apps)
-    started = await asyncio.gather(*(site.run(config, name) for name in names))
-    await site.feishu.say(site.group, site.ada, "does anybody know when we ship?")
-    await site.until(lambda: list(site.folder.glob("begun-*")))
-    (first,) = [flag.name.removeprefix("begun-") for flag in site.folder.glob("begun-*")]
-    await started[names.index(first)].stop(signal.SIGKILL)
-    (other,) = [name for name in names if name != first]
-    await site.feishu.wait_for_message(site.group, apps[other], f"{other} answers", timeout=30)
-    await site.until(lambda: len(site.record()) == 2)
-    assert len(site.group.messages) == 2
 
 
 @pytest.mark.parametrize(

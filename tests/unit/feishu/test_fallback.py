@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -79,6 +80,21 @@ async def test_what_was_missed_again_is_asked_for_again(team, make, key) -> None
     assert len(await fallback(key, None, 1000)) == 2
     await say_many(team, 1, start=2)
     assert len(await fallback(key, None, 1000)) == 3
+    assert listings(team) == 2
+
+
+async def test_the_first_words_of_a_new_chat_are_not_asked_for_by_every_process(team, make, key) -> None:
+    options = FallbackOptions(rest=3.0, look=0.01)
+    said = await team.feishu.say(team.group, team.ada, "hello, all of you")
+    assert len(await make(team.alpha, options=options)(key, None, 50)) == 1
+    assert await make(team.beta, options=options)(key, said.created_ms, 50) == []
+    assert listings(team) == 1
+
+
+async def test_what_was_said_after_another_process_asked_is_asked_for_again(team, make, key) -> None:
+    assert await make(team.alpha)(key, None, 50) == []
+    said = await team.feishu.say(team.group, team.ada, "hello", at_ms=time.time() * 1000 + 5)
+    assert len(await make(team.beta)(key, said.created_ms, 50)) == 1
     assert listings(team) == 2
 
 

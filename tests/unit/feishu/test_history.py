@@ -17,6 +17,7 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.history import FeishuHistory, Span
 from transcript_channels.feishu.items import item_from_api
 
@@ -84,6 +85,21 @@ async def test_a_page_that_repeats_itself_does_not_go_on_for_ever(api, client) -
     with pytest.raises(UnexpectedAnswerError):
         await FeishuHistory(client).list_recent_messages("oc_1")
     assert len([call for call in api.calls if call.request.url.path == LIST]) == 2
+
+
+@pytest.mark.parametrize(("pages", "complete"), [(40, True), (41, False)])
+async def test_a_history_of_more_pages_than_are_read_is_not_complete(pages: int, complete: bool) -> None:
+    read: list[str] = []
+
+    class Recalled(FeishuClient):
+        async def call(self, method: str, path: str, **details: Any) -> dict[str, Any]:
+            read.append(path)
+            item = {"message_id": f"om_{len(read)}", "create_time": str(START - len(read)), "deleted": True}
+            more = {"has_more": len(read) < pages, "page_token": str(len(read))}
+            return {"items": [item | {"msg_type": "text", "sender": {"id": "ou_1", "sender_type": "user"}}], **more}
+
+    fetched = await FeishuHistory(Recalled("cli_a", "secret")).fetch("oc_1", 100)
+    assert (len(read), fetched.complete) == (40, complete)
 
 
 async def test_messages_that_moved_to_the_next_page_are_listed_once(api, client) -> None:

@@ -55,6 +55,20 @@ def test_a_longer_name_and_the_bot_itself_are_not_mentioned(tmp_path: Path) -> N
     assert mentionable.named_in("@Beta2 and @Alpha, Beta") == []
 
 
+def test_the_longest_name_counts_and_uses_up_its_place(tmp_path: Path) -> None:
+    mentionable = Mentionable(APP, directory(tmp_path))
+    for number, name in enumerate(["小阿", "小阿姨", "GPT", "GPT-4", "Алекс", "Алексей", "José"]):
+        mention = {"key": "@_user_1", "name": name, "id": {"open_id": f"ou_{number}"}, "mentioned_type": "user"}
+        mentionable.saw(message(mentions=[mention]), Identities(directory(tmp_path), APP))
+    assert [at.name for at in mentionable.named_in("@小阿姨 看一下, @GPT-4 and @Алексей.")] == [
+        "小阿姨",
+        "GPT-4",
+        "Алексей",
+    ]
+    assert [at.name for at in mentionable.named_in("@小阿看一下 @GPT你好 @GPT @Алекс")] == ["小阿", "GPT", "Алекс"]
+    assert mentionable.named_in("@GPT-5 @GPTs @Алексия @Josée @ @@") == []
+
+
 def test_people_can_be_mentioned_by_what_they_were_called(tmp_path: Path) -> None:
     members = directory(tmp_path)
     mention = {"key": "@_user_1", "name": "Bo", "id": {"open_id": "ou_bo"}, "mentioned_type": "user"}

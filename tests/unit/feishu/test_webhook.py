@@ -134,6 +134,39 @@ async def test_a_slow_record_does_not_hold_up_other_requests(hook) -> None:
     assert (await first)[0] == 200
 
 
+async def test_handlers_that_need_the_loops_threads_do_not_starve_each_other(time) -> None:
+    """As the channel does: each waits in its thread for work on the loop that itself needs a thread."""
+    loop = asyncio.get_running_loop()
+
+    async def look_up() -> None:
+        await asyncio.to_thread(lambda: None)
+
+    def hear(_event: dict[str, Any]) -> None:
+        asyncio.run_coroutine_threadsafe(look_up(), loop).result(5)
+
+    webhook = FeishuWebhook(hear, encrypt_key=KEY, verification_token=TOKEN, clock=time.clock)
+    async with served(webhook) as url, aiohttp.ClientSession() as session:
+
+        async def push(number: int) -> int:
+            body = seal(event(number), KEY)
+            async with session.post(url, data=body, headers=sign(body, KEY, time.now, f"n{number}")) as answer:
+                return answer.status
+
+        assert await asyncio.gather(*(push(number) for number in range(40))) == [200] * 40
+
+
+async def test_an_event_that_comes_twice_at_once_is_handed_over_once(hook) -> None:
+    gate = threading.Event()
+    hook.answer = lambda: gate.wait(5) and None
+    first = asyncio.create_task(hook.push(event(), "n1"))
+    await asyncio.to_thread(hook.heard.wait, 5)
+    second = asyncio.create_task(hook.push(event(), "n2"))
+    await asyncio.wait({second}, timeout=0.2)
+    gate.set()
+    assert [await first, await second] == [(200, {}), (200, {})]
+    assert hook.events == [event()]
+
+
 # --- what is not
 
 

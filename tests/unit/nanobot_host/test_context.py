@@ -6,10 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.procs import until
 from support.stub_nanobot import Outbound, group_event, recall_event, sdk_object
 
+from nanobot_transcript.entry import Ids
 from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.roster import Roster
 
 KEY = "feishu:oc_1"
 SESSION = "feishu:oc_1"
@@ -244,8 +247,18 @@ async def test_people_are_shown_by_name(group: Group) -> None:
     assert told[0]["time"] == "2025-11-20 12:00"
 
 
-async def test_what_is_taken_back_while_a_turn_waits_for_names_is_not_shown(group: Group) -> None:
+class PromptRoster(Roster):
+    """The platform answers before anybody begins to wait for it."""
+
+    def ask(self, chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
+        super().ask(chat_id, app_id, sender, ids)
+        until(lambda: chat_id not in self._under_way, "an answer")
+
+
+@pytest.mark.parametrize("kind", [Roster, PromptRoster])
+async def test_what_is_taken_back_while_a_turn_waits_for_names_is_not_shown(group: Group, kind: type[Roster]) -> None:
     pytest.importorskip("lark_oapi")
+    group.host.roster = kind(group.host.store.members, lambda app_id: group.channel._client)
     secret: list[str] = []
 
     def members(request: Any) -> Any:

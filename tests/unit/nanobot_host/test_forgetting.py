@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from datetime import UTC
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +12,11 @@ from support.stub_nanobot import Outbound, group_event, recall_event, sdk_object
 from support.waiting import until
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.entry import Entry
 from transcript_channels.nanobot_host.context import GroupContext
+from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
 
 KEY = "feishu:oc_1"
 SESSION = "feishu:oc_1"
@@ -164,11 +168,11 @@ async def test_everything_of_a_purged_person_is_gone_and_the_rest_stays(agent: A
 
 async def test_a_purged_chat_is_gone_from_the_session(agent: Agent, other: Any) -> None:
     agent.hear("om_1", "the code is 4711")
-    await agent.ask("om_3", "Alpha, and 4712?", "yes?")
+    await agent.ask("om_3", "Alpha, and the harbour?", "yes?")
     other.purge(KEY)
     prompt = await agent.ask("om_4", "Alpha??")
     assert "4711" not in prompt
-    assert "4712" not in prompt
+    assert "harbour" not in prompt
 
 
 async def test_what_is_taken_back_while_no_process_runs_is_gone_after_the_restart(
@@ -273,6 +277,51 @@ async def test_an_edit_of_what_the_session_never_held_is_not_told(agent: Agent, 
     await agent.ask("om_2", "Alpha?", "yes?")
     other.edit(KEY, "om_x0", "something else")
     assert "something else" not in await agent.ask("om_3", "Alpha?")
+
+
+class Counting(GroupTranscriptStore):
+    """A store that counts how often single messages are looked up in it."""
+
+    gets = 0
+
+    def get(self, session_key: str, message_id: str) -> Entry | None:
+        self.gets += 1
+        return super().get(session_key, message_id)
+
+
+@pytest.mark.parametrize("erase", ["purge", "recall"])
+def test_a_session_is_not_looked_through_message_by_message(tmp_path: Path, erase: str) -> None:
+    """Neither what it was shown, nor its turns, nor what these reply to."""
+    with Counting(tmp_path / "transcripts") as store:
+        watermarks = Watermarks(store.base_dir)
+        for number in range(40):
+            sender = "on_bo" if number % 2 else "on_ada"
+            reply: Any = {"reply_to": f"om_{number - 1}"} if number else {}
+            store.append(KEY, "user", f"text {number}", sender, f"om_{number}", **reply)
+        watermarks.save("cli_a", SESSION, Watermark(store.end(KEY), chat="oc_1", checked=store.end(KEY)))
+        quoted = [f"[Reply to: text {number - 1}]\ntext {number}" for number in range(40)]
+        turns = [{"role": "user", "content": text, "_group_transcript": f"om_{n}"} for n, text in enumerate(quoted)]
+        lines = [
+            {"role": "tool", "content": f'{{"id": "om_{number}", "text": "text {number}"}}'} for number in range(40)
+        ]
+        session = SimpleNamespace(messages=[*turns, *lines], metadata={})
+        forgetting = Forgetting(store, watermarks, lambda: ["cli_a"], lambda: None)
+        forgetting.attend(SimpleNamespace(get_or_create=lambda key: session, save=lambda session: None))
+        if erase == "purge":
+            store.purge(KEY, sender="on_bo")
+        else:
+            for number in range(1, 40, 2):
+                store.recall(KEY, f"om_{number}")
+        assert forgetting.look(SESSION, session)
+        for number in range(40):
+            told, shown = turns[number]["content"], lines[number]["content"]
+            if number % 2:
+                assert "text" not in told + shown
+            else:
+                assert told.endswith(f"\ntext {number}")
+                assert number == 0 or f"text {number - 1}" not in told
+                assert f"text {number}" in shown
+        assert store.gets == 0
 
 
 async def test_sessions_of_other_chats_are_handed_out_as_they_are(agent: Agent) -> None:

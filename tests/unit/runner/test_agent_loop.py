@@ -364,3 +364,12 @@ async def test_an_agent_of_the_same_name_in_another_group_has_another_key_for_it
     keys = [shown.outbound.idempotency_key for shown in stage.chat.shown]
     assert len(set(keys)) == 2
     assert all(0 < len(key) <= 50 for key in keys)
+
+
+async def test_a_clock_that_is_minutes_ahead_of_the_platforms_makes_no_message_stale(stage: Any) -> None:
+    stage.add(options=LoopOptions(stale_after=60))
+    await stage.start()
+    entry = stage.chat.entry("@Alpha hello")
+    await stage.chat.tell({**entry, "ts": entry["ts"] - 180_000})
+    await stage.chat.answers(1)
+    await stage.quiet()

@@ -5,12 +5,13 @@ import logging
 from typing import Any
 
 import pytest
-from support.memory_chat import KEY, MemoryChannel, MemoryChat, profile
+from support.memory_chat import KEY, MemoryChannel, MemoryChat, StreamingMemoryChannel, profile
 
 from nanobot_transcript import AsyncGroupTranscriptStore
-from nanobot_transcript.errors import DeliveryError, NoAnswerError, RateLimitedError, StoreFullError
+from nanobot_transcript.errors import DeliveryError, NoAnswerError, RateLimitedError, StoreFullError, WithheldError
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
+from nanobot_transcript.runner.live import LiveText
 from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
 from nanobot_transcript.runner.recording import Recorder
 
@@ -18,9 +19,9 @@ from nanobot_transcript.runner.recording import Recorder
 class Sending:
     """A manager at work on a chat in memory."""
 
-    def __init__(self, store: AsyncGroupTranscriptStore | None) -> None:
+    def __init__(self, store: AsyncGroupTranscriptStore | None, channel: type[MemoryChannel] = MemoryChannel) -> None:
         self.chat = MemoryChat()
-        self.seat = MemoryChannel(self.chat, profile("Alpha"))
+        self.seat = channel(self.chat, profile("Alpha"))
         self.bus = MessageBus()
         self.manager = ChannelManager(self.bus, self.seat, self.seat.agent, store, delays=(0, 0))
         self.running = asyncio.get_running_loop().create_task(self.manager.run())
@@ -163,3 +164,53 @@ async def test_what_can_never_be_recorded_is_told_as_an_error(caplog: pytest.Log
         await asyncio.sleep(0)
         await recorder.close()
     assert "could not be recorded" in caplog.text
+
+
+class Permission:
+    """``may_send`` for a message, given as the answers in turn; the last one stays."""
+
+    def __init__(self, *answers: bool) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    async def __call__(self) -> bool:
+        self.asked += 1
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+async def test_a_message_whose_turn_passes_between_two_attempts_is_not_sent(store: Any) -> None:
+    sending = Sending(store)
+    sending.chat.failures = [NoAnswerError("502")]
+    may_send = Permission(True, False)
+    with pytest.raises(WithheldError):
+        await sending.say("hello", may_send=may_send)
+    await sending.end()
+    assert may_send.asked == 2
+    assert sending.chat.shown == []
+    assert (await store.recent(KEY)).entries == []
+
+
+async def test_a_streamed_message_whose_turn_passes_before_its_end_is_taken_back(store: Any) -> None:
+    sending = Sending(store, StreamingMemoryChannel)
+    text = LiveText()
+    text.add("half an")
+    said = asyncio.ensure_future(sending.say("", live=text, may_send=Permission(True, False)))
+    await sending.chat.answers(1)
+    text.finish("half an answer")
+    with pytest.raises(WithheldError):
+        await said
+    await sending.end()
+    assert len(sending.chat.shown) == 1
+    assert sending.chat.texts() == []
+    assert (await store.recent(KEY)).entries == []
+
+
+async def test_a_card_that_cannot_be_shown_is_not_sent_as_a_whole_when_its_turn_has_passed(store: Any) -> None:
+    sending = Sending(store, StreamingMemoryChannel)
+    sending.chat.failures = [DeliveryError("no cards here")]
+    text = LiveText()
+    text.finish("an answer")
+    with pytest.raises(WithheldError):
+        await sending.say("", live=text, may_send=Permission(True, False))
+    await sending.end()
+    assert sending.chat.shown == []

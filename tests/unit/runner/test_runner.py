@@ -218,3 +218,24 @@ async def test_a_recall_reaches_the_record_and_the_memory(stage: Any) -> None:
     await intake.publish(Recalled(KEY, entry["message_id"]))
     assert forgotten == [(KEY, entry["message_id"])]
     assert await stage.record() == []
+
+
+async def test_in_a_chat_that_is_off_recalls_and_buttons_leave_no_trace(stage: Any) -> None:
+    pressed: list[CardAction] = []
+
+    async def offer(action: CardAction) -> None:
+        pressed.append(action)
+
+    intake = Intake(MessageBus(), stage.store, offer_action=offer, mode_of=lambda chat_id: "off")
+    await intake.publish(Recalled(KEY, "om_1", 1.0))
+    await intake.publish(CardAction(KEY, "om_2", {"choice": "yes"}, "on_ada"))
+    assert pressed == []
+    assert await stage.store.chats() == []
+    assert list(stage.folder.glob("*.jsonl")) == []
+
+
+async def test_what_was_recorded_before_a_chat_was_switched_off_can_still_be_taken_back(stage: Any) -> None:
+    entry = stage.chat.entry("a secret")
+    await Intake(MessageBus(), stage.store).publish(InboundMessage(KEY, entry))
+    await Intake(MessageBus(), stage.store, mode_of=lambda chat_id: "off").publish(Recalled(KEY, entry["message_id"]))
+    assert await stage.record() == []

@@ -3,11 +3,13 @@
 import asyncio
 from typing import Any
 
-from support.memory_chat import KEY, profile
+from support.memory_chat import KEY, StreamingMemoryChannel, profile
+from support.waiting import until
 
 from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, DecisionLog, Reason, RelevanceGate, Stage
+from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease, LoopGuard, LoopLimits, Relay, RelaySettings
 
@@ -236,3 +238,66 @@ async def test_a_post_is_sent_by_the_agent_recorded_once_and_its_answer_starts_n
     assert len(stage.chat.texts()) == 1
     assert [entry["content"] for entry in await stage.record()] == ["Shall we ship?", "yes, @Alpha"]
     outbox.close()
+
+
+async def test_who_loses_its_claim_while_it_streams_takes_its_card_back(stage: Any) -> None:
+    go = asyncio.Event()
+
+    class Slow:
+        async def respond(self, prompt: Any) -> Any:
+            yield "half an"
+            await go.wait()
+            yield " answer"
+
+        async def close(self) -> None:
+            return None
+
+    lease = FileLease(stage.folder, wait=1.0)
+    own = claims(stage, "Alpha", ClaimLimits(ttl=600.0, longest_wait=0.0))
+    stage.add("Alpha", Slow(), channel=StreamingMemoryChannel, gate=FixedGate(True), claims=own, members=both)
+    await stage.start()
+    asked = await stage.chat.say("who can?")
+    assert await stage.chat.answers(1) == ["half an"]
+    name = f"answer {KEY} {asked['message_id']}"
+    held = lease.current(name)
+    assert held is not None
+    lease.release(held)  # as if it had run out while this process was stopped
+    assert lease.acquire(name, "Beta#1", 60) is not None
+    go.set()
+    await stage.quiet()
+    assert stage.chat.texts() == []
+    assert [entry["content"] for entry in await stage.record()] == ["who can?"]
+
+
+async def test_a_message_won_at_last_and_pushed_out_by_newer_ones_is_left_to_another_bot(stage: Any) -> None:
+    go = asyncio.Event()
+
+    class Slow:
+        async def respond(self, prompt: Any) -> Any:
+            await go.wait()
+            yield "slow"
+
+        async def close(self) -> None:
+            return None
+
+    gate, lease = FixedGate(True), FileLease(stage.folder, wait=1.0)
+    own = claims(stage, "Alpha", ClaimLimits(ttl=600.0, longest_wait=0.0, look_every=0.01, patience=20))
+    options = LoopOptions(backlog=1)
+    stage.add("Alpha", Slow(), gate=gate, claims=own, members=both, options=options)
+    await stage.start()
+    asked = stage.chat.entry("who can?")
+    name = f"answer {KEY} {asked['message_id']}"
+    held = lease.acquire(name, "Beta#1", 600)
+    assert held is not None
+    await stage.chat.tell(asked)
+    await until(lambda: bool(gate.asked))
+    gate.decision = Decision(True, Reason.MENTIONED, 1.0, Stage.CERTAIN)
+    await stage.chat.say("@Alpha first")
+    await until(lambda: len(gate.asked) == 2)
+    lease.release(held)
+    await until(lambda: (now := lease.current(name)) is not None and now.holder == own.holder)
+    await stage.chat.say("@Alpha second")
+    await until(lambda: lease.current(name) is None)
+    go.set()
+    await stage.chat.answers(2)
+    await stage.quiet()
