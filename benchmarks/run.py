@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.appending import appending, synchronous
 from benchmarks.context import Context
+from benchmarks.filebox import filebox
 from benchmarks.following import following
 from benchmarks.importing import importing
+from benchmarks.mcp_calls import mcp_calls
 from benchmarks.reading import long_transcript, recent
 from benchmarks.searching import searching
 from benchmarks.table import Row, as_json, render
@@ -30,6 +32,8 @@ GROUPS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "follow": following,
     "search": searching,
     "import": importing,
+    "mcp": mcp_calls,
+    "filebox": filebox,
 }
 
 

@@ -1,0 +1,235 @@
+"""Mailboxes over stdio, beside the original program (npm) on mailboxes of the same contents, call by call in turns.
+
+The client is plain JSON over a pipe. Without npm the original is left out, and the ratios are the values themselves.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, Self
+
+from benchmarks.context import Context
+from benchmarks.table import Bar, Row
+
+__all__ = ["filebox"]
+
+_ROOT = Path(__file__).resolve().parents[1]
+_PACKAGE = "@openkitchen/filebox-mcp@1.1.2"
+_SIZES = (10, 1000, 10_000)
+_LARGE = 1000
+_BURST, _IN_FLIGHT = 200, 16
+_BEGIN = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
+
+_FAST = Bar("<=", 6, of="value")
+_BARS = {
+    ("list", 10_000): Bar("<=", 30, of="value"),
+    ("reply", 10_000): Bar("<=", 30, 10, of="value"),
+    ("unknown id", 10_000): Bar("<=", 20, of="value"),
+    ("burst", 10_000): Bar(">=", 200, of="value"),
+    ("memory", 10_000): Bar("<=", 90, of="value"),
+    ("start", 10_000): Bar("<=", 1000, of="value"),
+    **{(what, size): _FAST for what in ("read", "send", "resolve") for size in _SIZES},
+}
+_UNITS = {"burst": "/s", "memory": "MB"}
+
+
+def filebox(context: Context) -> Iterator[Row]:
+    """Lists, reads, sends, replies and moves in mailboxes of three sizes."""
+    with context.folder() as folder:
+        original = _fetched(Path(folder), context)
+        kinds = ("ours", "original") if original else ("ours",)
+        for size in _SIZES[: 2 if context.quick else None]:
+            found: list[dict[str, dict[str, float]]] = []
+            for run in range(min(context.runs, 3)):
+                context.say(f"filebox, {size:,} mails, run {run + 1}")
+                place = Path(folder) / f"{size}-{run}"
+                found.append(
+                    {kind: _measure(place / kind, size, original if kind == "original" else None) for kind in kinds}
+                )
+                shutil.rmtree(place)
+            yield from (_row(what, size, found) for what in found[0]["ours"])
+
+
+def _row(what: str, size: int, runs: list[dict[str, dict[str, float]]]) -> Row:
+    ours = [run["ours"][what] for run in runs]
+    theirs = [run["original"][what] for run in runs if "original" in run]
+    ratios = [one / other for one, other in zip(ours, theirs, strict=True)] if theirs else ours
+    name, unit = f"filebox {what}, {size:,} mails", _UNITS.get(what, "ms")
+    baseline, measured = ("original", median(theirs)) if theirs else ("—", None)
+    return Row(name, unit, median(ours), baseline, measured, ratios, _BARS.get((what, size)))
+
+
+def _measure(place: Path, size: int, original: Path | None) -> dict[str, float]:
+    desk = _Desk(place, size)
+    began = time.perf_counter()
+    with _Server(desk, original) as server:
+        server.call("filebox_list_messages", box_type="cancel")
+        start = (time.perf_counter() - began) * 1000
+        slow = original is not None and size > _LARGE
+        mail = {"receiver_id": "qa_agent", "msg_type": "ACK", "title": "Re", "content": "Looking into it."}
+        return {
+            "start": start,
+            "list": _p50(15, lambda: server.call("filebox_list_messages", box_type="inbox")),
+            "read": _p50(60, lambda: server.call("filebox_read_message", box_type="inbox", filename=desk.name())),
+            "send": _p50(60, lambda: server.call("filebox_send_message", **mail)),
+            "reply": _p50(
+                3 if slow else 8, lambda: server.call("filebox_send_message", **mail, original_message_id=desk.take())
+            ),
+            "unknown id": _p50(
+                3 if slow else 8,
+                lambda: server.call("filebox_send_message", **mail, original_message_id=str(uuid.uuid4())),
+            ),
+            "resolve": _p50(
+                2 if size == _SIZES[0] else 30,
+                lambda: server.call("filebox_resolve_message", filename=desk.taken_name()),
+            ),
+            "burst": _BURST / server.burst("filebox_send_message", mail),
+            "memory": server.memory(),
+        }
+
+
+def _p50(count: int, call: Callable[[], object]) -> float:
+    times: list[float] = []
+    for _ in range(count):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return median(times) * 1000
+
+
+@dataclass
+class _Desk:
+    """Two agents' folders with ``size`` mails that ``qa_agent`` has sent to ``dev_agent``, and a home with the file."""
+
+    place: Path
+    size: int
+    ids: list[str] = field(default_factory=list)
+    _read: int = 0
+
+    def __post_init__(self) -> None:
+        agents = {name: str(self.place / name) for name in ("qa_agent", "dev_agent")}
+        boxes = [self.place / "qa_agent/docs/mailbox/outbox", self.place / "dev_agent/docs/mailbox/inbox"]
+        for box in boxes:
+            box.mkdir(parents=True)
+        (self.place / ".filebox").write_text(json.dumps({"agents": agents}))
+        for number in range(self.size):
+            self.ids.append(str(uuid.uuid4()))
+            for box in boxes:
+                (box / _name(self.ids[-1])).write_text(_text(number, self.ids[-1]))
+
+    def name(self) -> str:
+        """The name of the next mail."""
+        self._read += 1
+        return _name(self.ids[self._read % len(self.ids)])
+
+    def take(self) -> str:
+        """The id of a mail that lies in the inbox no longer after that."""
+        return self.ids.pop()
+
+    def taken_name(self) -> str:
+        """Its file name."""
+        return _name(self.take()) if self.ids else ""
+
+
+def _name(message_id: str) -> str:
+    return f"2025-06-30_0815-BR-api-performance-issue-{message_id[:8]}.md"
+
+
+def _text(number: int, message_id: str) -> str:
+    time_of_it = f"2025-06-30T08:{number // 60 % 60:02d}:{number % 60:02d}.{number % 1000:03d}Z"
+    return (
+        f"# BR: API performance issue\n\n**Format Version:** 1.0\n**Message ID:** {message_id}\n**Sender:** qa_agent\n"
+        f"**Receiver:** dev_agent\n**Timestamp:** {time_of_it}\n**Original Sender:** qa_agent\n"
+        "**Current Owner:** dev_agent\n\n===== MESSAGE THREAD =====\n\n"
+        f"## {time_of_it} - qa_agent to dev_agent (BR)\n\nThe users endpoint takes four seconds. " + "x" * 400
+    )
+
+
+class _Server:
+    """A server in the folder of ``dev_agent``: ours, or the original program."""
+
+    def __init__(self, desk: _Desk, original: Path | None) -> None:
+        ours = [sys.executable, "-m", "nanobot_transcript", "mcp", "filebox"]
+        command = ["node", str(original)] if original else ours
+        env = os.environ | {"HOME": str(desk.place), "PYTHONPATH": str(_ROOT)}
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+        self._process = subprocess.Popen(
+            command, cwd=desk.place / "dev_agent", env=env, stdin=pipe, stdout=pipe, stderr=nowhere
+        )
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        self._wait_for(self._ask("initialize", _BEGIN))
+        self._write({"method": "notifications/initialized"})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.communicate(timeout=10)
+
+    def call(self, tool: str, **arguments: Any) -> None:
+        """Call a tool and wait for the answer."""
+        self._wait_for(self._ask("tools/call", {"name": tool, "arguments": arguments}))
+
+    def burst(self, tool: str, arguments: dict[str, Any]) -> float:
+        """Seconds that many calls take, some of them in flight at any time."""
+        began = time.perf_counter()
+        for number in range(_BURST + _IN_FLIGHT):
+            if number >= _IN_FLIGHT:
+                self._read()
+            if number < _BURST:
+                self._ask("tools/call", {"name": tool, "arguments": arguments})
+        return time.perf_counter() - began
+
+    def memory(self) -> float:
+        """Megabytes of memory that the process has in use."""
+        for line in Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+        return 0.0
+
+    def _ask(self, method: str, params: dict[str, Any]) -> int:
+        self._number += 1
+        self._write({"id": self._number, "method": method, "params": params})
+        return self._number
+
+    def _wait_for(self, number: int) -> None:
+        while self._read().get("id") != number:
+            continue
+
+    def _write(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the server has ended"
+        return json.loads(line)
+
+
+def _fetched(folder: Path, context: Context) -> Path | None:
+    """The original program, None when it cannot be had."""
+    context.say("filebox: fetching the original program")
+    command = ["npm", "pack", _PACKAGE, "--pack-destination", str(folder), "--silent"]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        print("\nfilebox: npm cannot fetch the original program; measured without it", file=sys.stderr)
+        return None
+    with ExitStack() as opened:
+        archive = opened.enter_context(tarfile.open(folder / done.stdout.split()[-1]))
+        archive.extractall(folder, filter="data")
+    return folder / "package" / "build" / "index.js"

@@ -1,0 +1,68 @@
+"""The servers that ``mcp_calls`` measures: ours, and one built with the SDK's own high-level class.
+
+    python -m benchmarks.mcp_servers ours|sdk stdio|http
+
+Each offers one tool that does nothing. Over HTTP the first line of stdout is the port.
+"""
+
+import asyncio
+import socket
+import sys
+
+__all__: list[str] = []
+
+
+def main(kind: str, place: str) -> None:
+    {"ours": ours, "sdk": sdk}[kind](place)
+
+
+def ours(place: str) -> None:
+    from transcript_mcp.sdk import Server, serve_stdio
+
+    async def nothing() -> str:
+        """Does nothing."""
+        return ""
+
+    server = Server("bench", version="1.0")
+    server.tool(nothing)
+    asyncio.run(serve_stdio(server) if place == "stdio" else _bridged(server))
+
+
+async def _bridged(server: object) -> None:
+    from aiohttp import web
+
+    from transcript_mcp.hub.bridge import mount
+    from transcript_mcp.sdk import Server, http_app
+
+    assert isinstance(server, Server)
+    app = web.Application()
+    mount(app, http_app(server), "/mcp")
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
+
+
+def sdk(place: str) -> None:
+    from mcp.server.fastmcp import FastMCP
+
+    server = FastMCP("bench", log_level="ERROR")
+
+    @server.tool()
+    async def nothing() -> str:
+        """Does nothing."""
+        return ""
+
+    if place == "stdio":
+        server.run()
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server.settings.port = free.getsockname()[1]
+    print(server.settings.port, flush=True)
+    server.run("streamable-http")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,56 @@
+"""Who is meant by a call: the agent that acts, and the agents it may write to."""
+
+from nanobot_transcript.errors import NoAgentError, RunAsRefusedError, UnknownAgentError
+from transcript_mcp.filebox.config import Roster
+from transcript_mcp.filebox.options import FileBoxOptions
+from transcript_mcp.filebox.places import Place
+
+__all__ = ["acting", "receiver"]
+
+
+def acting(roster: Roster, options: FileBoxOptions, run_as: str = "", identity: str = "") -> Place:
+    """The agent that acts: ``run_as``, else the ``identity`` the caller is known by, else who lives here.
+
+    Raises UnknownAgentError, RunAsRefusedError, NoAgentError (each lists the agents) and ConfigError.
+    """
+    own = identity or roster.current
+    if run_as and run_as != own:
+        if run_as not in roster.agents:
+            raise UnknownAgentError(
+                f"Invalid runAs agent '{run_as}'. Available agents: {roster.names}.",
+                hint=f"Use one of these, or add it to agents in {roster.file}.",
+            )
+        _refuse_forbidden(run_as, own, options)
+    name = run_as or own
+    if not name:
+        raise NoAgentError(
+            f"{roster.reason} Available agents: {roster.names}.",
+            hint=f"Pass runAs, set filebox.agent, or add current_agent to {roster.file}.",
+        )
+    if name not in roster.agents:
+        raise UnknownAgentError(
+            f"This process is agent '{name}', which is not among agents in {roster.file}. "
+            f"Available agents: {roster.names}.",
+            hint="Correct filebox.agent or filebox.tokens, or add the agent to the file.",
+        )
+    return roster.agents[name].usable()
+
+
+def receiver(roster: Roster, name: str) -> Place:
+    """The agent somebody writes to. Raises UnknownAgentError, which lists the agents, and ConfigError."""
+    if not isinstance(name, str) or name not in roster.agents:
+        raise UnknownAgentError(
+            f"Receiver agent '{name}' not found. Available agents: {roster.names}.",
+            hint=f"Use one of these, or add it to agents in {roster.file}.",
+        )
+    return roster.agents[name].usable()
+
+
+def _refuse_forbidden(run_as: str, own: str, options: FileBoxOptions) -> None:
+    if options.run_as == "any" or (options.run_as == "listed" and run_as in options.may_run_as):
+        return
+    allowed = ", ".join(options.may_run_as) if options.run_as == "listed" and options.may_run_as else "nobody else"
+    raise RunAsRefusedError(
+        f"runAs may not name '{run_as}': this process is {own or 'no agent'}, and it may act for {allowed}.",
+        hint="Leave runAs out, or change filebox.run_as and filebox.may_run_as.",
+    )

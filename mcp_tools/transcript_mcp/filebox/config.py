@@ -1,0 +1,157 @@
+"""The file that names the agents: found, read and checked, and read again when it has changed.
+
+An explicitly named file wins, then ``.filebox`` in the working directory or the nearest folder above it, then
+``~/.filebox``. Who lives in the working directory is what the file says (``current_agent``), else whose folder it is or
+lies in. Nobody is ever taken for the first agent of a list.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from nanobot_transcript.errors import ConfigError
+from transcript_mcp.filebox.places import Place, places
+
+__all__ = ["CONFIG_NAME", "ConfigSource", "Roster"]
+
+CONFIG_NAME: Final = ".filebox"
+_LARGEST: Final = 4 * 1024 * 1024
+_EXAMPLE: Final = '{"current_agent": "qa_agent", "agents": {"qa_agent": "/path/to/its/folder", "dev_agent": "/path"}}'
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The agents of one configuration file, and which of them lives in the working directory.
+
+    ``current`` is empty when that is not known; ``reason`` is then a sentence that says why.
+    """
+
+    file: Path
+    agents: dict[str, Place]
+    current: str = ""
+    reason: str = ""
+
+    @property
+    def names(self) -> str:
+        """All agents, for a sentence."""
+        return ", ".join(self.agents) or "none"
+
+
+@dataclass(slots=True)
+class ConfigSource:
+    """Where the configuration comes from. ``explicit`` names the file; ``cwd`` is None where there is no working
+    directory, as in a server for many: then nobody is the current agent.
+    """
+
+    explicit: Path | None = None
+    cwd: Path | None = None
+    home: Path = field(default_factory=Path.home)
+    _seen: tuple[Path, tuple[int, int, int], Roster] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.home = Path(os.path.realpath(self.home))
+        if self.cwd is not None:
+            self.cwd = Path(os.path.realpath(self.cwd))
+
+    def load(self) -> Roster:
+        """The configuration as it is now. Raises ConfigError, which names the file, the key and what to do."""
+        path = self.file()
+        if path is None:
+            nearby = f"no {CONFIG_NAME} in {self.cwd} or above it, and " if self.cwd else ""
+            raise ConfigError(
+                f"No agents are known: there is {nearby}no {self.home / CONFIG_NAME}.",
+                hint=f"Write one that looks like {_EXAMPLE}.",
+            )
+        try:
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode):
+                raise ValueError("it is not a file")
+            stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if self._seen is None or self._seen[:2] != (path, stamp):
+                self._seen = (path, stamp, self._read(path))
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from error
+        return self._seen[2]
+
+    def file(self) -> Path | None:
+        """The file that counts, None when there is none. Raises ConfigError when that cannot be found out."""
+        if self.explicit is not None:
+            return self.explicit.expanduser()
+        for folder in self._folders():
+            file = folder / CONFIG_NAME
+            try:
+                if file.is_file():
+                    return file
+            except OSError as error:
+                raise _unreadable(file, error) from error
+        return None
+
+    def _folders(self) -> Iterator[Path]:
+        """The working directory and what is above it, but not above the home folder; last the home folder."""
+        for folder in (self.cwd, *self.cwd.parents) if self.cwd else ():
+            if folder == self.home:
+                break
+            yield folder
+        yield self.home
+
+    def _read(self, path: Path) -> Roster:
+        agents, current = _checked(_document(path), path)
+        everybody = places(agents, path)
+        if self.cwd is None:
+            return Roster(path, everybody, reason="There is no working directory to tell who this is.")
+        if current and (path != self.home / CONFIG_NAME or self.cwd == self.home):
+            return Roster(path, everybody, current)
+        return _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
+
+
+def _unreadable(path: Path, error: Exception) -> ConfigError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return ConfigError(f"{path} cannot be read: {reason}.", hint=f"It should be a file like {_EXAMPLE}.")
+
+
+def _document(path: Path) -> Any:
+    with path.open("rb") as file:
+        body = file.read(_LARGEST + 1)
+    if len(body) > _LARGEST:
+        raise ValueError("it is too large")
+    try:
+        return json.loads(body.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"{path} is not valid JSON: {error}.", hint=f"Correct it by hand; it should look like {_EXAMPLE}."
+        ) from error
+
+
+def _checked(document: Any, path: Path) -> tuple[dict[str, Any], str]:
+    """Agents and current agent of a document."""
+    agents = document.get("agents") if isinstance(document, dict) else None
+    if not isinstance(agents, dict) or not agents:
+        raise ConfigError(
+            f"agents in {path} is missing or not an object of agents and their folders.",
+            hint=f"It should look like {_EXAMPLE}.",
+        )
+    current = document.get("current_agent", "")
+    if not isinstance(current, str) or (current and current not in agents):
+        raise ConfigError(
+            f"current_agent in {path} is not among agents: {current!r}. Available agents: {', '.join(agents)}.",
+            hint="Set current_agent to one of these, or add it to agents.",
+        )
+    return agents, current
+
+
+def _by_folder(path: Path, everybody: dict[str, Place], cwd: Path) -> Roster:
+    """Whoever's folder the working directory is, else whoever's it lies in most closely."""
+    around = [place for place in everybody.values() if not place.problem and cwd.is_relative_to(place.root)]
+    nearest = max((len(place.root.parts) for place in around), default=0)
+    closest = [place.agent for place in around if len(place.root.parts) == nearest]
+    if len(closest) == 1:
+        return Roster(path, everybody, closest[0])
+    if closest:
+        reason = f"{cwd} is the folder of several agents: {', '.join(closest)}."
+    else:
+        reason = f"{cwd} is not in the folder of any agent of {path}."
+    return Roster(path, everybody, reason=reason)

@@ -1,0 +1,145 @@
+"""Sending: the receiver's inbox first, then the sender's outbox, then the copies that are out of date.
+
+A kill at any moment leaves at worst a mail that has arrived without a copy in the outbox, never one that claims to be
+sent and has not arrived, and never a thread without its newest text.
+"""
+
+import os
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from nanobot_transcript.errors import ConfigError, InvalidMailError, MailboxUnavailableError, MailNotFoundError
+from transcript_mcp.filebox.copies import Copy, copies_of
+from transcript_mcp.filebox.files import exists, write
+from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.intents import Intent, announced
+from transcript_mcp.filebox.locks import locked
+from transcript_mcp.filebox.message import new_message, timestamp
+from transcript_mcp.filebox.naming import file_name, numbered
+from transcript_mcp.filebox.options import FileBoxOptions
+from transcript_mcp.filebox.thread import joined, with_reply
+from transcript_mcp.filebox.values import Draft, Sent
+from transcript_mcp.filebox.views import Views
+
+__all__ = ["remove", "reply", "send_new"]
+
+_TOLERATED_FUTURE: Final = 300_000  # ms; a time further ahead is a mistake and not waited for
+
+
+def send_new(draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, now_ms: int) -> Sent:
+    """Deliver a new mail. Raises MailboxUnavailableError and ConfigError; then nothing was delivered."""
+    message_id, name = _unused_name(draft, receiver, now_ms)
+    text = new_message(draft, message_id, timestamp(now_ms)).encode("utf-8", "surrogateescape")
+    note = _deliver(sender, receiver, name, text, Intent(message_id, receiver.agent, now_ms))
+    return Sent(message_id, name, sender.agent, receiver.agent, reply=False, note=note)
+
+
+def reply(
+    draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, views: Views, options: FileBoxOptions, now_ms: int
+) -> tuple[Sent, str]:
+    """Put an entry on top of a thread and deliver it; the title of the thread, too.
+
+    It grows from the newest copy in either mailbox, joined with what only an older one knows. Afterwards the receiver
+    has it in the inbox and the sender in the outbox, and neither has it anywhere else. Raises MailNotFoundError,
+    InvalidMailError, MailboxBusyError, MailboxUnavailableError and ConfigError.
+    """
+    with locked([sender, receiver], options.lock_wait):
+        copies = copies_of(draft.original_id, [receiver, sender], views)
+        if not copies:
+            raise MailNotFoundError(
+                f"Original message {draft.original_id} not found in the mailboxes of {sender.agent} and "
+                f"{receiver.agent}.",
+                hint="Take the Message ID from the message's header; for a new message leave it out.",
+            )
+        base = copies[0]
+        moment = _later(now_ms, base.mail.time_ms)
+        text = _grown(draft, copies, timestamp(moment), options)
+        name = _name_for(base.name, copies, sender, receiver)
+        intent = Intent(base.mail.id, receiver.agent, moment)
+        note = _deliver(sender, receiver, name, text, intent, _outdated(copies, name, sender, receiver))
+    return Sent(base.mail.id, name, sender.agent, receiver.agent, reply=True, note=note), base.mail.title
+
+
+def remove(copies: Sequence[Copy]) -> str:
+    """Remove copies that are out of date; a sentence when one stays."""
+    for copy in copies:
+        try:
+            with copy.mailbox.looked_at(copy.box) as folder:
+                if folder is not None:
+                    os.unlink(copy.name, dir_fd=folder)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"An older copy stays in {copy.box} of {copy.mailbox.agent}: {error.strerror}."
+    return ""
+
+
+def _deliver(
+    sender: MailboxFolder,
+    receiver: MailboxFolder,
+    name: str,
+    text: bytes,
+    intent: Intent,
+    outdated: Sequence[Copy] = (),
+) -> str:
+    """Write both copies and remove the old ones; a sentence when something beside the delivery failed."""
+    with announced(sender, intent) as note:
+        write(receiver, "inbox", name, text)
+        try:
+            write(sender, "outbox", name, text)
+        except (MailboxUnavailableError, ConfigError) as error:
+            note.keep = True
+            return f"It was delivered, but the copy for your outbox is missing for now: {error}"
+        return remove(outdated)
+
+
+def _unused_name(draft: Draft, receiver: MailboxFolder, now_ms: int) -> tuple[str, str]:
+    with receiver.opened("inbox") as inbox:
+        while True:
+            message_id = str(uuid.uuid4())
+            name = file_name(datetime.fromtimestamp(now_ms / 1000, UTC), draft.type, draft.title, message_id)
+            if not exists(inbox, name):
+                return message_id, name
+
+
+def _later(now_ms: int, before_ms: int) -> int:
+    """The time of an answer is after what it answers, or nobody could say which copy is the newer one."""
+    return max(now_ms, before_ms + 1) if before_ms <= now_ms + _TOLERATED_FUTURE else now_ms
+
+
+def _grown(draft: Draft, copies: Sequence[Copy], time: str, options: FileBoxOptions) -> bytes:
+    newest = copies[0].text
+    base = joined(newest, [copy.text for copy in copies[1:] if copy.text != newest])
+    text = with_reply(base, draft, time).encode("utf-8", "surrogateescape")
+    if len(text) > options.max_thread:
+        raise InvalidMailError(
+            f"With this reply the thread would have {len(text):,} bytes; {options.max_thread:,} are allowed.",
+            hint="Send a new message that refers to this one.",
+        )
+    return text
+
+
+def _name_for(name: str, copies: Sequence[Copy], sender: MailboxFolder, receiver: MailboxFolder) -> str:
+    """The thread's file name, or one beside it when another mail bears that name where the thread goes."""
+    own = {(copy.mailbox.key, copy.box, copy.name) for copy in copies}
+    candidates = [name, *(numbered(name, number) for number in range(2, 100))]
+    return next(
+        (
+            candidate
+            for candidate in candidates
+            if _is_free(receiver, "inbox", candidate, own) and _is_free(sender, "outbox", candidate, own)
+        ),
+        candidates[-1],
+    )
+
+
+def _is_free(mailbox: MailboxFolder, box: str, name: str, own: set[tuple[str, str, str]]) -> bool:
+    with mailbox.looked_at(box) as folder:
+        return (mailbox.key, box, name) in own or folder is None or not exists(folder, name)
+
+
+def _outdated(copies: Sequence[Copy], name: str, sender: MailboxFolder, receiver: MailboxFolder) -> list[Copy]:
+    new = {(receiver.key, "inbox", name), (sender.key, "outbox", name)}
+    return [copy for copy in copies if (copy.mailbox.key, copy.box, copy.name) not in new]

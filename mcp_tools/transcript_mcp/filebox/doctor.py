@@ -1,0 +1,95 @@
+"""What is wrong with the configuration or the folders of mailboxes, for ``nanobot-transcript doctor``."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.filebox.config import ConfigSource, Roster
+from transcript_mcp.filebox.places import BELOW, Place
+from transcript_mcp.filebox.values import BOXES
+
+__all__ = ["Check", "checks"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at, and what to do about it."""
+
+    severity: Literal["ok", "info", "warning", "error"]
+    message: str
+    fix: str = ""
+
+
+def checks(source: ConfigSource, identity: str = "") -> list[Check]:
+    """Everything about the configuration that ``source`` finds. Changes nothing and raises nothing.
+
+    ``identity`` is the agent that the settings say this process is.
+    """
+    try:
+        if source.file() is None:
+            return [Check("info", "No mailboxes are set up here: there is no .filebox.")]
+        roster = source.load()
+    except TranscriptError as error:
+        return [Check("error", str(error), error.hint)]
+    places = (check for place in roster.agents.values() for check in _place(place))
+    return [*_identity(roster, source, identity), *places]
+
+
+def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[Check]:
+    current = identity or roster.current
+    if current and current not in roster.agents:
+        message = f"filebox.agent is {current}, which is not among agents in {roster.file}: {roster.names}."
+        yield Check("error", message, "Correct filebox.agent, or add the agent to the file.")
+    elif current:
+        yield Check("ok", f"{roster.file} names {roster.names}; the agent here is {current}.")
+    elif source.cwd is None:
+        yield Check("ok", f"{roster.file} names {roster.names}.")
+    else:
+        fix = f"Pass runAs, set filebox.agent, or add current_agent to {roster.file}."
+        yield Check("info", f"{roster.reason} Available agents: {roster.names}.", fix)
+
+
+def _place(place: Place) -> Iterator[Check]:
+    if place.problem:
+        yield Check("error", place.problem, f"Correct agents.{place.agent}: the absolute path of its folder.")
+    elif not place.root.is_dir():
+        yield Check("error", f"{place.key} is not a folder: {place.root}.", "Create it, or correct the path.")
+    elif not os.access(_existing(place), os.R_OK | os.W_OK | os.X_OK):
+        yield Check("error", f"{place.key} cannot be written: {_existing(place)}.", "Give this user access to it.")
+    else:
+        yield from _links(place)
+        yield from _left_behind(place)
+
+
+def _existing(place: Place) -> Path:
+    """The mailbox, or as much of the way there as exists."""
+    folder = place.mailbox
+    while not folder.is_dir():
+        folder = folder.parent
+    return folder
+
+
+def _links(place: Place) -> Iterator[Check]:
+    steps = [place.root.joinpath(*place.below[:depth]) for depth in range(1, len(place.below) + 1)]
+    for folder in [*steps, *(place.mailbox / box for box in BOXES)]:
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            message = f"{folder} of {place.agent} is a link or a file, and no mail can go there."
+            yield Check("error", message, "Put a real folder in its place.")
+
+
+def _left_behind(place: Place) -> Iterator[Check]:
+    """Mail from the time when the folder was one agent's alone."""
+    if not place.shared:
+        return
+    before = place.root.joinpath(*BELOW)
+    boxes = [box for box in BOXES if next((before / box).glob("*.md"), None) is not None]
+    if boxes:
+        yield Check(
+            "warning",
+            f"{before} holds mail in {', '.join(boxes)} from before several agents shared {place.root}; "
+            f"{place.agent} does not see it.",
+            f"Move the mail that is {place.agent}'s into {place.mailbox}.",
+        )

@@ -1,0 +1,96 @@
+"""Mails as files: read whole, written whole. A reader sees the old text or the new one, and never half of either."""
+
+import errno
+import os
+import secrets
+import stat
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from transcript_mcp.filebox.folders import STATE, MailboxFolder
+
+__all__ = ["WORKSHOP", "Stamp", "Taken", "exists", "names", "read", "read_head", "stamp_of", "write"]
+
+Stamp = tuple[int, int, int]
+"""Modification time (ns), size and inode: as long as they stay, nobody has replaced the file."""
+
+WORKSHOP: Final = (STATE, "tmp")
+"""Where files are written before they are moved to where they are seen."""
+
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_HEAD: Final = 4096
+_LONGEST_HEAD: Final = 64 * 1024
+_MARKER: Final = b"MESSAGE THREAD"
+
+
+class Taken(NamedTuple):
+    """What was read of a file, and its stamp at that moment."""
+
+    body: bytes
+    stamp: Stamp
+
+
+def read(folder: int, name: str, limit: int = -1) -> Taken | None:
+    """The file ``name``, at most ``limit`` bytes of it; None when there is no regular file. Raises OSError."""
+    try:
+        descriptor = os.open(name, _READ, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENXIO}:
+            return None
+        raise
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        return None
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        return Taken(file.read(limit) or b"", stamp_of(found))
+
+
+def read_head(folder: int, name: str) -> Taken | None:
+    """The same, but hardly more of it than the header."""
+    taken = read(folder, name, _HEAD)
+    if taken is not None and len(taken.body) == _HEAD and _MARKER not in taken.body:
+        taken = read(folder, name, _LONGEST_HEAD)
+    return taken
+
+
+def exists(folder: int, name: str) -> bool:
+    """True when anything has this name."""
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def names(folder: int | None) -> list[str]:
+    """Everything that lies in a folder, sorted."""
+    if folder is None:
+        return []
+    with os.scandir(folder) as found:
+        return sorted(entry.name for entry in found)
+
+
+def write(mailbox: MailboxFolder, place: str, name: str, body: bytes) -> None:
+    """Put a file (mode 0600) into a box or the hidden folder, in the place of one that has the name.
+
+    Raises MailboxUnavailableError and ConfigError; then nothing has changed.
+    """
+    temporary = f"{os.getpid()}-{secrets.token_hex(8)}"
+    with mailbox.opened(*WORKSHOP) as workshop, mailbox.opened(place) as shelf:
+        try:
+            with os.fdopen(os.open(temporary, _CREATE, 0o600, dir_fd=workshop), "wb") as file:
+                file.write(body)
+            os.rename(temporary, name, src_dir_fd=workshop, dst_dir_fd=shelf)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=workshop)
+            mailbox.failed(f"write {place}/{name}", error)
+
+
+def stamp_of(found: os.stat_result) -> Stamp:
+    """The stamp of a file."""
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

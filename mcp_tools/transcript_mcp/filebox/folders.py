@@ -1,0 +1,139 @@
+"""The folders of a mailbox, opened step by step from the agent's folder, so that no link is ever followed.
+
+::
+
+    docs/mailbox[/agent]/inbox  outbox  done  cancel     mails and nothing else
+    docs/mailbox[/agent]/.state                          lock, unread marks, index, what is being written
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, NoReturn
+
+from nanobot_transcript.errors import ConfigError, MailboxUnavailableError
+from transcript_mcp.filebox.places import BELOW, Place
+
+__all__ = ["STATE", "MailboxFolder"]
+
+STATE: Final = ".state"
+_OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_IGNORE_ALL: Final = b"*\n"
+
+
+class MailboxFolder:
+    """The mailbox of one agent on the disk; holds no resource."""
+
+    __slots__ = ("key", "place")
+
+    def __init__(self, place: Place) -> None:
+        self.place: Final = place
+        self.key: Final = str(place.mailbox)
+        """The same for everybody who means this mailbox, whatever they call the agent."""
+
+    @property
+    def agent(self) -> str:
+        """Whose mailbox it is."""
+        return self.place.agent
+
+    @contextmanager
+    def opened(self, *below: str) -> Iterator[int]:
+        """A descriptor of a folder in the mailbox, made when missing (private to this user).
+
+        Raises MailboxUnavailableError; ConfigError when the agent's own folder is the trouble.
+        """
+        descriptor = self._descend(below, create=True)
+        assert descriptor is not None
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def looked_at(self, *below: str) -> Iterator[int | None]:
+        """The same for reading: None when it is not there; makes nothing."""
+        descriptor = self._descend(below, create=False)
+        try:
+            yield descriptor
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def failed(self, doing: str, error: OSError) -> NoReturn:
+        """Raise the typed error for what the operating system said about a folder."""
+        reason = error.strerror or str(error)
+        if error.errno in _DENIED:
+            raise ConfigError(
+                f"{self.place.key}: cannot {doing}: {reason}.", hint="Give this user access, or correct the path."
+            ) from error
+        hint = "Check what lies in the folder docs/mailbox of the agent."
+        if error.errno in _FULL:
+            hint = "Free some space or raise the quota, then try again."
+        raise MailboxUnavailableError(f"Mailbox of {self.agent}: cannot {doing}: {reason}.", hint=hint) from error
+
+    def unreadable(self, file: str, error: OSError) -> NoReturn:
+        """Raise the typed error for what the operating system said about one mail."""
+        raise MailboxUnavailableError(
+            f"Mailbox of {self.agent}: {file} cannot be read: {error.strerror}.",
+            hint="Check the permissions of the file.",
+        ) from error
+
+    def _descend(self, below: tuple[str, ...], *, create: bool) -> int | None:
+        here = self._open_root()
+        names = (*self.place.below, *below)
+        try:
+            for depth, name in enumerate(names):
+                found = self._step(here, name, create=create, private=depth >= len(BELOW) - 1)
+                os.close(here)
+                here = found
+        except OSError as error:
+            os.close(here)
+            if isinstance(error, FileNotFoundError) and not create:
+                return None
+            self._refused(names, error)
+        return here
+
+    def _step(self, parent: int, name: str, *, create: bool, private: bool) -> int:
+        flags = _OPEN | os.O_NOFOLLOW
+        try:
+            return os.open(name, flags, dir_fd=parent)
+        except FileNotFoundError:
+            if not create:
+                raise
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700 if private else 0o777, dir_fd=parent)
+        found = os.open(name, flags, dir_fd=parent)
+        if name == STATE:
+            _hide_from_git(found)
+        return found
+
+    def _open_root(self) -> int:
+        try:
+            return os.open(self.place.root, _OPEN)
+        except OSError as error:
+            raise ConfigError(
+                f"{self.place.key} is not a folder that can be opened: {self.place.root}: {error.strerror}.",
+                hint="Create the folder, give this user access, or correct the path.",
+            ) from error
+
+    def _refused(self, names: tuple[str, ...], error: OSError) -> NoReturn:
+        folder = "/".join(names)
+        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+            raise MailboxUnavailableError(
+                f"Mailbox of {self.agent}: {folder} is not a folder of its own but a link or a file.",
+                hint="Put a real folder there; mailboxes never follow links.",
+            ) from error
+        self.failed(f"open {folder}", error)
+
+
+def _hide_from_git(state: int) -> None:
+    """The mailbox may well lie in a repository, and what is in here concerns nobody else."""
+    with suppress(FileExistsError):
+        file = os.open(".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=state)
+        try:
+            os.write(file, _IGNORE_ALL)
+        finally:
+            os.close(file)

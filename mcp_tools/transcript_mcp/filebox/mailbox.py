@@ -1,0 +1,286 @@
+"""One agent's mailbox: what the tools, the agent loop and programs call."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidMailError, MailNotFoundError, TranscriptError
+from transcript_mcp.filebox import delivery, searching
+from transcript_mcp.filebox.agents import receiver
+from transcript_mcp.filebox.checking import checked, checked_box, checked_file_name, checked_id
+from transcript_mcp.filebox.config import Roster
+from transcript_mcp.filebox.copies import copies_of
+from transcript_mcp.filebox.escaping import unescaped
+from transcript_mcp.filebox.files import read
+from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.hooks import Happening, Hooks, MailEvent
+from transcript_mcp.filebox.locks import locked
+from transcript_mcp.filebox.marks import ReadMarks
+from transcript_mcp.filebox.message import parsed
+from transcript_mcp.filebox.moving import move
+from transcript_mcp.filebox.options import FileBoxOptions
+from transcript_mcp.filebox.thread import entries, joined
+from transcript_mcp.filebox.values import Box, Draft, Mail, Page, Reading, Sent, ThreadEntry
+from transcript_mcp.filebox.view import BoxView
+from transcript_mcp.filebox.views import Views
+
+if TYPE_CHECKING:
+    from transcript_mcp.filebox.relevant import Relevant
+
+__all__ = ["Action", "Mailbox", "Outcome", "Shared", "Thread"]
+
+Action: TypeAlias = Literal["read", "resolve", "reject"]
+_MOVES: Final[dict[str, tuple[Box, Happening]]] = {"resolve": ("done", "resolved"), "reject": ("cancel", "rejected")}
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all mailboxes of a process have in common."""
+
+    options: FileBoxOptions
+    hooks: Hooks
+    views: Views
+    clock: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A whole conversation, newest entry first, and where its newest copy lies in this mailbox."""
+
+    mail: Mail
+    box: Box
+    entries: list[ThreadEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one mail of many. ``text`` is what was read, or a sentence; ``error`` says why it failed."""
+
+    file: str
+    text: str = ""
+    error: TranscriptError | None = None
+
+
+class Mailbox:
+    """The mailbox of the agent that acts. Calls take milliseconds and may come from any thread.
+
+    Beside what each call names, all raise MailboxUnavailableError and ConfigError when a folder cannot be used.
+    """
+
+    def __init__(self, folder: MailboxFolder, roster: Roster, shared: Shared) -> None:
+        self.folder: Final = folder
+        self.roster: Final = roster
+        self._shared: Final = shared
+
+    @property
+    def agent(self) -> str:
+        """Who acts."""
+        return self.folder.agent
+
+    # -- sending
+
+    def send(self, receiver_id: str, msg_type: str, title: str, content: str, original_id: str = "") -> Sent:
+        """Deliver a new mail, or with ``original_id`` put a reply on top of a thread (the title is then ignored).
+
+        Raises UnknownAgentError, InvalidMailError; for a reply MailNotFoundError and MailboxBusyError. Nothing was
+        delivered then.
+        """
+        options = self._shared.options
+        draft = checked(Draft(self.agent, receiver_id, msg_type, title, content, original_id), options)
+        draft = self._hooked(draft)
+        to = MailboxFolder(receiver(self.roster, draft.receiver))
+        now_ms = int(self._shared.clock() * 1000)
+        if draft.original_id:
+            sent, title = delivery.reply(draft, self.folder, to, self._shared.views, options, now_ms)
+        else:
+            sent, title = delivery.send_new(draft, self.folder, to, now_ms), draft.title
+        happening: Happening = "replied" if sent.reply else "delivered"
+        self._tell(happening, sent.id, draft.type, title, sent.file, to, sent.sender, sent.receiver)
+        return sent
+
+    # -- looking
+
+    def names(self, box: str, limit: int | None = None, offset: int = 0) -> list[str]:
+        """The file names of a box, newest first; all of them unless there is a limit. Raises InvalidMailError."""
+        mails = self._view(box).mails()
+        start, end = _slice(limit, offset)
+        return [mail.file for mail in mails[start:end]]
+
+    def page(
+        self, box: str, limit: int | None = None, offset: int = 0, *, unread: bool = False, since_ms: int = 0
+    ) -> Page:
+        """The mails of a box with their headers, newest first; at most ``options.page`` unless there is a limit.
+
+        ``unread`` leaves out what was read, ``since_ms`` what has been there since before. Raises InvalidMailError.
+        """
+        mails = self._view(box).mails(certain=True)
+        if since_ms:
+            mails = [mail for mail in mails if mail.time_ms > since_ms]
+        if unread:
+            if box != "inbox":
+                raise InvalidMailError("Only mail in the inbox is unread.", hint="Leave unread out for other boxes.")
+            mails = self._marks.unread(mails)
+        start, end = _slice(self._shared.options.page if limit is None else limit, offset)
+        shown = mails[start:end]
+        fresh = self._marks.unread(shown) if box == "inbox" else []
+        return Page(shown, len(mails), offset, frozenset(mail.file for mail in fresh))
+
+    def read(self, box: str, filename: str, offset: int = 0, max_chars: int | None = None) -> Reading:
+        """The text of a mail as it was written, at most ``options.max_read`` characters of it, and mark it as read.
+
+        Raises InvalidMailError and MailNotFoundError.
+        """
+        checked_box(box)
+        text, mail = self._text(box, checked_file_name(filename))
+        if box == "inbox":
+            self._mark_read([mail])
+        most = self._shared.options.max_read if max_chars is None else min(max_chars, self._shared.options.max_read)
+        start = max(0, offset)
+        return Reading(filename, text[start : start + max(1, most)], start, len(text))
+
+    def thread(self, message_id: str) -> Thread:
+        """All that was said in a conversation this agent takes part in. Raises MailNotFoundError, InvalidMailError."""
+        message_id = checked_id(message_id)
+        copies = copies_of(message_id, [self.folder], self._shared.views)
+        if not copies:
+            raise MailNotFoundError(
+                f"Message {message_id} not found in the mailbox of {self.agent}.",
+                hint="Take the Message ID from the message's header.",
+            )
+        newest = copies[0]
+        if newest.box == "inbox":
+            self._mark_read([newest.mail])
+        text = joined(newest.text, [copy.text for copy in copies[1:]]).encode("utf-8", "surrogateescape")
+        return Thread(newest.mail, newest.box, entries(text.decode("utf-8", "replace")))
+
+    def search(self, query: searching.Query, limit: int = 20) -> list[searching.Found]:
+        """The newest mails that fit. Raises InvalidMailError for a box that does not exist."""
+        for box in query.boxes:
+            checked_box(box)
+        return searching.search(query, self.folder, self._shared.views, limit)
+
+    def relevant(self, recent: Iterable[Entry], limit: int = 10) -> "list[Relevant]":
+        """Mail of the inbox that belongs to what a group is talking about, the most fitting first, with reasons."""
+        from transcript_mcp.filebox.relevant import relevant  # the gate's room takes a while to import
+
+        return relevant(self._view("inbox").mails(certain=True), self.folder, recent, limit)
+
+    def inbox_version(self) -> object:
+        """Changes when a file comes to the inbox or leaves it; cheap."""
+        return self._view("inbox").version()
+
+    # -- moving
+
+    def resolve(self, filename: str) -> Mail:
+        """Move a mail from the inbox to ``done``. Raises MailNotFoundError, InvalidMailError, MailboxBusyError."""
+        return self._move("resolve", filename)
+
+    def reject(self, filename: str) -> Mail:
+        """Move a mail from the inbox to ``cancel``. Raises MailNotFoundError, InvalidMailError, MailboxBusyError."""
+        return self._move("reject", filename)
+
+    def batch(self, action: str, filenames: Sequence[str], box: str = "inbox") -> list[Outcome]:
+        """Read, resolve or reject many, a result for each. What was read shares ``options.max_read`` characters."""
+        if action not in ("read", *_MOVES):
+            raise InvalidMailError(f"Unknown action {action!r}. Available actions: read, resolve, reject.")
+        left = self._shared.options.max_read
+        outcomes: list[Outcome] = []
+        for name in filenames:
+            try:
+                outcome = self._one(action, name, box, left)
+            except TranscriptError as error:
+                outcome = Outcome(name, error=error)
+            left -= len(outcome.text) if action == "read" else 0
+            outcomes.append(outcome)
+        return outcomes
+
+    def _one(self, action: str, name: str, box: str, left: int) -> Outcome:
+        if action != "read":
+            moved = self._move(action, name)
+            return Outcome(name, f"Message {_MOVES[action][1]}" + (f" as {moved.file}" if moved.file != name else ""))
+        if left <= 0:
+            raise InvalidMailError("There is no room left in this answer.", hint="Read it with another call.")
+        reading = self.read(box, name, max_chars=left)
+        rest = reading.total - reading.end
+        return Outcome(name, reading.text + (f"\n[{rest} more characters]" if rest else ""))
+
+    def _move(self, action: str, filename: str) -> Mail:
+        box, happening = _MOVES[action]
+        mail = move(self.folder, checked_file_name(filename), box, self._shared.options.lock_wait)
+        if self._marks.crowded:
+            self._tidy_marks()
+        self._tell(happening, mail.id, mail.type, mail.title, mail.file, self.folder, mail.sender, mail.receiver)
+        return mail
+
+    # -- the machinery
+
+    @property
+    def _marks(self) -> ReadMarks:
+        return self._shared.views.marks(self.folder)
+
+    def _view(self, box: str) -> BoxView:
+        return self._shared.views.box(self.folder, checked_box(box))
+
+    def _text(self, box: str, name: str) -> tuple[str, Mail]:
+        with self.folder.looked_at(box) as folder:
+            try:
+                taken = read(folder, name) if folder is not None else None
+            except OSError as error:
+                self.folder.unreadable(f"{box}/{name}", error)
+        if taken is None:
+            raise MailNotFoundError(
+                f"Message not found: {name} is not in the {box} of {self.agent}.",
+                hint="List the box; perhaps it was resolved, rejected or answered meanwhile.",
+            )
+        text = taken.body.decode("utf-8", "replace")
+        return unescaped(text), parsed(name, text, taken.stamp)
+
+    def _mark_read(self, mails: list[Mail]) -> None:
+        try:
+            self._marks.mark(mails)
+        except TranscriptError as error:
+            logger.warning("%s Read mail stays unread.", error)
+
+    def _tidy_marks(self) -> None:
+        try:
+            with locked([self.folder], self._shared.options.lock_wait):
+                self._marks.tidy(self._view("inbox").mails())
+        except TranscriptError as error:
+            logger.warning("%s The marks of read mail are tidied another time.", error)
+
+    def _hooked(self, draft: Draft) -> Draft:
+        """The draft as the hooks want it; as it was when they make it something that cannot be sent."""
+        changed = self._shared.hooks.before_send(draft)
+        if changed == draft:
+            return draft
+        try:
+            # Who speaks to whom and about what is not for a hook to decide.
+            allowed = replace(changed, sender=draft.sender, receiver=draft.receiver, original_id=draft.original_id)
+            return checked(allowed, self._shared.options)
+        except TranscriptError:
+            logger.exception("A hook changed a mail into one that cannot be sent; it goes out unchanged")
+            return draft
+
+    def _tell(
+        self,
+        happening: Happening,
+        message_id: str,
+        msg_type: str,
+        title: str,
+        file: str,
+        where: MailboxFolder,
+        sender: str,
+        to: str,
+    ) -> None:
+        self._shared.hooks.tell(
+            MailEvent(happening, self.agent, sender, to, message_id, msg_type, title, file, where.key)
+        )
+
+
+def _slice(limit: int | None, offset: int) -> tuple[int, int | None]:
+    start = max(0, offset)
+    return start, None if limit is None else start + max(0, limit)

@@ -1,0 +1,120 @@
+"""Which mail of an inbox has been read, kept outside the boxes.
+
+A mark says: this mail, as of this time of its thread. So a thread that goes on is unread again, whoever wrote and with
+whichever program. Marks are appended to a file, one JSON line each; a line that cannot be read marks nothing.
+"""
+
+import os
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from transcript_mcp.filebox.files import read, write
+from transcript_mcp.filebox.folders import STATE, MailboxFolder
+from transcript_mcp.filebox.values import Mail
+
+__all__ = ["ReadMarks"]
+
+_FILE: Final = "read.jsonl"
+_APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CROWD: Final = 2000
+
+
+class ReadMarks:
+    """The marks of one mailbox as this process knows them. May be used by several threads."""
+
+    def __init__(self, mailbox: MailboxFolder) -> None:
+        self._mailbox: Final = mailbox
+        self._mutex: Final = threading.Lock()
+        self._marks: dict[str, str] = {}
+        self._lines: int = 0
+        self._inode: int = 0
+        self._length: int = 0
+
+    def unread(self, mails: Iterable[Mail]) -> list[Mail]:
+        """Those of the mails, which must all lie in the inbox, that have not been read as they are now."""
+        with self._mutex:
+            self._catch_up()
+            return [mail for mail in mails if self._marks.get(_key(mail)) != _version(mail)]
+
+    def mark(self, mails: Iterable[Mail]) -> None:
+        """Mark them as read. Raises MailboxUnavailableError and ConfigError."""
+        new = self.unread(mails)
+        if not new:
+            return
+        lines = b"".join(_line(_key(mail), _version(mail)) for mail in new)
+        with self._mailbox.opened(STATE) as folder:
+            try:
+                descriptor = os.open(_FILE, _APPEND, 0o600, dir_fd=folder)
+                try:
+                    os.write(descriptor, lines)
+                finally:
+                    os.close(descriptor)
+            except OSError as error:
+                self._mailbox.failed("mark it as read", error)
+
+    @property
+    def crowded(self) -> bool:
+        """True when ``tidy`` is worth its while."""
+        return self._lines > _CROWD
+
+    def tidy(self, inbox: Iterable[Mail]) -> None:
+        """Write the marks anew without those that no mail of the inbox bears; under the mailbox's lock.
+
+        A mark that another process sets meanwhile may be lost: then a mail is unread that was read. Raises
+        MailboxUnavailableError and ConfigError.
+        """
+        with self._mutex:
+            self._catch_up()
+            here = {_key(mail) for mail in inbox}
+            kept = {key: version for key, version in self._marks.items() if key in here}
+            if self._lines > 2 * len(kept):
+                write(self._mailbox, STATE, _FILE, b"".join(_line(*mark) for mark in kept.items()))
+
+    def _catch_up(self) -> None:
+        """Take in what was appended since the last time, or all when the file is another one."""
+        with self._mailbox.looked_at(STATE) as folder:
+            taken = self._new_part(folder) if folder is not None else None
+        if taken is None:
+            self._marks, self._lines, self._inode, self._length = {}, 0, 0, 0
+            return
+        for line in taken.splitlines():
+            with suppress(msgspec.MsgspecError, ValueError):
+                key, version = msgspec.json.decode(line, type=tuple[str, str])
+                self._marks[key] = version
+            self._lines += 1
+
+    def _new_part(self, folder: int) -> bytes | None:
+        try:
+            found = os.stat(_FILE, dir_fd=folder, follow_symlinks=False)
+            if (found.st_ino, found.st_size) == (self._inode, self._length):
+                return b""
+            taken = read(folder, _FILE)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._mailbox.failed("see what was read", error)
+        if taken is None:
+            return None
+        inode, body = taken.stamp[2], taken.body
+        complete = body.rfind(b"\n") + 1
+        if inode != self._inode or complete < self._length:
+            self._marks, self._lines, self._length = {}, 0, 0
+        part = body[self._length : complete]
+        self._inode, self._length = inode, complete
+        return part
+
+
+def _line(key: str, version: str) -> bytes:
+    return msgspec.json.encode([key, version]) + b"\n"
+
+
+def _key(mail: Mail) -> str:
+    return mail.id or f"file {mail.file}"
+
+
+def _version(mail: Mail) -> str:
+    return mail.timestamp if mail.id and mail.timestamp else "-".join(map(str, mail.stamp))

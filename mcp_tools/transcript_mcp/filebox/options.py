@@ -1,0 +1,33 @@
+"""What can be set about mailboxes."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["TYPES", "FileBoxOptions"]
+
+TYPES: Final = ("BR", "ACK", "ER", "INFO", "URGENT")
+"""Bug report, acknowledgement, enhancement request, information, urgent."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileBoxOptions:
+    """``more_types`` of mail besides the usual five; whom ``runAs`` may name (``may_run_as`` counts when ``listed``).
+
+    ``max_title`` in characters, ``max_content`` and ``max_thread`` in bytes, ``max_read`` in characters per answer,
+    ``page`` mails per answer where headers are shown, ``lock_wait`` in seconds.
+    """
+
+    more_types: tuple[str, ...] = ()
+    run_as: Literal["any", "listed", "off"] = "any"
+    may_run_as: tuple[str, ...] = ()
+    max_title: int = 200
+    max_content: int = 1024 * 1024
+    max_thread: int = 16 * 1024 * 1024
+    max_read: int = 60_000
+    page: int = 50
+    lock_wait: float = 5.0
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Every type that may be sent."""
+        return tuple(dict.fromkeys((*TYPES, *self.more_types)))

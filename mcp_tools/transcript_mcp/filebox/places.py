@@ -1,0 +1,88 @@
+"""Where the mailbox of each agent lies: ``docs/mailbox`` below its folder, one level deeper where agents share one."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from nanobot_transcript.errors import ConfigError
+from transcript_mcp.filebox.values import BOXES
+
+__all__ = ["BELOW", "Place", "places"]
+
+BELOW: Final = ("docs", "mailbox")
+_ODD: Final = re.compile(r"[/\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_LONGEST_NAME: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Folder of one agent as the configuration ``config`` names it.
+
+    ``root`` is the folder with all links resolved; ``below`` leads from there to the mailbox. ``problem`` says why the
+    place cannot be used (then the other fields mean nothing); it concerns this agent only.
+    """
+
+    agent: str
+    config: Path
+    root: Path = Path()
+    below: tuple[str, ...] = BELOW
+    problem: str = ""
+
+    @property
+    def shared(self) -> bool:
+        """True when several agents have this folder."""
+        return len(self.below) > len(BELOW)
+
+    @property
+    def mailbox(self) -> Path:
+        """The folder of the four boxes."""
+        return self.root.joinpath(*self.below)
+
+    @property
+    def key(self) -> str:
+        """What stands for this place in the configuration file, for sentences."""
+        return f"agents.{self.agent} in {self.config}"
+
+    def usable(self) -> "Place":
+        """Itself. Raises ConfigError when there is a problem."""
+        if self.problem:
+            raise ConfigError(self.problem, hint=f"Correct agents.{self.agent}: the absolute path of its folder.")
+        return self
+
+
+def places(agents: Mapping[str, Any], config: Path) -> dict[str, Place]:
+    """A place for every agent of a configuration, in its order; nothing on the disk has to exist."""
+    roots = {agent: _root(agent, folder, config) for agent, folder in agents.items()}
+    crowd = Counter(root for root in roots.values() if isinstance(root, Path))
+    found: dict[str, Place] = {}
+    for agent, root in roots.items():
+        if isinstance(root, str):
+            found[agent] = Place(agent, config, problem=root)
+        elif crowd[root] > 1:
+            found[agent] = _separate(agent, config, root)
+        else:
+            found[agent] = Place(agent, config, root)
+    return found
+
+
+def _root(agent: str, folder: Any, config: Path) -> Path | str:
+    """The folder with links resolved, or what is wrong with it."""
+    where = f"agents.{agent} in {config}"
+    if not isinstance(folder, str) or not folder.strip():
+        return f"{where} is not the path of a folder."
+    if "\0" in folder or not Path(folder).is_absolute():
+        return f"{where} is not an absolute path: {folder!r}."
+    if not agent.strip() or _ODD.search(agent) or len(agent) > _LONGEST_NAME:
+        return f"{agent!r} in {config} cannot be the name of an agent: one line, no slashes, at most 100 characters."
+    return Path(os.path.realpath(folder))
+
+
+def _separate(agent: str, config: Path, root: Path) -> Place:
+    if agent.startswith(".") or agent in BOXES:
+        problem = f"{agent!r} in {config} shares its folder, and no agent's part of it can have this name."
+        return Place(agent, config, problem=problem)
+    return Place(agent, config, root, (*BELOW, agent))

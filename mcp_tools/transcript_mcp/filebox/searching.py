@@ -1,0 +1,85 @@
+"""Finding mail by its words, by who wrote it, by its type and time."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from typing import Final
+
+from transcript_mcp.filebox.escaping import unescaped
+from transcript_mcp.filebox.files import read
+from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.values import BOXES, Box, Mail
+from transcript_mcp.filebox.views import Views
+
+__all__ = ["Found", "Query", "search"]
+
+_BEFORE: Final = 40
+_SNIPPET: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to look for: every word of ``text`` (in any case, anywhere in the file), and what the header must say.
+
+    ``since_ms`` is the earliest time of the newest entry. Empty and zero mean anything.
+    """
+
+    text: str = ""
+    boxes: tuple[Box, ...] = BOXES
+    sender: str = ""
+    type: str = ""
+    since_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mail that fits, where it lies, and the text around the first word."""
+
+    box: Box
+    mail: Mail
+    snippet: str
+
+
+def search(query: Query, mailbox: MailboxFolder, views: Views, limit: int) -> list[Found]:
+    """The newest mails that fit. Texts are read from the newest to the oldest until enough were found."""
+    words = query.text.casefold().split()
+    found: list[Found] = []
+    for box, mail in _newest_first(query, mailbox, views):
+        snippet = _snippet(mailbox, box, mail, words)
+        if snippet is not None:
+            found.append(Found(box, mail, snippet))
+        if len(found) >= limit:
+            break
+    return found
+
+
+def _newest_first(query: Query, mailbox: MailboxFolder, views: Views) -> Iterator[tuple[Box, Mail]]:
+    shelves = [_fitting(query, box, views.box(mailbox, box).mails()) for box in dict.fromkeys(query.boxes)]
+    return merge(*shelves, key=lambda each: each[1].time_ms, reverse=True)
+
+
+def _fitting(query: Query, box: Box, mails: Iterable[Mail]) -> Iterator[tuple[Box, Mail]]:
+    for mail in mails:
+        wanted = (not query.type or mail.type == query.type) and mail.time_ms >= query.since_ms
+        if wanted and query.sender in ("", mail.sender, mail.original_sender):
+            yield box, mail
+
+
+def _snippet(mailbox: MailboxFolder, box: Box, mail: Mail, words: list[str]) -> str | None:
+    """The text around the first word, None when a word is missing."""
+    if not words:
+        return ""
+    with mailbox.looked_at(box) as folder:
+        try:
+            taken = read(folder, mail.file) if folder is not None else None
+        except OSError:
+            return None  # listed as unreadable; there is nothing to be found in it
+    if taken is None:
+        return None
+    text = taken.body.decode("utf-8", "replace")
+    folded = text.casefold()
+    if not all(word in folded for word in words):
+        return None
+    at = folded.find(words[0]) if len(folded) == len(text) else 0
+    start = max(0, at - _BEFORE)
+    return " ".join(unescaped(text[start : start + _SNIPPET]).split())

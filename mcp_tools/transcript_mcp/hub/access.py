@@ -1,0 +1,159 @@
+"""Who may come in: asked before anything else of a request is looked at.
+
+A page in somebody's browser can make it send requests to this machine (DNS rebinding), so the name by which the hub was
+addressed and the page that asks are checked first, then the bearer token.
+"""
+
+import hmac
+import ipaddress
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+from urllib.parse import urlsplit
+
+from nanobot_transcript.errors import ConfigError
+
+__all__ = ["Access", "Caller", "Refusal"]
+
+_THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose token it was. ``agent`` is the mailbox agent a token stands for; it opens nothing but ``filebox``."""
+
+    name: str = ""
+    agent: str | None = None
+
+    @property
+    def identity(self) -> str | None:
+        """``agent/NAME`` or ``token/NAME``, as servers are told; None for an unnamed caller of this machine."""
+        if self.agent is not None:
+            return f"agent/{self.agent}"
+        return f"token/{self.name}" if self.name else None
+
+    def may_use(self, servers: Iterable[str]) -> bool:
+        """True when the token opens all of these servers."""
+        return self.agent is None or set(servers) == {"filebox"}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not let in: an HTTP status, a code, a sentence, and what to do."""
+
+    status: int
+    code: str
+    message: str
+    hint: str
+
+
+class Access:
+    """The rules of one hub.
+
+    ``tokens`` by the name of their owner, ``agent_tokens`` by mailbox agent. ``host`` is where the hub listens;
+    ``hosts`` (``name`` or ``name:port``) and ``origins`` are let in besides its own. Raises ConfigError for an address
+    that other machines can reach when there is no token.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        tokens: Mapping[str, str] | None = None,
+        agent_tokens: Mapping[str, str] | None = None,
+        hosts: Iterable[str] = (),
+        origins: Iterable[str] = (),
+    ) -> None:
+        callers = [(token, Caller(name)) for name, token in (tokens or {}).items()]
+        callers += [(token, Caller(agent, agent)) for agent, token in (agent_tokens or {}).items()]
+        self._callers: list[tuple[bytes, Caller]] = [(_digest(token.encode()), caller) for token, caller in callers]
+        self._local_only: bool = is_loopback(host)
+        self._hosts: frozenset[str] = frozenset(name.lower() for name in hosts)
+        self._origins: frozenset[str] = frozenset(origin.lower().rstrip("/") for origin in origins)
+        if not self._local_only and not callers:
+            raise ConfigError(
+                f"The hub would be open to every machine that reaches {host}, without a token.",
+                hint="Set a token, for example NANOBOT_TRANSCRIPT_HUB__TOKENS__ME=$(openssl rand -hex 16), "
+                "or listen on 127.0.0.1.",
+            )
+
+    @property
+    def needs_token(self) -> bool:
+        """True when nobody comes in without a token."""
+        return bool(self._callers)
+
+    def refuse_address(self, host: str | None, origin: str | None) -> Refusal | None:
+        """The answer to a request that was sent to a wrong name or by a foreign page; None lets it pass."""
+        if not self._knows_host(host):
+            return Refusal(
+                421,
+                "wrong_host",
+                "The hub does not go by the name that this request was sent to.",
+                "Use 127.0.0.1 or localhost, or add the name to hub.allowed_hosts.",
+            )
+        if origin is not None and not self._knows_origin(origin, host or ""):
+            return Refusal(
+                403,
+                "wrong_origin",
+                "Pages from elsewhere may not call the hub.",
+                "Add the page's origin to hub.allowed_origins if it is yours.",
+            )
+        return None
+
+    def caller(self, authorization: str | None) -> Caller | Refusal:
+        """Who sends a request, from its ``Authorization`` header."""
+        if not self._callers:
+            return Caller()
+        scheme, _, token = (authorization or "").partition(" ")
+        given = _digest(token.strip().encode(errors="replace")) if scheme.lower() == "bearer" else b""
+        known = Caller()
+        for digest, caller in self._callers:  # all of them, so that the time tells nothing
+            if hmac.compare_digest(digest, given):
+                known = caller
+        if known.name:
+            return known
+        return Refusal(
+            401,
+            "wrong_token" if given else "no_token",
+            "This token is not known here." if given else "The hub wants a token.",
+            "Send 'Authorization: Bearer TOKEN' with a token from hub.tokens.",
+        )
+
+    def _knows_host(self, host: str | None) -> bool:
+        if not host:
+            return False
+        host = host.lower()
+        name = _name_of(host)
+        if name in _THIS_MACHINE or host in self._hosts or name in self._hosts:
+            return True
+        # A rebound name is a name: what is addressed by number was meant.
+        return not self._local_only and _is_number(name)
+
+    def _knows_origin(self, origin: str, host: str) -> bool:
+        origin = origin.lower().rstrip("/")
+        return origin in self._origins or urlsplit(origin).netloc == host.lower()
+
+
+def is_loopback(host: str) -> bool:
+    """True for addresses that only this machine reaches."""
+    name = host.strip("[]").lower()
+    return name == "localhost" or (_is_number(name) and ipaddress.ip_address(name).is_loopback)
+
+
+def _name_of(host: str) -> str:
+    """The name in ``name:port``, ``[::1]:port`` or either without a port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host if host.count(":") > 1 else host.partition(":")[0]
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _digest(token: bytes) -> bytes:
+    return sha256(token).digest()

@@ -1,0 +1,88 @@
+"""The hub as one aiohttp application, by itself or mounted in another one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+
+from aiohttp import web
+
+from nanobot_transcript import __version__
+from nanobot_transcript.settings import Settings
+from transcript_mcp.hub.access import Access
+from transcript_mcp.hub.guarding import guard
+from transcript_mcp.hub.mounting import Mount
+from transcript_mcp.hub.observing import Metrics, observer
+from transcript_mcp.hub.servers import build_servers
+from transcript_mcp.sdk import Server, merged
+
+__all__ = ["create_app"]
+
+
+def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) -> web.Application:
+    """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz`` and ``/metrics``, as ``settings.hub`` says.
+
+    ``servers`` by name, instead of those that the settings describe. Mounted below another application with
+    ``add_subapp``, it checks its own requests and leaves the others alone. Raises ConfigError when the hub would be
+    open to other machines without a token.
+    """
+    hub, built = settings.hub, dict(build_servers(settings) if servers is None else servers)
+    access = Access(
+        hub.host,
+        {name: token.get_secret_value() for name, token in hub.tokens.items()},
+        {agent: token.get_secret_value() for agent, token in settings.filebox.tokens.items()},
+        hub.allowed_hosts,
+        hub.allowed_origins,
+    )
+    metrics = Metrics()
+    app = web.Application(
+        middlewares=[observer(metrics), guard(access, int(hub.max_body))], client_max_size=int(hub.max_body)
+    )
+    state = _State()
+    app.router.add_get("/healthz", state.healthy)
+    app.router.add_get("/readyz", state.ready_to_serve)
+    app.router.add_get("/metrics", metrics.handle)
+    for path, mount in _mounts(built, hub.servers, int(hub.max_body)).items():
+        for spelled in (path, f"{path}/"):
+            app.router.add_route("*", spelled, mount.handle)
+        state.mounts.append(mount)
+    app.cleanup_ctx.append(state.serve)
+    app.on_shutdown.append(state.stop)
+    return app
+
+
+def _mounts(servers: Mapping[str, Server], offered: Sequence[str] | None, max_body: int) -> dict[str, Mount]:
+    together = [name for name in servers if offered is None or name in offered]
+    whole = merged([servers[name] for name in together], name="nanobot-transcript", version=__version__)
+    mounts = {f"/mcp/{name}": Mount(server, [name], max_body) for name, server in servers.items()}
+    return {"/mcp": Mount(whole, together, max_body), **mounts}
+
+
+class _State:
+    """Whether the hub serves, and what it has to start and stop."""
+
+    def __init__(self) -> None:
+        self.mounts: list[Mount] = []
+        self._ready = False
+
+    async def serve(self, _app: web.Application) -> AsyncIterator[None]:
+        """From the application's start to its end."""
+        async with AsyncExitStack() as running:
+            for mount in self.mounts:
+                await running.enter_async_context(mount.running())
+            self._ready = True
+            yield
+
+    async def stop(self, _app: web.Application) -> None:
+        """No new work; what is open ends."""
+        self._ready = False
+        await asyncio.gather(*(mount.close() for mount in self.mounts))
+
+    async def healthy(self, _request: web.Request) -> web.Response:
+        """The process lives."""
+        return web.json_response({"status": "ok"})
+
+    async def ready_to_serve(self, _request: web.Request) -> web.Response:
+        """Requests are answered."""
+        return web.json_response(
+            {"status": "ready" if self._ready else "not ready"}, status=200 if self._ready else 503
+        )

@@ -1,0 +1,203 @@
+"""Puts an ASGI app into an aiohttp application: bodies and answers stream both ways.
+
+Made for the MCP servers of ``transcript_mcp.sdk``. A client that leaves in the middle is normal and leaves no
+traceback; when the application stops, open event streams end at once and running calls have half a second left.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from typing import Any
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from transcript_mcp.sdk import CALLER, HttpApp
+
+__all__ = ["Bridge", "asgi_scope", "mount"]
+
+_log = logging.getLogger(__name__)
+
+_GRACE = 0.5
+"""Seconds that running calls have when the application stops."""
+
+_COLLECT = 0.005
+"""Seconds in which an answer is collected: what is complete by then goes out in one piece, everything else streams."""
+
+_LOOK = 0.5
+"""Seconds between two looks at whether the client is still there; aiohttp tells a handler only by cancelling it."""
+
+_Message = MutableMapping[str, Any]
+
+
+def mount(
+    app: web.Application,
+    http: HttpApp,
+    *paths: str,
+    caller: Callable[[web.Request], str | None] = lambda _request: None,
+) -> "Bridge":
+    """Serve an MCP server under these paths, from the application's start to its end.
+
+    ``caller`` says who asks, for tools that want to know and so that nobody uses a session of somebody else.
+    """
+    bridge = Bridge(http, caller)
+
+    async def run(_app: web.Application) -> AsyncIterator[None]:
+        async with http.running():
+            yield
+
+    async def close(_app: web.Application) -> None:
+        await bridge.close()
+
+    app.cleanup_ctx.append(run)
+    app.on_shutdown.append(close)
+    for path in paths:
+        app.router.add_route("*", path, bridge.handle)
+    return bridge
+
+
+class Bridge:
+    """Handles aiohttp's requests with an ASGI app."""
+
+    def __init__(self, http: HttpApp, caller: Callable[[web.Request], str | None]) -> None:
+        self._http = http
+        self._caller = caller
+        self._open: dict[asyncio.Task[Any], _Exchange] = {}
+
+    async def handle(self, request: web.Request, body: bytes | None = None) -> web.StreamResponse:
+        """An aiohttp handler. ``body`` is that of the request when somebody has read it already."""
+        exchange = _Exchange(request, body)
+        task = asyncio.current_task()
+        assert task is not None
+        self._open[task] = exchange
+        scope = asgi_scope(request, self._caller(request))
+        answering = asyncio.ensure_future(self._http(scope, exchange.receive, exchange.send))
+        try:
+            done, _ = await asyncio.wait((answering,), timeout=_COLLECT)
+            if not done:
+                await exchange.stream()
+            await answering
+        except ConnectionError:
+            _log.debug("the client of %s has left", request.path)
+        finally:
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+            del self._open[task]
+        return exchange.response()
+
+    async def close(self) -> None:
+        """End what is open: streams at once, calls after a moment."""
+        for exchange in self._open.values():
+            if exchange.is_standing:
+                exchange.leave()
+        if self._open:
+            _, unfinished = await asyncio.wait(list(self._open), timeout=_GRACE)
+            for task in unfinished:
+                task.cancel()
+
+
+class _Exchange:
+    """One request and its answer, as ASGI's two functions."""
+
+    def __init__(self, request: web.Request, body: bytes | None) -> None:
+        self._request = request
+        self._body = body
+        self._collecting = True
+        self._collected: list[_Message] = []
+        self._streamed: web.StreamResponse | None = None
+        self._body_read = False
+        self._left = asyncio.Event()
+
+    @property
+    def is_standing(self) -> bool:
+        """True for a stream that a client holds open to be told things."""
+        return self._request.method == "GET"
+
+    def leave(self) -> None:
+        """Tell the app that the client has gone."""
+        self._left.set()
+
+    async def receive(self) -> _Message:
+        """The body in pieces, then the news that the client left."""
+        if not self._body_read and self._body is not None:
+            self._body_read = True
+            return {"type": "http.request", "body": self._body, "more_body": False}
+        if not self._body_read:
+            chunk = await self._request.content.readany()
+            self._body_read = self._request.content.at_eof()
+            return {"type": "http.request", "body": chunk, "more_body": not self._body_read}
+        while not self._left.is_set() and not self._is_gone():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._left.wait(), _LOOK)
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: _Message) -> None:
+        """The answer in pieces. After the client left, nothing happens."""
+        if self._collecting:
+            self._collected.append(message)
+            return
+        try:
+            await self._pass_on(message)
+        except ConnectionError:
+            self.leave()
+
+    async def stream(self) -> None:
+        """Send what was collected, and from now on every piece at once."""
+        while self._collected:
+            await self._pass_on(self._collected.pop(0))
+        self._collecting = False
+
+    def response(self) -> web.StreamResponse:
+        """The response for aiohttp: the one that was streamed, else all that was collected."""
+        if self._streamed is not None:
+            return self._streamed
+        if not self._collected:
+            return web.Response(status=499)  # the client left; nobody is there to see it
+        start, *pieces = self._collected
+        body = b"".join(piece.get("body", b"") for piece in pieces)
+        return web.Response(status=start["status"], headers=_headers(start), body=body)
+
+    async def _pass_on(self, message: _Message) -> None:
+        if message["type"] == "http.response.start":
+            self._streamed = web.StreamResponse(status=message["status"], headers=_headers(message))
+            await self._streamed.prepare(self._request)
+        elif message["type"] == "http.response.body":
+            assert self._streamed is not None
+            if body := message.get("body", b""):
+                await self._streamed.write(body)
+            if not message.get("more_body", False):
+                await self._streamed.write_eof()
+
+    def _is_gone(self) -> bool:
+        transport = self._request.transport
+        return transport is None or transport.is_closing()
+
+
+def _headers(start: _Message) -> CIMultiDict[str]:
+    return CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"])
+
+
+def asgi_scope(request: web.Request, caller: str | None) -> _Message:
+    """The request as ASGI describes it, with who asks."""
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": f"{request.version.major}.{request.version.minor}",
+        "method": request.method,
+        "scheme": request.scheme,
+        "path": request.path,
+        "raw_path": request.rel_url.raw_path.encode("ascii"),
+        "query_string": request.rel_url.raw_query_string.encode("ascii"),
+        "root_path": "",
+        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+        "client": _address(request, "peername"),
+        "server": _address(request, "sockname"),
+        CALLER: caller,
+    }
+
+
+def _address(request: web.Request, name: str) -> tuple[str, int] | None:
+    transport = request.transport
+    address = transport.get_extra_info(name) if transport is not None else None
+    return (address[0], address[1]) if isinstance(address, tuple) else None

@@ -1,0 +1,78 @@
+"""The middleware that lets requests in or sends them away, and puts errors into one form."""
+
+import json
+import logging
+from typing import Final
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.hub.access import Access, Refusal
+from transcript_mcp.hub.observing import CALLER
+
+__all__ = ["OPEN_ROUTES", "error_response", "guard"]
+
+logger = logging.getLogger(__name__)
+
+OPEN_ROUTES: Final = frozenset({"/healthz", "/readyz"})
+"""What a supervisor asks without a token; neither says anything about what is served."""
+
+
+def guard(access: Access, max_body: int) -> Middleware:
+    """Checks the address, the page, the token and the announced size, in this order, before anything is read."""
+
+    @web.middleware
+    async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
+        refusal = access.refuse_address(request.headers.get("Host"), request.headers.get("Origin"))
+        if refusal is not None:
+            return _refused(refusal)
+        resource = request.match_info.route.resource
+        if resource is None or resource.canonical not in OPEN_ROUTES:
+            caller = access.caller(request.headers.get("Authorization"))
+            if isinstance(caller, Refusal):
+                return _refused(caller)
+            request[CALLER] = caller
+        if (request.content_length or 0) > max_body:
+            return error_response(413, "too_large", f"A request may have {max_body} bytes.", "Send less at once.")
+        return await _answered(request, handler)
+
+    return let_in
+
+
+async def _answered(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except TranscriptError as error:
+        return error_response(400, error.code, str(error), error.hint)
+    except web.HTTPException as answer:
+        if answer.status < 400 or answer.content_type == "application/json":
+            raise
+        return error_response(
+            answer.status, f"http_{answer.status}", f"{answer.reason}.", _HINTS.get(answer.status, "")
+        )
+    except ConnectionError:
+        raise  # the client has gone
+    except Exception:
+        logger.exception("%s %s failed", request.method, request.path)
+        return error_response(500, "internal", "The hub failed.", "Its log says why.")
+
+
+_HINTS: Final = {
+    404: "The MCP servers are at /mcp and /mcp/<server>.",
+    405: "Another method is wanted here.",
+    413: "Send less at once, or raise hub.max_body.",
+}
+
+
+def _refused(refusal: Refusal) -> web.Response:
+    response = error_response(refusal.status, refusal.code, refusal.message, refusal.hint)
+    if refusal.status == 401:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="nanobot-transcript"'
+    return response
+
+
+def error_response(status: int, code: str, message: str, hint: str = "") -> web.Response:
+    """``{"error": {code, message, hint}}``."""
+    body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False)
+    return web.Response(status=status, text=body, content_type="application/json")

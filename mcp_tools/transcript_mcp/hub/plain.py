@@ -1,0 +1,95 @@
+"""Calls as people type them into curl: one POST, no session, no Accept header.
+
+    curl http://127.0.0.1:8765/mcp -H 'content-type: application/json' \\
+        -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"transcript_chats","arguments":{}}}'
+
+They go to a session manager that keeps nothing. Programs written for such servers read the fields of an answer at the
+top of ``result``, so what a tool answered as a JSON object stands there, too.
+"""
+
+import json
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Final, TypeAlias
+
+from transcript_mcp.sdk import HttpApp
+
+__all__ = ["answer_plainly", "is_plain", "with_fields_on_top"]
+
+_Message: TypeAlias = MutableMapping[str, Any]
+
+_SESSION: Final = "Mcp-Session-Id"
+_VERSION: Final = "MCP-Protocol-Version"
+_WITHOUT_SESSIONS: Final = "2026"
+"""From this year's protocol on, no client has a session; it says so by its version."""
+
+
+def is_plain(headers: Mapping[str, str], message: Any) -> bool:
+    """True for a POST that neither belongs to a session nor begins one."""
+    if _SESSION in headers or headers.get(_VERSION, "") >= _WITHOUT_SESSIONS:
+        return False
+    return not any(one.get("method") == "initialize" for one in _messages(message))
+
+
+async def answer_plainly(app: HttpApp, scope: _Message, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of an app's answer to one whole request."""
+    accepting = [(name, value) for name, value in scope["headers"] if name != b"accept"]
+    accepting.append((b"accept", b"application/json, text/event-stream"))
+    answer = _Answer(body)
+    await app({**scope, "headers": accepting}, answer.receive, answer.send)
+    headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
+    return answer.status, headers, with_fields_on_top(b"".join(answer.pieces))
+
+
+def with_fields_on_top(answer: bytes) -> bytes:
+    """The answer with the fields of a tool's or resource's one JSON object beside those of the protocol."""
+    try:
+        document = json.loads(answer)
+    except (ValueError, RecursionError):
+        return answer
+    if not isinstance(document, dict) or not isinstance(result := document.get("result"), dict):
+        return answer
+    fields = _fields(result)
+    if not fields:
+        return answer
+    document["result"] = {**fields, **result}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _fields(result: _Message) -> _Message:
+    parts = result.get("content") or result.get("contents")
+    if result.get("isError") or not isinstance(parts, list) or len(parts) != 1:
+        return {}
+    try:
+        value = json.loads(parts[0]["text"])
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _messages(message: Any) -> list[_Message]:
+    return [one for one in (message if isinstance(message, list) else [message]) if isinstance(one, dict)]
+
+
+class _Answer:
+    """ASGI's two functions for a request that is there as a whole and an answer that is wanted as a whole."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body: bytes | None = body
+        self.status = 500
+        self.headers: dict[str, str] = {}
+        self.pieces: list[bytes] = []
+
+    async def receive(self) -> _Message:
+        body, self._body = self._body, None
+        if body is None:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: _Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.headers = {
+                name.decode("latin-1").lower(): value.decode("latin-1") for name, value in message.get("headers", ())
+            }
+        else:
+            self.pieces.append(message.get("body", b""))

@@ -1,0 +1,40 @@
+"""Building MCP servers without touching an SDK: the one room that knows it, 1.x and 2.x alike.
+
+    from transcript_mcp.sdk import Server, serve_stdio
+
+    server = Server("clock", version="1.0")
+    server.tool(now, read_only=True)
+    asyncio.run(serve_stdio(server))
+
+Importing this imports neither SDK nor HTTP server; serving does.
+"""
+
+from transcript_mcp.sdk.calls import CALLER
+from transcript_mcp.sdk.content import Audio, Content, Embedded, Image, Link, Message, Text
+from transcript_mcp.sdk.context import Context, Elicited, LogLevel
+from transcript_mcp.sdk.http import HttpApp, http_app
+from transcript_mcp.sdk.server import Prompt, Resource, Server, Template, Tool, merged
+from transcript_mcp.sdk.stdio import serve_stdio
+
+__all__ = [
+    "CALLER",
+    "Audio",
+    "Content",
+    "Context",
+    "Elicited",
+    "Embedded",
+    "HttpApp",
+    "Image",
+    "Link",
+    "LogLevel",
+    "Message",
+    "Prompt",
+    "Resource",
+    "Server",
+    "Template",
+    "Text",
+    "Tool",
+    "http_app",
+    "merged",
+    "serve_stdio",
+]

@@ -1,0 +1,66 @@
+"""One request at work: the part of ``Context`` that is the same on every SDK."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from nanobot_transcript.errors import ClientCannotError
+from transcript_mcp.sdk.context import Elicited, LogLevel
+from transcript_mcp.sdk.server import Server
+from transcript_mcp.sdk.updates import Peer
+
+__all__ = ["CALLER", "Call", "cannot", "reaches"]
+
+CALLER = "nanobot_transcript.caller"
+"""The ASGI scope's key for the identity (a string) that whoever mounts the app has made sure of."""
+
+_LEVELS: tuple[str, ...] = get_args(LogLevel)
+
+
+class Call(ABC):
+    """Made for each request by the backends; what a ``Context`` parameter receives.
+
+    ``peer`` is None where there is no connection that outlives the request.
+    """
+
+    def __init__(self, server: Server, peer: Peer | None, scope: Mapping[str, Any] | None) -> None:
+        self.server = server
+        self.peer = peer
+        self.caller: str | None = scope.get(CALLER) if scope else None
+
+    @property
+    @abstractmethod
+    def client_name(self) -> str | None: ...
+
+    @abstractmethod
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None: ...
+
+    async def log(self, level: LogLevel, text: str) -> None:
+        if reaches(level, self.peer.level if self.peer else None):
+            await self.send_log(level, text)
+
+    @abstractmethod
+    async def send_log(self, level: LogLevel, text: str) -> None:
+        """Without looking at the level."""
+
+    @abstractmethod
+    async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited: ...
+
+    @abstractmethod
+    async def sample(self, prompt: str, *, system: str | None = None, max_tokens: int = 1000) -> str: ...
+
+    async def updated(self, uri: str) -> None:
+        self.server.updated(uri)
+
+
+def reaches(level: LogLevel, wanted: object) -> bool:
+    """True when a log line of this level is one that the client wants; it may want none."""
+    return wanted in _LEVELS and _LEVELS.index(level) >= _LEVELS.index(str(wanted))
+
+
+def cannot(what: str) -> ClientCannotError:
+    """The error for a client that lacks an ability."""
+    return ClientCannotError(
+        f"This client cannot {what} on behalf of a server.",
+        hint="Use a client that can, or give what is needed as an argument.",
+    )

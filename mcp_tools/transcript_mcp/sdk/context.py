@@ -1,0 +1,55 @@
+"""What a tool, prompt or resource may ask of the client it works for."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+__all__ = ["Context", "Elicited", "LogLevel"]
+
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+
+
+@dataclass(frozen=True, slots=True)
+class Elicited:
+    """What the person said: ``content`` holds the fields only when ``action`` is ``accept``."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any]
+
+
+@runtime_checkable
+class Context(Protocol):
+    """One request. A function that has a parameter annotated ``Context`` is handed one."""
+
+    @property
+    def caller(self) -> str | None:
+        """Who asks, as the hub has made sure; None over stdio and where nobody checked."""
+        ...
+
+    @property
+    def client_name(self) -> str | None:
+        """The client's name as it introduced itself, such as ``claude-code``; not proof of anything."""
+        ...
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell how far the work is; does nothing when the client did not ask for it."""
+        ...
+
+    async def log(self, level: LogLevel, text: str) -> None:
+        """Send a line to the client's log, if it wants this level."""
+        ...
+
+    async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:
+        """Let the client ask its person. ``schema`` is a flat JSON schema. Raises ClientCannotError.
+
+        On the newest protocol the answer arrives with a repeated call, and the function runs again from its beginning:
+        do nothing that must not happen twice before asking.
+        """
+        ...
+
+    async def sample(self, prompt: str, *, system: str | None = None, max_tokens: int = 1000) -> str:
+        """Let the client's model answer. Raises ClientCannotError."""
+        ...
+
+    async def updated(self, uri: str) -> None:
+        """Tell all who subscribed to this resource that it changed, like ``Server.updated``."""
+        ...

@@ -1,0 +1,252 @@
+"""Answers requests to a server: everything between "tools/call arrived" and "this object goes back".
+
+Takes and gives plain values in the protocol's own spelling, so that both generations of the SDK say the same to the
+byte. An error that is part of the work (a ``TranscriptError``, arguments that do not fit) becomes an answer that the
+client's model can read; ``ProtocolError`` is for requests that make no sense.
+"""
+
+import inspect
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.sdk.calls import Call
+from transcript_mcp.sdk.content import Embedded, Message, Wire, blocks, json_text
+from transcript_mcp.sdk.context import Context
+from transcript_mcp.sdk.server import Completion, Resource, Server, Template, Tool
+from transcript_mcp.sdk.signature import ArgumentsError, Signature
+from transcript_mcp.sdk.threads import in_thread
+
+__all__ = ["NOT_FOUND", "Answer", "Dispatch", "ProtocolError"]
+
+_log = logging.getLogger(__name__)
+
+INVALID_PARAMS, INTERNAL_ERROR, NOT_FOUND = -32602, -32603, -32002
+_MOST_SUGGESTIONS = 100
+
+
+Answer: TypeAlias = Callable[[Any, Call], Awaitable[Wire]]
+"""From the SDK's typed parameters, whose attributes have the same names in both generations, to the wire."""
+
+
+class ProtocolError(Exception):
+    """A JSON-RPC error: ``code`` as the protocol numbers them, ``str(error)`` for the person, ``data`` for programs."""
+
+    def __init__(self, code: int, message: str, data: Wire | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class Dispatch:
+    """One server's answers. Stateless: what belongs to a connection is the ``Peer``."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    @property
+    def methods(self) -> dict[str, Answer]:
+        """The protocol's methods that this server serves: what it offers decides."""
+        served: dict[str, Answer] = {"logging/setLevel": self._set_level}
+        if self.server.tools:
+            served |= {"tools/list": self._list_tools, "tools/call": self._call_tool}
+        if self.server.prompts:
+            served |= {"prompts/list": self._list_prompts, "prompts/get": self._get_prompt}
+        if self.server.resources or self.server.templates:
+            served |= {
+                "resources/list": self._list_resources,
+                "resources/templates/list": self._list_templates,
+                "resources/read": self._read_resource,
+                "resources/subscribe": self._subscribe,
+                "resources/unsubscribe": self._unsubscribe,
+            }
+        if self.server.completions:
+            served["completion/complete"] = self._complete
+        return {method: _guarded(method, answer) for method, answer in served.items()}
+
+    # -- lists ---------------------------------------------------------------------------------------
+
+    async def _list_tools(self, params: Any, call: Call) -> Wire:
+        return {"tools": [_tool_wire(tool) for tool in self.server.tools.values()]}
+
+    async def _list_prompts(self, params: Any, call: Call) -> Wire:
+        return {
+            "prompts": [
+                _head(each.name, each.title, each.description) | {"arguments": each.signature.described()}
+                for each in self.server.prompts.values()
+            ]
+        }
+
+    async def _list_resources(self, params: Any, call: Call) -> Wire:
+        return {
+            "resources": [
+                {"uri": each.uri} | _head(each.name, each.title, each.description) | {"mimeType": each.mime_type}
+                for each in self.server.resources.values()
+            ]
+        }
+
+    async def _list_templates(self, params: Any, call: Call) -> Wire:
+        return {
+            "resourceTemplates": [
+                {"uriTemplate": each.uri.text}
+                | _head(each.name, each.title, each.description)
+                | {"mimeType": each.mime_type}
+                for each in self.server.templates.values()
+            ]
+        }
+
+    # -- work ----------------------------------------------------------------------------------------
+
+    async def _call_tool(self, params: Any, call: Call) -> Wire:
+        return await self.call_tool(params.name, params.arguments, call)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any] | None, context: Context) -> Wire:
+        """The result of a tool. Raises ProtocolError for a tool that is not there."""
+        tool = self.server.tools.get(name)
+        if tool is None:
+            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}. There are: {', '.join(self.server.tools)}")
+        try:
+            return _result_wire(tool, await _run(tool.function, tool.signature, arguments, context))
+        except Exception as error:  # noqa: BLE001 - logged by _sentence
+            return {"content": blocks(_sentence(error, f"tool {name}")), "isError": True}
+
+    async def _get_prompt(self, params: Any, call: Call) -> Wire:
+        prompt = self.server.prompts.get(params.name)
+        if prompt is None:
+            known = ", ".join(self.server.prompts)
+            raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {params.name}. There are: {known}")
+        value = await _run_or_refuse(prompt.function, prompt.signature, params.arguments, call, f"prompt {prompt.name}")
+        messages = value if isinstance(value, (list, tuple)) else [value]
+        wires = [(each if isinstance(each, Message) else Message(each)).wire() for each in messages]
+        return {"description": prompt.description, "messages": wires}
+
+    async def _read_resource(self, params: Any, call: Call) -> Wire:
+        uri = str(params.uri)
+        offered, values = self._find(uri)
+        value = await _run_or_refuse(offered.function, offered.signature, values, call, f"resource {offered.name}")
+        return {"contents": [each.contents() for each in _documents(value, uri, offered)]}
+
+    async def _subscribe(self, params: Any, call: Call) -> Wire:
+        uri = str(params.uri)
+        self._find(uri)
+        if call.peer is not None:
+            await call.peer.subscribe(uri)
+        return {}
+
+    async def _unsubscribe(self, params: Any, call: Call) -> Wire:
+        if call.peer is not None:
+            await call.peer.unsubscribe(str(params.uri))
+        return {}
+
+    async def _complete(self, params: Any, call: Call) -> Wire:
+        target = getattr(params.ref, "name", None) or str(getattr(params.ref, "uri", ""))
+        completion = self.server.completions.get((target, params.argument.name))
+        others = params.context.arguments if params.context else None
+        values = await _suggestions(completion, params.argument.value, dict(others or {})) if completion else []
+        shown = values[:_MOST_SUGGESTIONS]
+        return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
+
+    async def _set_level(self, params: Any, call: Call) -> Wire:
+        if call.peer is not None:
+            call.peer.level = params.level
+        return {}
+
+    def _find(self, uri: str) -> tuple[Resource | Template, dict[str, str]]:
+        found = self.server.find(uri)
+        if found is None:
+            raise ProtocolError(NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+        return found
+
+
+def _guarded(method: str, answer: Answer) -> Answer:
+    """The same, but what nobody expected is logged here, and the client hears of it by a reference only."""
+
+    async def guarded(params: Any, call: Call) -> Wire:
+        try:
+            return await answer(params, call)
+        except ProtocolError:
+            raise
+        except Exception as error:  # noqa: BLE001 - logged by _sentence
+            raise ProtocolError(INTERNAL_ERROR, _sentence(error, method)) from None
+
+    return guarded
+
+
+# -- running a registered function ---------------------------------------------------------------------
+
+
+async def _run(
+    function: Callable[..., Any], signature: Signature, arguments: Mapping[str, Any] | None, context: Context
+) -> Any:
+    named = signature.parse(arguments)
+    if signature.context_name is not None:
+        named[signature.context_name] = context
+    if inspect.iscoroutinefunction(function):
+        return await function(**named)
+    return await in_thread(function, **named)
+
+
+async def _run_or_refuse(
+    function: Callable[..., Any],
+    signature: Signature,
+    arguments: Mapping[str, Any] | None,
+    context: Context,
+    what: str,
+) -> Any:
+    """For prompts and resources, whose answers have no place for an error."""
+    try:
+        return await _run(function, signature, arguments, context)
+    except Exception as error:  # noqa: BLE001 - logged by _sentence
+        expected = isinstance(error, (ArgumentsError, TranscriptError))
+        raise ProtocolError(INVALID_PARAMS if expected else INTERNAL_ERROR, _sentence(error, what)) from None
+
+
+def _sentence(error: Exception, what: str) -> str:
+    """What the client is told. Unexpected errors are logged here and told as a reference only."""
+    if isinstance(error, ArgumentsError):
+        return str(error)
+    if isinstance(error, TranscriptError):
+        return f"{error}\n{error.hint}" if error.hint else str(error)
+    reference = uuid4().hex[:8]
+    _log.error("%s failed (reference %s)", what, reference, exc_info=error)
+    return f"Internal error. The server's log says more, under reference {reference}."
+
+
+async def _suggestions(completion: Completion, begun: str, others: dict[str, str]) -> list[str]:
+    if inspect.iscoroutinefunction(completion.function):
+        return list(await completion.function(begun, others))
+    return list(await in_thread(completion.function, begun, others))
+
+
+# -- wire forms ----------------------------------------------------------------------------------------
+
+
+def _head(name: str, title: str | None, description: str) -> Wire:
+    return {"name": name, **({"title": title} if title else {}), "description": description}
+
+
+def _tool_wire(tool: Tool) -> Wire:
+    wire = _head(tool.name, tool.title, tool.description) | {"inputSchema": tool.signature.schema}
+    if tool.output is not None:
+        wire["outputSchema"] = tool.output[0]
+    return wire | {"annotations": dict(tool.hints)}
+
+
+def _result_wire(tool: Tool, value: Any) -> Wire:
+    if tool.output is None:
+        return {"content": blocks(value), "isError": False}
+    _, wrapped = tool.output
+    text = json_text({"result": value} if wrapped else value)
+    return {"content": blocks(text), "structuredContent": json.loads(text), "isError": False}
+
+
+def _documents(value: Any, uri: str, offered: Resource | Template) -> list[Embedded]:
+    if isinstance(value, (list, tuple)) and value and all(isinstance(each, Embedded) for each in value):
+        return list(value)
+    if isinstance(value, Embedded):
+        return [value]
+    data = value if isinstance(value, (str, bytes)) else json_text(value)
+    return [Embedded(uri, data, offered.mime_type)]

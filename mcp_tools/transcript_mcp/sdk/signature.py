@@ -1,0 +1,191 @@
+"""From a function's signature to what clients are told and to checked arguments; the same on every SDK.
+
+A parameter is described by ``Annotated[T, Field(description=...)]``. What is optional has a default; ``x: str | None =
+None`` is told to clients as an optional plain string, because several clients cannot deal with unions. ``alias`` in the
+``Field`` gives the name on the wire. Null for an optional argument counts as not given, a list or an object may come as
+a string of JSON, and arguments that nobody asked for are ignored: models send all of that.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, PydanticUndefined
+
+from transcript_mcp.sdk.context import Context
+
+__all__ = ["ArgumentsError", "Signature"]
+
+_SHOWN = 80
+"""Characters of a wrong value that an error repeats."""
+
+
+class ArgumentsError(Exception):
+    """Arguments do not fit; ``str(error)`` says in plain words which, what was given and what is expected."""
+
+
+class Signature:
+    """The parameters of one function. Raises ValueError for what clients could not be told: see ``_check``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = getattr(function, "__name__", "function")
+        hints = get_type_hints(function, include_extras=True)
+        self.returns: Any = hints.pop("return", Any)
+        parameters = inspect.signature(function).parameters
+        self.context_name = next((name for name in parameters if hints.get(name) is Context), None)
+        self._fields: dict[str, tuple[Any, Any]] = {}
+        for name, parameter in parameters.items():
+            if name != self.context_name:
+                self._check(parameter, hints)
+                default = ... if parameter.default is parameter.empty else parameter.default
+                self._fields[name] = (hints[name], default)
+
+    def _check(self, parameter: inspect.Parameter, hints: Mapping[str, Any]) -> None:
+        place = f"parameter {parameter.name!r} of {self._name}"
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ValueError(f"{place} cannot be given by name")
+        if parameter.name not in hints:
+            raise ValueError(f"{place} has no type")
+        if not _description(hints[parameter.name]):
+            raise ValueError(f"{place} has no description; write Annotated[..., Field(description='...')]")
+
+    @cached_property
+    def _model(self) -> type[BaseModel]:
+        # Made at first use: a server with fifty tools is asked for a few of them.
+        config = ConfigDict(extra="ignore", arbitrary_types_allowed=False, protected_namespaces=())
+        fields: dict[str, Any] = dict(self._fields)
+        return create_model(self._name, __config__=config, **fields)
+
+    @cached_property
+    def _wire_names(self) -> dict[str, str]:
+        return {info.alias or name: name for name, info in self._model.model_fields.items()}
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the arguments, an object."""
+        return {"type": "object", "properties": {}} | tidy(self._model.model_json_schema())
+
+    @property
+    def wire_names(self) -> tuple[str, ...]:
+        """The parameters' names as clients know them."""
+        return tuple(self._wire_names)
+
+    def described(self) -> list[dict[str, Any]]:
+        """Name, description and whether it is required, for each parameter; prompts show this."""
+        return [
+            {"name": wire, "description": info.description or "", "required": info.is_required()}
+            for wire, name in self._wire_names.items()
+            for info in [self._model.model_fields[name]]
+        ]
+
+    def parse(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Keyword arguments for the function. Raises ArgumentsError."""
+        arguments = {name: value for name, value in (given or {}).items() if self._is_given(name, value)}
+        try:
+            model = self._model.model_validate(arguments)
+        except ValidationError as error:
+            model = self._again(arguments, error)
+        return {name: getattr(model, name) for name in self._fields}
+
+    def _is_given(self, wire: str, value: Any) -> bool:
+        name = self._wire_names.get(wire)
+        return name is not None and (value is not None or self._model.model_fields[name].is_required())
+
+    def _again(self, arguments: dict[str, Any], error: ValidationError) -> BaseModel:
+        """Once more with strings of JSON decoded, where strings did not fit."""
+        decoded = {name: _decoded(arguments[name]) for name in _wrong(error) if isinstance(arguments.get(name), str)}
+        try:
+            return self._model.model_validate(arguments | decoded)
+        except ValidationError:
+            raise ArgumentsError(self._explained(error)) from None
+
+    def _explained(self, error: ValidationError) -> str:
+        return "\n".join(dict.fromkeys(self._sentence(detail) for detail in error.errors()))
+
+    def _sentence(self, detail: ErrorDetails) -> str:
+        wire = str(detail["loc"][0]) if detail["loc"] else ""
+        info = self._model.model_fields.get(self._wire_names.get(wire, ""))
+        if detail["type"] == "missing" and len(detail["loc"]) == 1:
+            about = f" ({info.description})" if info else ""
+            return f"The argument {wire} is missing{about}"
+        inner = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"][1:])
+        if detail["type"] == "missing":
+            return f"The argument {wire}{inner} is missing"
+        expected = detail["msg"].replace("Input should", "It should", 1)
+        return f"The argument {wire}{inner} is {_shown(detail['input'])}. {expected}."
+
+
+def output_schema(annotation: Any) -> tuple[dict[str, Any], bool]:
+    """The schema of a structured result, and whether the value has to be wrapped as ``{"result": value}``."""
+    try:
+        schema = _struct_schema(annotation) or TypeAdapter(annotation).json_schema(mode="serialization")
+    except PydanticUserError as error:
+        raise ValueError(f"no schema can be made from {annotation!r}") from error
+    schema = tidy(schema, nulls=True)
+    if schema.get("type") == "object":
+        return schema, False
+    definitions = {name: schema.pop(name) for name in ("$defs",) if name in schema}
+    return {"type": "object", "properties": {"result": schema}, "required": ["result"], **definitions}, True
+
+
+def _struct_schema(annotation: Any) -> dict[str, Any] | None:
+    if not (isinstance(annotation, type) and issubclass(annotation, msgspec.Struct)):
+        return None
+    schema = msgspec.json.schema(annotation)
+    definitions = schema["$defs"]
+    own = definitions[annotation.__name__]
+    return own | ({"$defs": definitions} if "#/$defs/" in json.dumps(own) else {})
+
+
+def tidy(schema: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
+    """The schema without generated titles and, unless ``nulls``, without null as an alternative or a default."""
+    result = {name: _tidy_part(name, value, nulls) for name, value in schema.items() if name != "title"}
+    if nulls:
+        return result
+    if "default" in result and result["default"] is None:
+        del result["default"]
+    alternatives = [each for each in result.get("anyOf", ()) if each != {"type": "null"}]
+    if len(alternatives) < len(result.get("anyOf", ())):
+        del result["anyOf"]
+        result = alternatives[0] | result if len(alternatives) == 1 else {"anyOf": alternatives} | result
+    return result
+
+
+def _tidy_part(name: str, value: Any, nulls: bool) -> Any:
+    if name in ("properties", "$defs", "patternProperties"):
+        return {key: tidy(each, nulls=nulls) for key, each in value.items()}
+    if name in ("anyOf", "oneOf", "allOf", "prefixItems"):
+        return [tidy(each, nulls=nulls) for each in value]
+    if name in ("items", "additionalProperties", "not") and isinstance(value, dict):
+        return tidy(value, nulls=nulls)
+    return value
+
+
+def _description(annotation: Any) -> str:
+    if get_origin(annotation) is not Annotated:
+        return ""
+    found = [each.description for each in get_args(annotation)[1:] if isinstance(each, FieldInfo)]
+    return next((text for text in found if text and text is not PydanticUndefined), "")
+
+
+def _wrong(error: ValidationError) -> set[str]:
+    return {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
+
+
+def _decoded(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, (list, dict)) else text
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,165 @@
+"""What lasts as long as a client is connected: its subscriptions, and the news for it.
+
+``Updates`` belongs to a server, a ``Peer`` to one connection. News may come from any thread; each peer sends on its own
+event loop, in a task of its own, so that a client that does not read holds up nobody else. News says only "this
+changed, read it again", so what has not been sent yet is kept once however often it happens.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING
+
+from transcript_mcp.sdk.uritemplate import canonical
+
+if TYPE_CHECKING:
+    from transcript_mcp.sdk.context import LogLevel
+    from transcript_mcp.sdk.server import Server
+
+__all__ = ["GoneError", "Peer", "Updates"]
+
+_log = logging.getLogger(__name__)
+
+
+class GoneError(Exception):
+    """Raised by a peer's sender: the client has left."""
+
+
+class Updates:
+    """The subscriptions to one server over all its connections."""
+
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+        self._peers: set[Peer] = set()
+        self._subscribers: Counter[str] = Counter()
+        self._parts: list[Updates] = []
+        self._wholes: list[Updates] = []
+
+    def include(self, part: "Updates") -> None:
+        """Pass on what a part of this (merged) server publishes, and tell the part who subscribes."""
+        self._parts.append(part)
+        part._wholes.append(self)
+
+    def publish(self, uri: str) -> None:
+        """One resource changed. Any thread."""
+        for peer in list(self._peers):
+            peer.offer(uri)
+        for whole in self._wholes:
+            whole.publish(uri)
+
+    def publish_lists(self) -> None:
+        """What is offered changed. Any thread."""
+        for peer in list(self._peers):
+            peer.offer(None)
+        for whole in self._wholes:
+            whole.publish_lists()
+
+    def add(self, peer: "Peer") -> None:
+        """A client is there."""
+        self._peers.add(peer)
+
+    def remove(self, peer: "Peer") -> None:
+        """A client has gone."""
+        self._peers.discard(peer)
+
+    async def retain(self, uri: str) -> None:
+        """One more subscription to a URI."""
+        self._subscribers[canonical(uri)] += 1
+        if self._subscribers[canonical(uri)] == 1:
+            await _run(self._server.subscribe_hooks, uri)
+        for part in self._responsible(uri):
+            await part.retain(uri)
+
+    async def release(self, uri: str) -> None:
+        """One subscription less."""
+        self._subscribers[canonical(uri)] -= 1
+        if self._subscribers[canonical(uri)] <= 0:
+            del self._subscribers[canonical(uri)]
+            await _run(self._server.unsubscribe_hooks, uri)
+        for part in self._responsible(uri):
+            await part.release(uri)
+
+    def _responsible(self, uri: str) -> "Iterator[Updates]":
+        return (part for part in self._parts if part._server.find(uri) is not None)
+
+
+class Peer:
+    """One connection: what it subscribed to, and the news that wait to be sent to it.
+
+    ``send(uri)`` tells the client about a resource, ``send(None)`` about the lists; it raises ``GoneError``. ``level``
+    is the least severe log line that the client wants. Everything but ``offer`` is for the event loop's thread.
+    """
+
+    def __init__(self, updates: Updates, send: Callable[[str | None], Awaitable[None]]) -> None:
+        self.level: LogLevel = "info"
+        self._updates = updates
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._subscribed: dict[str, str] = {}  # by canonical form, as the client spells it
+        self._waiting: dict[str | None, None] = {}
+        self._sender: asyncio.Task[None] | None = None
+        self._closed = False
+        updates.add(self)
+
+    async def subscribe(self, uri: str) -> None:
+        """Once, however often the client asks."""
+        if canonical(uri) not in self._subscribed:
+            self._subscribed[canonical(uri)] = uri
+            await self._updates.retain(uri)
+
+    async def unsubscribe(self, uri: str) -> None:
+        """Nothing happens when there was no subscription."""
+        known = self._subscribed.pop(canonical(uri), None)
+        if known is not None:
+            await self._updates.release(known)
+
+    async def close(self) -> None:
+        """The connection has ended. Idempotent."""
+        self._closed = True
+        self._updates.remove(self)
+        if self._sender is not None:
+            self._sender.cancel()
+        while self._subscribed:
+            await self._updates.release(self._subscribed.popitem()[1])
+
+    def offer(self, uri: str | None) -> None:
+        """News, from any thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._note, uri)
+        except RuntimeError:  # the loop is closed, and with it the connection
+            self._updates.remove(self)
+
+    def _note(self, uri: str | None) -> None:
+        if self._closed:
+            return
+        self._waiting.update(dict.fromkeys([None] if uri is None else self._meant(uri)))
+        if self._waiting and (self._sender is None or self._sender.done()):
+            self._sender = self._loop.create_task(self._send_waiting())
+
+    def _meant(self, uri: str) -> list[str]:
+        changed = canonical(uri)
+        if "?" in changed:
+            return [self._subscribed[changed]] if changed in self._subscribed else []
+        return [spelled for known, spelled in self._subscribed.items() if known.partition("?")[0] == changed]
+
+    async def _send_waiting(self) -> None:
+        while self._waiting:
+            uri = next(iter(self._waiting))
+            del self._waiting[uri]
+            try:
+                await self._send(uri)
+            except GoneError:
+                self._waiting.clear()
+                self._updates.remove(self)
+
+
+async def _run(hooks: list[Callable[[str], object]], uri: str) -> None:
+    for hook in hooks:
+        try:
+            outcome = hook(uri)
+            if inspect.isawaitable(outcome):
+                await outcome
+        except Exception:  # noqa: BLE001 - a server's hook must not end a client's connection
+            _log.exception("a subscription hook failed")

@@ -1,0 +1,78 @@
+"""What the relevance gate would say to a message that nobody has sent yet."""
+
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance.gate import RelevanceGate
+from nanobot_transcript.relevance.options import GateOptions
+from nanobot_transcript.relevance.profiles import bot_called, members
+from nanobot_transcript.relevance.words import in_words
+from transcript_mcp.transcript.listing import agents_of
+from transcript_mcp.transcript.reading import View
+
+__all__ = ["relevance"]
+
+_HISTORY: Final = 200
+_STRONGEST: Final = 3
+_NOBODY: Final = "\N{WORD JOINER}"
+"""The sender where none is given: somebody who never wrote, and whose name no text contains by chance."""
+
+
+def relevance(
+    view: View,
+    session_key: str,
+    text: str,
+    agent: str,
+    *,
+    sender: str | None,
+    agents: Iterable[AgentProfile],
+    options: GateOptions | None,
+) -> dict[str, Any]:
+    """Whether ``agent`` (a name or alias) should answer ``text`` now, and why. Raises UnknownNameError.
+
+    The keys: ``agent``, ``respond``, ``reason`` (a code), ``sentence``, ``score`` (0 to 1), ``stage``, ``open`` (it is
+    for nobody in particular), and ``because``, the strongest features in words where the score decided.
+    """
+    history = view.store.recent(session_key, _HISTORY).entries
+    bots = agents_of(view, agents)
+    known = [*bots, *(one for one in members(view.store, session_key, history) if not _is_one_of(one, bots))]
+    me = bot_called(known, agent)
+    message = _message(text, _sender(sender, known))
+    gate = RelevanceGate(options)
+    decision = gate.decide(message, history, me, known, session_key=session_key)
+    answer: dict[str, Any] = {
+        "agent": decision.agent,
+        "respond": decision.respond,
+        "reason": decision.reason.value,
+        "sentence": decision.sentence,
+        "score": round(decision.score, 4),
+        "stage": decision.stage.value,
+        "open": decision.open,
+    }
+    if decision.stage == "score":
+        features, reasons = gate.explain(message, history, me, known)
+        answer["because"] = [in_words(name, features[name]) for name, _ in reasons[:_STRONGEST]]
+    return answer
+
+
+def _is_one_of(member: AgentProfile, bots: Iterable[AgentProfile]) -> bool:
+    return any(member.name == bot.name or not member.ids.isdisjoint(bot.ids) for bot in bots)
+
+
+def _sender(name: str | None, known: Iterable[AgentProfile]) -> str:
+    """The stable sender of whoever is called so; somebody unknown goes by the name itself."""
+    if not name or not name.strip():
+        return _NOBODY
+    wanted = name.strip().removeprefix("@").casefold()
+    found = next((one for one in known if wanted in (called.casefold() for called in (one.name, *one.ids))), None)
+    if found is None:
+        return name.strip()
+    return found.name if found.kind == "bot" or not found.ids else min(found.ids)
+
+
+def _message(text: str, sender: str) -> Entry:
+    now = int(time.time() * 1000)
+    return {"role": "user", "content": text, "sender": sender, "message_id": None, "ts": now, "rts": now}

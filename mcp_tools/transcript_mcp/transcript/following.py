@@ -1,0 +1,77 @@
+"""Tells subscribers of a chat's resource that something was said there; nothing runs for chats nobody subscribed to."""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from typing import Final
+
+from nanobot_transcript.errors import StoreError, TranscriptError
+from nanobot_transcript.store.front import GroupTranscriptStore
+from nanobot_transcript.store.naming import chat_to_be
+from transcript_mcp.sdk import Server
+from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.sdk.uritemplate import canonical
+
+__all__ = ["Following"]
+
+logger = logging.getLogger(__name__)
+
+_PAUSE: Final = 10.0
+
+
+class Following:
+    """The tasks that follow chats, one for each URI that has a subscriber. For one event loop.
+
+    A chat that cannot be followed is tried again after ``pause`` seconds.
+    """
+
+    def __init__(self, server: Server, store: GroupTranscriptStore, *, pause: float = _PAUSE) -> None:
+        self._server = server
+        self._store = store
+        self._pause = pause
+        self._wanted: set[str] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        server.on_subscribe(self.begin)
+        server.on_unsubscribe(self.end)
+
+    async def begin(self, uri: str) -> None:
+        """Follow the chat of a URI; whatever is said from the return of this on is told."""
+        known = canonical(uri)
+        self._wanted.add(known)
+        place = await in_thread(self._place, uri)
+        if place is not None and known in self._wanted and known not in self._tasks:
+            self._tasks[known] = asyncio.create_task(self._follow(uri, *place))
+
+    def end(self, uri: str) -> None:
+        """Nobody is subscribed any more."""
+        known = canonical(uri)
+        self._wanted.discard(known)
+        task = self._tasks.pop(known, None)
+        if task is not None:
+            task.cancel()
+
+    def _place(self, uri: str) -> tuple[str, str] | None:
+        """Session key and present end of the chat; None when there is no such chat."""
+        found = self._server.find(uri)
+        if found is None:
+            return None
+        try:
+            session_key = chat_to_be(self._store, found[1]["chat"])
+            return session_key, self._store.end(session_key)
+        except TranscriptError as error:
+            logger.warning("nobody is told of news of %s: %s %s", uri, error, error.hint)
+            return None
+
+    async def _follow(self, uri: str, session_key: str, after: str | None) -> None:
+        while True:
+            try:
+                async with aclosing(self._store.follow(session_key, after)) as entries:  # pyright: ignore[reportArgumentType] -- every backend's is a generator
+                    async for _ in entries:
+                        self._server.updated(uri)
+            except StoreError as error:
+                logger.warning("%s cannot be followed, and is tried again: %s %s", session_key, error, error.hint)
+            except Exception:
+                logger.exception("%s cannot be followed, and is tried again", session_key)
+            after = None
+            await asyncio.sleep(self._pause)
+            self._server.updated(uri)  # what was said meanwhile nobody counted

@@ -1,0 +1,114 @@
+"""Which chats there are, and who is in them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.store.contract import Chat
+from nanobot_transcript.store.naming import in_words
+from transcript_mcp.transcript.bounding import USUAL_CHARS, within
+from transcript_mcp.transcript.reading import View
+from transcript_mcp.transcript.wording import NOTE, Line, count, encode, moment, one_line
+
+__all__ = ["agents_of", "chats_text", "members_text"]
+
+_NAMES: Final = 8
+_LONGEST_DESCRIPTION: Final = 300
+_LONGEST_KEY: Final = 200
+_WRITERS_AMONG: Final = 1000
+
+
+def chats_text(view: View, *, limit: int, offset: int) -> str:
+    """The chats of the store, the one written to last first."""
+    chats = sorted(view.store.chats(), key=lambda chat: -chat.last_write_ms)
+    lines = within((_chat(view, chat) for chat in chats[offset : offset + limit]), USUAL_CHARS)
+    if not chats:
+        return f"There is no chat in {view.store.base_dir} yet. Bots record them once the plugin or the runner runs."
+    return _list(f"Group chats, the one written to last first. {NOTE}", lines, offset, len(chats), "chat")
+
+
+def members_text(
+    view: View, session_key: str | None, agents: Iterable[AgentProfile], *, limit: int, offset: int
+) -> str:
+    """Everybody who was seen in a chat, bots first; without a chat all bots of the store."""
+    if session_key is None:
+        found = list(_agent_lines(agents_of(view, agents)))
+        head = "All bots that the record knows, whichever chats they sit in."
+    else:
+        found = list(_member_lines(view, session_key, agents))
+        head = f"Members of {in_words(session_key)}, as far as they were seen there, bots first."
+    lines = within(found[offset : offset + limit], USUAL_CHARS)
+    return _list(f"{head} {NOTE}" if found else f"{head} There is nobody yet.", lines, offset, len(found), "member")
+
+
+def agents_of(view: View, agents: Iterable[AgentProfile]) -> list[AgentProfile]:
+    """The bots of the store, and those that this server was told of; what is known of one from both is joined."""
+    from nanobot_transcript.relevance.profiles import bots  # its package is not light
+
+    known = {bot.name: bot for bot in bots(view.store.members)}
+    for agent in agents:
+        recorded = known.get(agent.name)
+        known[agent.name] = _joined(agent, recorded) if recorded is not None else agent
+    return list(known.values())
+
+
+def _joined(agent: AgentProfile, recorded: AgentProfile) -> AgentProfile:
+    aliases = tuple(dict.fromkeys([*agent.aliases, *recorded.aliases]))
+    described = agent.description or recorded.description
+    return AgentProfile(agent.name, aliases, described, agent.ids | recorded.ids, agent.kind)
+
+
+def _chat(view: View, chat: Chat) -> Line:
+    present = view.store.members.of_chat(chat.session_key)
+    names = [one_line(member.name) for member in present[:_NAMES]]
+    line: Line = {"session_key": chat.session_key[:_LONGEST_KEY]}
+    if (when := moment(chat.last_write_ms, view.where)) is not None:
+        line["last_write"] = when
+    if names:
+        line["members"] = [*names, f"and {len(present) - _NAMES} more"] if len(present) > _NAMES else names
+    return line
+
+
+def _member_lines(view: View, session_key: str, agents: Iterable[AgentProfile]) -> Iterator[Line]:
+    entries = view.store.recent(session_key, _WRITERS_AMONG).entries
+    seen: dict[str, float] = {member.sender: member.last_seen_ms for member in view.store.members.of_chat(session_key)}
+    for entry in entries:
+        seen[entry["sender"]] = max(seen.get(entry["sender"], 0), entry["ts"])
+    known = {bot.name: bot for bot in agents_of(view, agents)}
+    present = [known.get(one.name, one) if one.kind == "bot" else one for one in _present(view, session_key, entries)]
+    for one in sorted(present, key=lambda one: (one.kind, one.name)):
+        last = max((seen[identity] for identity in one.ids if identity in seen), default=None)
+        yield _member(one) | ({"last_seen": moment(last, view.where)} if last else {})
+
+
+def _present(view: View, session_key: str, entries: Sequence[Entry]) -> Iterator[AgentProfile]:
+    """Without the bots of other chats."""
+    from nanobot_transcript.relevance.profiles import members
+
+    senders = {entry["sender"] for entry in entries}
+    senders |= {member.sender for member in view.store.members.of_chat(session_key)}
+    return (one for one in members(view.store, session_key, entries) if not one.ids.isdisjoint(senders))
+
+
+def _agent_lines(agents: Iterable[AgentProfile]) -> Iterator[Line]:
+    return map(_member, sorted(agents, key=lambda one: one.name))
+
+
+def _member(member: AgentProfile) -> Line:
+    line: Line = {"name": one_line(member.name), "kind": member.kind}
+    if member.aliases:
+        line["aliases"] = [one_line(alias) for alias in member.aliases[:_NAMES]]
+    if member.description:
+        line["description"] = member.description[:_LONGEST_DESCRIPTION]
+    return line
+
+
+def _list(head: str, lines: Sequence[Line], offset: int, total: int, what: str) -> str:
+    shown = [head, *map(encode, lines)]
+    if not lines and total:
+        shown.append(f"There are {count(total, what)}; an offset of {offset} is behind the last one.")
+    elif offset + len(lines) < total:
+        last = offset + len(lines)
+        shown.append(f"{offset + 1:,} to {last:,} of {count(total, what)}. More: the same with offset={last}.")
+    return "\n".join(shown)

@@ -1,0 +1,112 @@
+"""Places in a chat that a client can name: at a message, or at a time. The store's own cursors are none of these.
+
+A place at a message is handed out as an opaque string. It is known by what the message is, not by where it stands, so
+it holds whatever is recorded, edited or recalled meanwhile; when the message itself is gone, its time stands in.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from hashlib import blake2b
+from typing import Final, TypeAlias
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import InvalidCursorError
+
+__all__ = ["AtMessage", "AtTime", "Position", "position"]
+
+_CURSOR: Final = re.compile(r"m1\.([0-9a-f]{6})\.(-?[0-9a-f]{1,16})\.([0-9a-f]{12})\.([0-9a-f]{1,12})")
+_AGE: Final = re.compile(r"(\d{1,6})\s*(s|m|min|h|d|w)")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_AHEAD_MS: Final = 300_000
+_SLACK: Final = 64
+"""Messages may stand this far from where their time alone would put them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtMessage:
+    """At one message. ``depth`` is about how many messages stood behind its beginning when this was made."""
+
+    ts: int
+    digest: str
+    depth: int = 0
+
+    @classmethod
+    def of(cls, entry: Entry, depth: int = 0) -> "AtMessage":
+        """The place of an entry."""
+        return cls(int(entry["ts"]), _digest(entry), depth)
+
+    def cursor(self, session_key: str) -> str:
+        """The string that ``position`` understands."""
+        sign, ts = ("-" if self.ts < 0 else ""), abs(self.ts)
+        return f"m1.{_chat(session_key)}.{sign}{ts:x}.{self.digest}.{self.depth:x}"
+
+    def find(self, entries: Sequence[Entry], *, whole: bool) -> tuple[int, int] | None:
+        """How many of ``entries`` (oldest first) stand before this place, and before what is behind it.
+
+        None when the place may lie before all of them and these are not the ``whole`` chat.
+        """
+        at = next((at for at, entry in enumerate(entries) if _digest(entry) == self.digest), None)
+        if at is not None:
+            return at, at + 1
+        return AtTime(self.ts).find(entries, whole=whole)
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    """At a time, in milliseconds since 1970; what was said in that very moment is behind it."""
+
+    ts: float
+    depth: int = 0
+
+    def find(self, entries: Sequence[Entry], *, whole: bool) -> tuple[int, int] | None:
+        """See ``AtMessage.find``."""
+        at = next((at for at, entry in enumerate(entries) if _said(entry) >= self.ts), len(entries))
+        return (at, at) if whole or at >= _SLACK else None
+
+
+Position: TypeAlias = AtMessage | AtTime
+
+
+def position(session_key: str, text: str, where: tzinfo | None) -> Position | None:
+    """The place that a text names: a cursor, an age such as ``2h``, a day, or a day and time; None for other texts.
+
+    Without an offset a time is one of the zone ``where`` (None: this machine's). Raises InvalidCursorError for the
+    cursor of another chat.
+    """
+    text = text.strip()
+    cursor, age = _CURSOR.fullmatch(text), _AGE.fullmatch(text)
+    if cursor:
+        if cursor[1] != _chat(session_key):
+            raise InvalidCursorError("The cursor belongs to another chat.", hint="Keep one cursor per chat.")
+        return AtMessage(int(cursor[2], 16), cursor[3], int(cursor[4], 16))
+    try:
+        if age:
+            moment = datetime.now().astimezone() - timedelta(**{_UNITS[age[2]]: int(age[1])})
+        elif _DAY.match(text):
+            moment = datetime.fromisoformat(text)
+        else:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=where) if where else moment.astimezone()
+        return AtTime(moment.timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _said(entry: Entry) -> float:
+    """When a message was said (ms); a time that cannot be gives way to that of its arrival."""
+    ts, arrived = entry["ts"], entry.get("rts")
+    if not isinstance(arrived, int | float) or 0 < ts <= arrived + _AHEAD_MS:
+        return ts
+    return arrived
+
+
+def _chat(session_key: str) -> str:
+    return blake2b(session_key.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+
+
+def _digest(entry: Entry) -> str:
+    known = entry["message_id"] or f"{entry['sender']}\0{entry['content']}"
+    return blake2b(known.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

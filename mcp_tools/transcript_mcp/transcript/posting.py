@@ -1,0 +1,89 @@
+"""Saying something in a chat: into the outbox, from which a bot of the chat sends it."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.outbox import Outbox, PostStatus
+from nanobot_transcript.relevance.profiles import bot_called
+from nanobot_transcript.store.naming import chat_to_be, in_words
+from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.transcript.listing import agents_of
+from transcript_mcp.transcript.reading import View
+from transcript_mcp.transcript.waiting import Tell
+
+__all__ = ["Wanted", "post"]
+
+_TELL_EVERY: Final = 10.0
+_WAITING: Final = "It is on the disk; the first bot that sits in the chat and serves the outbox sends it."
+_NEVER: Final = "Nothing was ever recorded in this chat; is it the one that is meant?"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A post: ``chat`` as people name it, ``agent`` the name or alias of the only bot that may send it."""
+
+    chat: str
+    text: str
+    agent: str | None = None
+    idempotency_key: str | None = None
+    reply_to: str | None = None
+
+
+async def post(
+    view: View, outbox_dir: Path, wanted: Wanted, agents: Iterable[AgentProfile], *, wait: float, tell: Tell
+) -> dict[str, Any]:
+    """Queue a post, and wait for so many seconds until a bot has sent it.
+
+    The keys: ``id``, ``state`` (``queued``, ``sent``, ``failed`` or ``expired``), ``session_key``, ``message_id`` once
+    it is sent, ``error`` where something went wrong, ``after`` (the cursor behind which answers come), and ``note``.
+    Raises UnknownNameError, OutboxError and StoreError kinds.
+    """
+    with Outbox(outbox_dir) as outbox:
+        session_key, after, post_id = await in_thread(_queue, view, outbox, wanted, agents)
+        status = await _outcome(outbox, post_id, wait, tell)
+    notes = [_WAITING] if status.state == "queued" else []
+    if not (await in_thread(view.store.recent, session_key, 1)).entries:
+        notes.append(_NEVER)
+    answer = {
+        "id": status.id,
+        "state": status.state,
+        "session_key": session_key,
+        "message_id": status.message_id,
+        "error": status.error,
+        "after": after,
+        "note": " ".join(notes) or None,
+    }
+    return {key: value for key, value in answer.items() if value is not None}
+
+
+def _queue(view: View, outbox: Outbox, wanted: Wanted, agents: Iterable[AgentProfile]) -> tuple[str, str, str]:
+    """Session key, the end of the chat before the post, and the post's id."""
+    session_key = chat_to_be(view.store, wanted.chat)
+    known = agents_of(view, agents)
+    agent = bot_called(known, wanted.agent).name if wanted.agent and known else wanted.agent
+    after = view.store.end(session_key)
+    post_id = outbox.post(
+        session_key,
+        wanted.text,
+        idempotency_key=wanted.idempotency_key,
+        agent=agent,
+        reply_to=wanted.reply_to,
+        wants_answers=False,  # what people reply is for the bots, and for whoever reads the chat
+    )
+    return session_key, after, post_id
+
+
+async def _outcome(outbox: Outbox, post_id: str, wait: float, tell: Tell) -> PostStatus:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    while True:
+        waited = loop.time() - began
+        status = await outbox.wait_sent(post_id, max(0.0, min(_TELL_EVERY, wait - waited)))
+        waited = loop.time() - began
+        if status.state != "queued" or waited >= wait:
+            return status
+        await tell(waited, wait, f"Post {in_words(post_id)} waits for a bot to send it.")

@@ -1,0 +1,247 @@
+"""The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+from pydantic import Field
+
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.store.naming import chat_called
+from transcript_mcp.sdk import Context, Server
+from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.transcript import listing, reading, waiting
+from transcript_mcp.transcript.bounding import (
+    LEAST_CHARS,
+    MOST_CHARS,
+    MOST_ENTRIES,
+    USUAL_CHARS,
+    USUAL_ENTRIES,
+    bounded,
+)
+from transcript_mcp.transcript.reading import View
+from transcript_mcp.transcript.searching import Search
+from transcript_mcp.transcript.wording import encode
+
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance.options import GateOptions
+
+__all__ = ["Tools"]
+
+_SEARCH_SECONDS: Final = 20
+_SLICE: Final = 1.0
+_MEMBERS: Final = 50
+
+_Chat = Annotated[
+    str,
+    Field(
+        description="The chat: its session key (feishu:oc_...), its chat id, or the beginning of either if no other "
+        "chat begins so. transcript_chats lists them."
+    ),
+]
+_Entries = Annotated[int, Field(description=f"How many messages at the most, up to {MOST_ENTRIES}.")]
+_Chars = Annotated[
+    int, Field(description=f"How many characters the answer may have, up to {MOST_CHARS}; long texts are shortened.")
+]
+_Offset = Annotated[int, Field(description="How many to skip, as an earlier answer says.")]
+
+
+class Tools:
+    """One method per tool. ``offer`` registers them; agents are the bots that this server was told of."""
+
+    def __init__(
+        self,
+        store: AsyncGroupTranscriptStore,
+        view: View,
+        outbox_dir: Path,
+        agents: Sequence[AgentProfile],
+        gate: "GateOptions | None",
+    ) -> None:
+        self._store = store
+        self._view = view
+        self._outbox_dir = outbox_dir
+        self._agents = agents
+        self._gate = gate
+
+    def offer(self, server: Server) -> None:
+        """Register all tools."""
+        for function, title in (
+            (self.chats, "Group chats"),
+            (self.recent, "Messages of a chat"),
+            (self.search, "Search messages"),
+            (self.members, "Members of a chat"),
+            (self.wait, "Wait for news"),
+            (self.relevance, "Who is meant?"),
+        ):
+            server.tool(function, name=f"transcript_{function.__name__}", title=title, read_only=True, idempotent=True)
+        server.tool(self.post, name="transcript_post", title="Say something", open_world=True)
+
+    def chats(
+        self,
+        limit: Annotated[int, Field(description=f"How many chats at the most, up to {MOST_ENTRIES}.")] = USUAL_ENTRIES,
+        offset: _Offset = 0,
+    ) -> str:
+        """List the group chats that are recorded, the one written to last first, with who is in them."""
+        return listing.chats_text(self._view, limit=bounded(limit, 1, MOST_ENTRIES), offset=max(0, offset))
+
+    async def recent(
+        self,
+        session_key: _Chat,
+        limit: _Entries = USUAL_ENTRIES,
+        before: Annotated[
+            str | None,
+            Field(
+                description="Only what stands before this: a cursor from an earlier answer, a message id, "
+                "a time such as 2025-11-20T09:30+08:00, or an age such as 2h. The newest of it is shown."
+            ),
+        ] = None,
+        after: Annotated[
+            str | None,
+            Field(description="Only what stands behind this, named in the same ways. The oldest of it is shown."),
+        ] = None,
+        message_id: Annotated[
+            str | None, Field(description="Show this one message instead, in full or from `offset` on.")
+        ] = None,
+        offset: Annotated[int, Field(description="With message_id: the character of its text to begin at.")] = 0,
+        max_chars: _Chars = USUAL_CHARS,
+    ) -> str:
+        """Read what was said in a group chat, by people and bots, oldest first; without a place the newest messages.
+
+        The answer ends with cursors for what stands before and behind it.
+        """
+        key = await self._ready(session_key)
+        chars = bounded(max_chars, LEAST_CHARS, MOST_CHARS)
+        if message_id:
+            return await in_thread(reading.message, self._view, key, message_id, offset=offset, max_chars=chars)
+        told = await in_thread(
+            reading.page,
+            self._view,
+            key,
+            limit=bounded(limit, 1, MOST_ENTRIES),
+            max_chars=chars,
+            before=before,
+            after=after,
+        )
+        return reading.page_text(told)
+
+    async def search(
+        self,
+        context: Context,
+        query: Annotated[
+            str, Field(description="What the text contains, letter by letter, upper and lower case as written.")
+        ],
+        session_key: Annotated[
+            str | None,
+            Field(description="Only in this chat; left out, in all of them. Named as for transcript_recent."),
+        ] = None,
+        limit: _Entries = USUAL_ENTRIES,
+        max_chars: _Chars = USUAL_CHARS,
+    ) -> str:
+        """Find messages that contain a text, the newest first. Works for any script, from one character on."""
+        key = await in_thread(chat_called, self._view.store, session_key) if session_key else None
+        search = Search(self._view, query, key, bounded(limit, 1, MOST_ENTRIES))
+        for _ in range(_SEARCH_SECONDS):
+            if await in_thread(search.go_on, _SLICE):
+                break
+            await context.progress(search.looked, search.total, "Chats looked into")
+        return await in_thread(search.text, bounded(max_chars, LEAST_CHARS, MOST_CHARS))
+
+    def members(
+        self,
+        session_key: Annotated[
+            str | None, Field(description="The chat; left out, all bots of the record. Named as for transcript_recent.")
+        ] = None,
+        limit: Annotated[int, Field(description=f"How many at the most, up to {MOST_ENTRIES}.")] = _MEMBERS,
+        offset: _Offset = 0,
+    ) -> str:
+        """Who is in a group chat: names, who is a bot, what each bot is for, and when they were last seen."""
+        key = chat_called(self._view.store, session_key) if session_key else None
+        most = bounded(limit, 1, MOST_ENTRIES)
+        return listing.members_text(self._view, key, self._agents, limit=most, offset=max(0, offset))
+
+    async def wait(
+        self,
+        context: Context,
+        session_key: _Chat,
+        after: Annotated[
+            str | None,
+            Field(description="The cursor from the last answer: what came behind it is told. Left out, from now on."),
+        ] = None,
+        timeout: Annotated[  # noqa: ASYNC109 - nothing came is an answer, and not an error
+            float, Field(description=f"Seconds to wait at the most, up to {waiting.LONGEST_WAIT:g}.")
+        ] = 30,
+        limit: _Entries = USUAL_ENTRIES,
+        max_chars: _Chars = USUAL_CHARS,
+    ) -> str:
+        """Wait until something is said in a group chat, and read it.
+
+        Returns at once when something came behind the cursor already. The answer has the cursor to go on with, also
+        when nothing came, so that nothing is missed between two calls.
+        """
+        key = await self._ready(session_key)
+        return await waiting.news(
+            self._view,
+            key,
+            after=after or None,
+            timeout=min(max(0.0, timeout), waiting.LONGEST_WAIT),
+            limit=bounded(limit, 1, MOST_ENTRIES),
+            max_chars=bounded(max_chars, LEAST_CHARS, MOST_CHARS),
+            tell=context.progress,
+        )
+
+    def relevance(
+        self,
+        session_key: _Chat,
+        text: Annotated[str, Field(description="The message, as somebody would write it into the chat now.")],
+        agent: Annotated[str, Field(description="The bot that is asked about, by name or alias.")],
+        sender: Annotated[
+            str | None, Field(description="Who would write it, by name; left out, somebody who never wrote there.")
+        ] = None,
+    ) -> str:
+        """Would this bot answer, if this were said in the chat now? Says yes or no, why, and how likely it is meant.
+
+        Asks the same gate as the bots themselves, with the chat's recent messages. Nothing is sent or recorded.
+        """
+        from transcript_mcp.transcript import deciding  # the gate is needed here only, and not light
+
+        key = chat_called(self._view.store, session_key)
+        return encode(
+            deciding.relevance(self._view, key, text, agent, sender=sender, agents=self._agents, options=self._gate)
+        )
+
+    async def post(
+        self,
+        context: Context,
+        session_key: _Chat,
+        text: Annotated[str, Field(description="What to say.")],
+        agent: Annotated[
+            str | None, Field(description="The only bot that may send it, by name or alias; left out, any.")
+        ] = None,
+        idempotency_key: Annotated[
+            str | None, Field(description="Posts with the same key are posted once, however often this is called.")
+        ] = None,
+        reply_to: Annotated[str | None, Field(description="The id of the message that it answers.")] = None,
+        wait: Annotated[
+            float, Field(description=f"Seconds to wait for a bot to send it, up to {waiting.LONGEST_WAIT:g}.")
+        ] = 0,
+    ) -> str:
+        """Say something in a group chat, through a bot that sits in it. Everybody in the chat can read it.
+
+        It is queued on the disk and sent by the bot. The answer has the post's id and state, and a cursor: answers of
+        the chat come with transcript_wait after it.
+        """
+        from transcript_mcp.transcript import posting
+
+        wanted = posting.Wanted(session_key, text, agent or None, idempotency_key or None, reply_to or None)
+        seconds = min(max(0.0, wait), waiting.LONGEST_WAIT)
+        return encode(
+            await posting.post(self._view, self._outbox_dir, wanted, self._agents, wait=seconds, tell=context.progress)
+        )
+
+    async def _ready(self, chat: str) -> str:
+        """The session key of a chat, once what was missed of it has been asked for."""
+        key = await in_thread(chat_called, self._view.store, chat)
+        if self._store.gaps is not None:
+            await self._store.gaps.filled(key)
+        return key

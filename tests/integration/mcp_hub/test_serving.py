@@ -1,0 +1,104 @@
+"""The command ``serve`` as a process."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import ClientSession
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+BOTH = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+Serve = Callable[..., Any]
+
+
+@asynccontextmanager
+async def process(home: Path, *arguments: str, **variables: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
+    started = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "nanobot_transcript.cli", "serve", "--port", "0", "--jsonl", *arguments),
+        env=env | {"HOME": str(home)} | variables,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield started
+    finally:
+        if started.returncode is None:
+            started.kill()
+        await started.communicate()
+
+
+@pytest_asyncio.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    """``await serve(...)`` starts a hub; its process and its address."""
+    async with AsyncExitStack() as stack:
+
+        async def start(*arguments: str, **variables: str) -> tuple[asyncio.subprocess.Process, str]:
+            started = await stack.enter_async_context(process(tmp_path, *arguments, **variables))
+            assert started.stdout is not None
+            line = await asyncio.wait_for(started.stdout.readline(), 40)
+            return started, json.loads(line)["url"]
+
+        yield start
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+async def test_it_ends_although_clients_hold_streams_open(serve: Serve, number: signal.Signals, code: int) -> None:
+    started, url = await serve()
+    async with ClientSession() as http:
+        async with http.post(f"{url}/mcp", json=HELLO, headers=BOTH) as answer:
+            session = {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
+        async with http.get(f"{url}/mcp", headers=BOTH | session) as stream:
+            assert stream.status == 200
+            started.send_signal(number)
+            assert await asyncio.wait_for(started.wait(), 10) == code
+    assert json.loads((await started.stdout.read()).splitlines()[-1]) == {"event": "stopped"}
+
+
+async def test_two_hubs_cannot_have_one_port(serve: Serve, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        async with process(tmp_path, "--port", str(taken.getsockname()[1])) as second:
+            _, said = await asyncio.wait_for(second.communicate(), 40)
+    assert second.returncode == 2
+    assert b"--port" in said
+    assert b"Traceback" not in said
+
+
+async def test_other_machines_are_not_let_in_without_a_token(tmp_path: Path) -> None:
+    async with process(tmp_path, "--host", "0.0.0.0") as refused:
+        _, said = await asyncio.wait_for(refused.communicate(), 40)
+    assert refused.returncode == 2
+    assert b"NANOBOT_TRANSCRIPT_HUB__TOKENS__" in said
+
+
+async def test_a_token_from_the_environment_is_asked_for_and_never_shown(serve: Serve) -> None:
+    started, url = await serve("-v", NANOBOT_TRANSCRIPT_HUB__TOKENS__LAPTOP="a-secret-of-mine")
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    async with ClientSession() as http:
+        async with http.post(f"{url}/mcp?token=a-secret-of-mine", json=call) as answer:
+            assert answer.status == 401
+        async with http.post(f"{url}/mcp", json=call, headers={"Authorization": "Bearer a-secret-of-mine"}) as answer:
+            names = [tool["name"] for tool in (await answer.json())["result"]["tools"]]
+    assert "filebox_send_message" in names
+    assert "transcript_recent" in names
+    started.terminate()
+    _, log = await asyncio.wait_for(started.communicate(), 10)
+    assert b"laptop POST /mcp 200" in log
+    assert b"a-secret" not in log

@@ -1,0 +1,192 @@
+"""What a test of mailboxes lets another process do: ``python -m support.filebox_worker ACTION '{"option": ...}'``.
+
+Every content begins and ends with its own token, so that half a text is recognised.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.worker import ready, say, told_to_stop
+
+from nanobot_transcript.errors import MailNotFoundError, TranscriptError
+from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox, Query
+from transcript_mcp.filebox.locks import locked
+from transcript_mcp.filebox.thread import entries
+
+__all__ = ["body", "is_whole"]
+
+
+def body(token: str, size: int) -> str:
+    """A content of about ``size`` characters that begins and ends with its token."""
+    return f"{token}|{'x' * size}|{token}"
+
+
+def is_whole(text: str) -> bool:
+    """True for a content as ``body`` makes it."""
+    token, _, rest = text.partition("|")
+    return rest.endswith(f"|{token}")
+
+
+def open_mailbox(config: str, agent: str, **options: Any) -> Mailbox:
+    """The mailbox of an agent, as a process of its own has it."""
+    source = ConfigSource(explicit=Path(config))
+    return FileBox(source, FileBoxOptions(**options), hooks=Hooks()).mailbox(agent)
+
+
+def reply_many(config: str, agent: str, to: str, message_id: str, count: int, size: int = 10) -> int:
+    """Reply to one thread again and again."""
+    mailbox = open_mailbox(config, agent, lock_wait=30.0)
+    ready()
+    for number in range(count):
+        mailbox.send(to, "INFO", "", body(f"{agent}-{number}", size), message_id)
+    return count
+
+
+def write_forever(config: str, agents: list[str], ack: str, size: int, prefix: str) -> None:
+    """New mails from one of two agents to the other, an answer and an answer to that, until killed.
+
+    Every token that was acknowledged is noted with the mail's id.
+    """
+    mailboxes = [open_mailbox(config, agent, lock_wait=30.0) for agent in agents]
+    notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    ready()
+    number = 0
+    while True:
+        message_id = ""
+        for turn in range(3):
+            token = f"{prefix}.{number}.{turn}"
+            sender, receiver = mailboxes[turn % 2], agents[1 - turn % 2]
+            message_id = sender.send(receiver, "INFO", "mail", body(token, size), message_id).id
+            os.write(notes, f"{message_id} {token}\n".encode())
+        number += 1
+
+
+def read_in_circles(config: str, agents: list[str]) -> dict[str, int]:
+    """Read everything of some agents, again and again; count what was only half there."""
+    mailboxes = [open_mailbox(config, agent, max_read=100_000_000) for agent in agents]
+    ready()
+    reads = halves = 0
+    while not told_to_stop():
+        for mailbox in mailboxes:
+            for box in BOXES:
+                for name in mailbox.names(box)[-20:]:
+                    try:
+                        text = mailbox.read(box, name).text
+                    except MailNotFoundError:
+                        continue  # moved on meanwhile
+                    reads += 1
+                    found = entries(text)
+                    halves += not found or not all(is_whole(entry.text) for entry in found)
+    return {"reads": reads, "halves": halves}
+
+
+def resolve_all(config: str, agent: str, names: list[str]) -> list[str]:
+    """Resolve mails that others resolve too; those that this process resolved."""
+    mailbox = open_mailbox(config, agent)
+    ready()
+    mine: list[str] = []
+    for name in names:
+        try:
+            mailbox.resolve(name)
+        except MailNotFoundError:
+            continue
+        mine.append(name)
+    return mine
+
+
+def send_many(config: str, agent: str, to: str, count: int) -> list[str]:
+    """Send new mails."""
+    mailbox = open_mailbox(config, agent)
+    ready()
+    return [mailbox.send(to, "INFO", "mail", body(f"{agent}-{number}", 10)).id for number in range(count)]
+
+
+def read_all_unread(config: str, agent: str, count: int) -> list[str]:
+    """Read what is unread until ``count`` mails are read, together with others who do the same."""
+    mailbox = open_mailbox(config, agent, page=1000)
+    ready()
+    seen: list[str] = []
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and len(mailbox.names("inbox")) < count:
+        time.sleep(0.01)
+    while mails := mailbox.page("inbox", unread=True).mails:
+        mailbox.read("inbox", mails[0].file)
+        seen.append(mails[0].id)
+    return seen
+
+
+def hold_lock(config: str, agents: list[str]) -> None:
+    """Take the locks of mailboxes and keep them until killed."""
+    folders = [open_mailbox(config, agent).folder for agent in agents]
+    ready()
+    with locked(folders, 10.0):
+        say({"held": True})
+        time.sleep(600)
+
+
+def send_until_error(config: str, agent: str, to: str, limit: int) -> dict[str, Any]:
+    """Send larger and larger mails; ``limit`` bounds the size of any file this process may write."""
+    mailbox = open_mailbox(config, agent)
+    ready()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    sent: list[str] = []
+    for number in range(1, 1000):
+        try:
+            sent.append(mailbox.send(to, "INFO", "mail", body(str(number), 1000 * number)).id)
+        except TranscriptError as error:
+            return {"sent": sent, "error": error.code, "sentence": str(error), "hint": error.hint}
+    return {"sent": sent, "error": None}
+
+
+def try_all_as(config: str, uid: int, agent: str, to: str) -> dict[str, Any]:
+    """Use a mailbox as another user of the machine, who may not be able to import anything any more."""
+    mailbox = open_mailbox(config, agent)
+    (name,) = mailbox.names("inbox")
+    ready()
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+    calls: dict[str, Callable[[], object]] = {
+        "list": lambda: mailbox.names("inbox"),
+        "page": lambda: mailbox.page("inbox", unread=True),
+        "read": lambda: mailbox.read("inbox", name),
+        "search": lambda: mailbox.search(Query(text="text")),
+        "resolve": lambda: mailbox.resolve(name),
+        "send": lambda: mailbox.send(to, "INFO", "mail", "text"),
+    }
+    return {what: _tried(call) for what, call in calls.items()}
+
+
+def _tried(call: Callable[[], object]) -> dict[str, str]:
+    try:
+        call()
+    except TranscriptError as error:
+        return {"error": error.code, "sentence": str(error)}
+    return {"error": "", "sentence": ""}
+
+
+ACTIONS: dict[str, Callable[..., Any]] = {
+    action.__name__: action
+    for action in (
+        hold_lock,
+        read_all_unread,
+        read_in_circles,
+        reply_many,
+        resolve_all,
+        send_many,
+        send_until_error,
+        try_all_as,
+        write_forever,
+    )
+}
+
+if __name__ == "__main__":
+    say(ACTIONS[sys.argv[1]](**json.loads(sys.argv[2])))

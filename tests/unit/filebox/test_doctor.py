@@ -1,0 +1,75 @@
+"""What doctor says about mailboxes."""
+
+from support.mailboxes import Office, plant
+
+from transcript_mcp.filebox import ConfigSource
+from transcript_mcp.filebox.doctor import Check, checks
+
+
+def found(office: Office, agent: str = "qa_agent") -> list[Check]:
+    return checks(ConfigSource(cwd=office.roots[agent], home=office.home))
+
+
+def test_nothing_wrong_is_one_line_that_names_the_agents(office: Office) -> None:
+    (check,) = found(office)
+    assert check.severity == "ok"
+    assert "qa_agent, dev_agent" in check.message
+
+
+def test_a_wrong_file_is_an_error(office: Office) -> None:
+    (office.roots["qa_agent"] / ".filebox").write_text("{")
+    (check,) = found(office)
+    assert (check.severity, bool(check.fix)) == ("error", True)
+
+
+def test_without_any_configuration_there_is_nothing_wrong(office: Office) -> None:
+    (check,) = checks(ConfigSource(cwd=office.base, home=office.home))
+    assert (check.severity, check.fix) == ("info", "")
+
+
+def test_an_agent_of_the_settings_that_there_is_not_is_an_error(office: Office) -> None:
+    source = ConfigSource(cwd=office.roots["qa_agent"], home=office.home)
+    assert [check.severity for check in checks(source, "dev_agent")] == ["ok"]
+    assert [check.severity for check in checks(source, "ghost")] == ["error"]
+
+
+def test_nobody_living_here_is_worth_knowing(office: Office) -> None:
+    office.configure(office.base)
+    checked = checks(ConfigSource(cwd=office.base, home=office.home))
+    assert [check.severity for check in checked] == ["info"]
+    assert "runAs" in checked[0].fix
+
+
+def test_folders_that_cannot_be_used_are_errors_that_name_the_key(office: Office) -> None:
+    office.roots |= {"gone": office.base / "gone", "file": office.base / "file"}
+    office.roots["file"].touch()
+    office.configure(office.roots["qa_agent"], current="qa_agent")
+    config = office.roots["qa_agent"] / ".filebox"
+    config.write_text(config.read_text().replace(f'"{office.base / "gone"}"', '"gone"'))
+    errors = [check for check in found(office) if check.severity == "error"]
+    assert [check.message.split(" ")[0] for check in errors] == ["agents.gone", "agents.file"]
+    assert all(check.fix for check in errors)
+
+
+def test_links_in_a_mailbox_are_errors(office: Office) -> None:
+    mailbox = office.roots["dev_agent"] / "docs" / "mailbox"
+    mailbox.mkdir(parents=True)
+    (mailbox / "inbox").symlink_to(office.base)
+    errors = [check for check in found(office) if check.severity == "error"]
+    assert len(errors) == 1
+    assert "inbox of dev_agent" in errors[0].message
+
+
+def test_mail_from_before_a_folder_was_shared_is_pointed_out(shared_office: Office) -> None:
+    office = shared_office
+    assert [check.severity for check in found(office)] == ["ok"]
+    old = office.base / "shared" / "docs" / "mailbox" / "inbox"
+    plant(old, "a.md", message_id="1", timestamp="2025-06-30T08:15:00.000Z")
+    warnings = [check for check in found(office) if check.severity == "warning"]
+    assert len(warnings) == 3
+    assert "inbox" in warnings[0].message
+
+
+def test_looking_changes_nothing(office: Office) -> None:
+    found(office)
+    assert not (office.roots["qa_agent"] / "docs").exists()

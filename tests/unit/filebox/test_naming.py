@@ -1,0 +1,74 @@
+"""File names of mails."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcript_mcp.filebox.naming import file_name, id_suffix, is_file_name, numbered, slug, suffix_of_name
+
+ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
+
+
+def test_the_name_is_the_one_of_the_plan() -> None:
+    moment = datetime(2025, 6, 30, 8, 15, 22, tzinfo=UTC)
+    assert file_name(moment, "BR", "API performance issue", ID) == (
+        "2025-06-30_0815-BR-api-performance-issue-1b1d8fc0.md"
+    )
+
+
+def test_the_minute_is_in_utc_wherever_the_machine_stands() -> None:
+    moment = datetime(2025, 6, 30, 16, 15, tzinfo=timezone(timedelta(hours=8)))
+    assert file_name(moment, "BR", "x", ID).startswith("2025-06-30_0815-")
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("API performance issue", "api-performance-issue"),
+        (" Hello  World ", "hello-world"),
+        ("v1.2 -- now!", "v12-now"),
+        ("登录页面验证码显示异常", "登录页面验证码显示异常"),
+        ("Привет, мир", "привет-мир"),
+        ("हिन्दी शीर्षक", "हिन्दी-शीर्षक"),
+        ("e\u0301te\u0301", "été"),
+        ("🙂", "message"),
+        ("---", "message"),
+        ("", "message"),
+        ("../../etc/passwd", "etcpasswd"),
+    ],
+)
+def test_a_slug_keeps_letters_of_any_script(title: str, expected: str) -> None:
+    assert slug(title) == expected
+
+
+@given(st.text())
+def test_a_slug_is_short_whole_and_can_stand_in_a_name(title: str) -> None:
+    made = slug(title)
+    assert 0 < len(made.encode()) <= 80
+    assert is_file_name(file_name(datetime(2025, 1, 1, tzinfo=UTC), "BR", title, ID))
+
+
+@pytest.mark.parametrize("name", ["a.md", "2025-06-30_0815-BR--2472c76b.md", "登录.md", "a b.md", "-.md"])
+def test_names_of_mails(name: str) -> None:
+    assert is_file_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".md", ".hidden.md", "a.txt", "../a.md", "a/b.md", "a\\b.md", "a\0.md", "a\n.md", "..", "a.md\n", "a.MD"],
+)
+def test_what_is_no_name_of_a_mail(name: str) -> None:
+    assert not is_file_name(name)
+
+
+def test_the_end_of_a_name_tells_the_id() -> None:
+    assert id_suffix(ID) == "-1b1d8fc0.md"
+    assert id_suffix("1B1D8FC0") == "-1b1d8fc0.md"
+    assert id_suffix("1b1d8fc0034e") is None
+    assert id_suffix("abc") is None
+    assert suffix_of_name("2025-06-30_0815-BR-x-1b1d8fc0.md") == "-1b1d8fc0.md"
+    assert suffix_of_name("notes.md") is None
+    assert suffix_of_name(numbered("2025-06-30_0815-BR-x-1b1d8fc0.md", 2)) == "-1b1d8fc0.md"
+    assert numbered("notes.md", 3) == "notes-3.md"

@@ -1,0 +1,121 @@
+"""What killed processes leave behind is put in order."""
+
+import os
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from support.mailboxes import Office
+
+from transcript_mcp.filebox import Sent
+from transcript_mcp.filebox.intents import Intent, announced
+
+T2 = 1751271324616
+
+
+def leave_note(office: Office, agent: str, intent: Intent, name: str = "x.json") -> Path:
+    """What a process leaves that was killed while it delivered."""
+    pending = office.folder(agent, ".state") / "pending"
+    pending.mkdir(parents=True, exist_ok=True)
+    (pending / name).write_bytes(msgspec.json.encode(intent))
+    return pending / name
+
+
+def sent_mail(office: Office) -> Sent:
+    return office.mailbox("qa_agent").send("dev_agent", "BR", "slow", "text")
+
+
+def test_a_mail_that_arrived_gets_its_copy_in_the_outbox(office: Office) -> None:
+    sent = sent_mail(office)
+    (office.folder("qa_agent", "outbox") / sent.file).unlink()
+    note = leave_note(office, "qa_agent", Intent(sent.id, "dev_agent", 1751271323616))
+    office.mailbox("qa_agent")
+    assert office.text("qa_agent", "outbox", sent.file) == office.text("dev_agent", "inbox", sent.file)
+    assert not note.exists()
+
+
+def test_a_reply_that_arrived_gets_its_copy_and_the_old_ones_go(office: Office) -> None:
+    sent = sent_mail(office)
+    before = office.text("dev_agent", "inbox", sent.file)
+    office.mailbox("dev_agent").send("qa_agent", "ACK", "", "reply", sent.id)
+    reply = office.text("qa_agent", "inbox", sent.file)
+    (office.folder("dev_agent", "outbox") / sent.file).unlink()
+    (office.folder("dev_agent", "inbox") / sent.file).write_text(before)
+    (office.folder("qa_agent", "outbox") / sent.file).write_text(before)
+    leave_note(office, "dev_agent", Intent(sent.id, "qa_agent", T2))
+    office.mailbox("dev_agent")
+    assert office.everywhere("dev_agent") == [("outbox", sent.file)]
+    assert office.everywhere("qa_agent") == [("inbox", sent.file)]
+    assert office.text("dev_agent", "outbox", sent.file) == reply
+
+
+def test_a_mail_that_never_arrived_was_never_sent(office: Office) -> None:
+    note = leave_note(office, "qa_agent", Intent("1b1d8fc0-034e-4fd4-874b-a8d39f95ba68", "dev_agent", T2))
+    office.mailbox("qa_agent")
+    assert office.everywhere("qa_agent") == office.everywhere("dev_agent") == []
+    assert not note.exists()
+
+
+def test_an_old_copy_that_knows_something_more_stays(office: Office) -> None:
+    sent = sent_mail(office)
+    before = office.text("dev_agent", "inbox", sent.file)
+    office.mailbox("dev_agent").send("qa_agent", "ACK", "", "reply", sent.id)
+    (office.folder("dev_agent", "outbox") / sent.file).unlink()
+    (office.folder("dev_agent", "inbox") / sent.file).write_text(before + "\n\na note by hand")
+    leave_note(office, "dev_agent", Intent(sent.id, "qa_agent", T2))
+    office.mailbox("dev_agent")
+    assert office.everywhere("dev_agent") == [("inbox", sent.file), ("outbox", sent.file)]
+
+
+def test_a_mail_to_oneself_is_completed_too(office: Office) -> None:
+    sent = office.mailbox("qa_agent").send("qa_agent", "INFO", "note", "text")
+    (office.folder("qa_agent", "outbox") / sent.file).unlink()
+    leave_note(office, "qa_agent", Intent(sent.id, "qa_agent", 1751271323616))
+    office.mailbox("qa_agent")
+    assert office.everywhere("qa_agent") == [("inbox", sent.file), ("outbox", sent.file)]
+
+
+def test_a_delivery_that_is_going_on_is_left_alone(office: Office) -> None:
+    folder = office.mailbox("qa_agent").folder
+    with announced(folder, Intent("1b1d8fc0-034e-4fd4-874b-a8d39f95ba68", "dev_agent", T2)):
+        office.mailbox("qa_agent")
+        pending = office.folder("qa_agent", ".state") / "pending"
+        assert len(list(pending.iterdir())) == 1
+    assert list(pending.iterdir()) == []
+
+
+@pytest.mark.parametrize("body", [b"", b"garbage", b'{"id": 3}'])
+def test_a_note_that_cannot_be_understood_is_removed(office: Office, body: bytes) -> None:
+    note = leave_note(office, "qa_agent", Intent("x", "dev_agent", T2))
+    note.write_bytes(body)
+    office.mailbox("qa_agent")
+    assert not note.exists()
+
+
+def test_a_note_about_an_agent_that_is_unknown_now_waits(office: Office) -> None:
+    note = leave_note(office, "qa_agent", Intent("x", "somebody", T2))
+    office.mailbox("qa_agent")
+    assert note.exists()
+
+
+def test_what_killed_writers_left_is_swept_away_after_an_hour(office: Office) -> None:
+    workshop = office.folder("qa_agent", ".state") / "tmp"
+    workshop.mkdir(parents=True)
+    old, new = workshop / "1-old", workshop / "2-new"
+    for file in (old, new):
+        file.write_text("half a ma")
+    os.utime(old, (time.time() - 7200,) * 2)
+    office.mailbox("qa_agent")
+    assert [file.name for file in workshop.iterdir()] == ["2-new"]
+
+
+def test_a_mailbox_that_cannot_be_put_in_order_can_still_be_read(
+    office: Office, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = sent_mail(office)
+    pending = office.folder("dev_agent", ".state") / "pending"
+    pending.parent.mkdir(exist_ok=True)
+    pending.touch()
+    assert office.mailbox("dev_agent").names("inbox") == [sent.file]
+    assert "cannot be put in order" in caplog.text

@@ -1,0 +1,79 @@
+"""Waiting for mail."""
+
+import asyncio
+import os
+
+from support.mailboxes import Office, plant
+
+from transcript_mcp.filebox import Mailbox, wait_for_mail
+
+
+async def test_mail_that_lies_there_unread_is_there_at_once(office: Office) -> None:
+    sent = office.mailbox("qa_agent").send("dev_agent", "INFO", "mail", "text")
+    page = await wait_for_mail(office.mailbox("dev_agent"), timeout=0)
+    assert [mail.id for mail in page.mails] == [sent.id]
+
+
+async def test_mail_that_was_read_is_not_waited_for_nor_taken_for_new(office: Office) -> None:
+    sent = office.mailbox("qa_agent").send("dev_agent", "INFO", "mail", "text")
+    dev = office.mailbox("dev_agent")
+    dev.read("inbox", sent.file)
+    assert (await wait_for_mail(dev, timeout=0.3)).mails == []
+
+
+async def test_mail_that_arrives_ends_the_wait(office: Office) -> None:
+    dev = office.mailbox("dev_agent")
+    waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
+    await asyncio.sleep(0)
+    office.mailbox("qa_agent").send("dev_agent", "INFO", "new", "text")
+    page = await asyncio.wait_for(waiter, 20)
+    assert [mail.title for mail in page.mails] == ["new"]
+
+
+async def test_a_thread_that_goes_on_ends_the_wait(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    sent = qa.send("dev_agent", "INFO", "mail", "text")
+    dev.read("inbox", sent.file)
+    waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
+    await asyncio.sleep(0)
+    qa.send("dev_agent", "INFO", "", "more", sent.id)
+    assert [mail.id for mail in (await asyncio.wait_for(waiter, 20)).mails] == [sent.id]
+
+
+async def test_a_mail_written_over_in_place_ends_the_wait(office: Office) -> None:
+    inbox = office.folder("dev_agent", "inbox")
+    plant(inbox, "a.md", message_id="1", timestamp="2025-06-30T08:15:00.000Z")
+    dev: Mailbox = office.mailbox("dev_agent")
+    dev.read("inbox", "a.md")
+    waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
+    await asyncio.sleep(0)
+    plant(inbox, "a.md", message_id="1", timestamp="2025-06-30T08:16:00.000Z", text="changed")
+    assert [mail.id for mail in (await asyncio.wait_for(waiter, 20)).mails] == ["1"]
+
+
+async def test_what_another_program_is_still_writing_is_not_told_of_before_it_is_whole(office: Office) -> None:
+    inbox = office.folder("dev_agent", "inbox")
+    plant(inbox, "a.md", message_id="1", timestamp="2025-06-30T08:15:00.000Z")
+    whole = (inbox / "a.md").read_bytes()
+    (inbox / "a.md").write_bytes(whole[:20])
+    dev = office.mailbox("dev_agent")
+    assert (await wait_for_mail(dev, timeout=0.2)).mails == []
+    (inbox / "a.md").write_bytes(whole)
+    assert [mail.id for mail in (await wait_for_mail(dev, timeout=20)).mails] == ["1"]
+
+
+async def test_what_cannot_be_understood_for_longer_is_told_of(office: Office) -> None:
+    inbox = office.folder("dev_agent", "inbox")
+    inbox.mkdir(parents=True)
+    (inbox / "a.md").write_text("no mail")
+    os.utime(inbox / "a.md", (1, 1))
+    assert len((await wait_for_mail(office.mailbox("dev_agent"), timeout=0)).mails) == 1
+
+
+async def test_only_mail_since_a_time_counts_if_one_is_given(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    qa.send("dev_agent", "INFO", "old", "text")
+    since = dev.page("inbox").mails[0].time_ms
+    assert (await wait_for_mail(dev, timeout=0.2, since_ms=since)).mails == []
+    qa.send("dev_agent", "INFO", "new", "text")
+    assert [mail.title for mail in (await wait_for_mail(dev, timeout=0, since_ms=since)).mails] == ["new"]

@@ -1,0 +1,43 @@
+"""What other rooms build on, and what importing it must not cost."""
+
+import json
+import subprocess
+import sys
+
+import transcript_mcp.sdk as sdk
+
+DOCUMENTED = {
+    "CALLER",
+    "Audio",
+    "Content",
+    "Context",
+    "Elicited",
+    "Embedded",
+    "HttpApp",
+    "Image",
+    "Link",
+    "LogLevel",
+    "Message",
+    "Prompt",
+    "Resource",
+    "Server",
+    "Template",
+    "Text",
+    "Tool",
+    "http_app",
+    "merged",
+    "serve_stdio",
+}
+HEAVY = ("mcp", "mcp_types", "starlette", "uvicorn", "aiohttp", "httpx", "nanobot", "lark_oapi", "pydantic_settings")
+
+
+def test_the_public_names_are_those_written_down_here() -> None:
+    assert set(sdk.__all__) == DOCUMENTED
+    assert list(sdk.__all__) == sorted(sdk.__all__, key=lambda name: (not name.isupper(), name))
+    assert [name for name in sdk.__all__ if not hasattr(sdk, name)] == []
+
+
+def test_importing_imports_neither_the_sdk_nor_a_server_of_http() -> None:
+    code = f"import json, sys; import transcript_mcp.sdk; print(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=30)
+    assert json.loads(done.stdout) == []
