@@ -5,12 +5,17 @@ SHELL := /bin/sh
 SETUP := PYTHON='$(PYTHON)' tools/setup.sh
 BIN := .venv/bin
 OLD := .venv-nanobot-0.3.0
+MCP2 := .venv-mcp2
 EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-header --no-emit-project
 PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/unit/feishu tests/integration/nanobot_host tests/scenario)
+MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox))
 ARGS ?=
+# Most tests wait more than they work; those of one module share their processes. `SIDE_BY_SIDE=` runs one after another.
+SIDE_BY_SIDE ?= -n 2 --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check bench lock setup docs test-pythons test-nanobot-0.3.0 format
+.PHONY: help demo test soak check bench lock setup docs test-pythons test-nanobot-0.3.0 test-mcp2 \
+	test-conformance format
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 30
@@ -21,7 +26,7 @@ demo: ## two bots in a simulated group share one record; no account or key neede
 
 test: ## every test that needs no outside service
 	@$(SETUP) test
-	@$(BIN)/python -m pytest -m "not soak" $(ARGS)
+	@$(BIN)/python -m pytest -m "not soak and not conformance" $(SIDE_BY_SIDE) $(ARGS)
 
 soak: ## the fault and load tests with full repetitions (up to an hour)
 	@$(SETUP) test
@@ -54,7 +59,19 @@ test-pythons: ## the store's tests on every other supported Python of this machi
 
 test-nanobot-0.3.0: ## the plugin's tests with the oldest supported nanobot
 	@$(SETUP) nanobot-0.3.0 $(OLD)
-	@$(OLD)/bin/python -m pytest -m "not soak" $(PLUGIN_TESTS) $(ARGS)
+	@$(OLD)/bin/python -m pytest -m "not soak" $(PLUGIN_TESTS) $(SIDE_BY_SIDE) $(ARGS)
+
+test-mcp2: ## the MCP servers' types and tests with SDK 2.x
+	@$(SETUP) mcp2 $(MCP2)
+	@$(SETUP) check
+	@$(BIN)/basedpyright -p tools/basedpyright-mcp2.json
+	@$(MCP2)/bin/python -m pytest -m "not soak and not conformance" $(MCP_TESTS) $(SIDE_BY_SIDE) $(ARGS)
+
+test-conformance: ## the official MCP conformance suite and the Inspector, on both SDKs
+	@$(SETUP) mcp2 $(MCP2)
+	@$(SETUP) check
+	@$(BIN)/python tools/node_modules.py tests/conformance
+	@$(BIN)/python -m pytest -m conformance tests/conformance $(ARGS)
 
 setup: ## the whole development environment in .venv, for editors
 	@$(SETUP) check
@@ -66,6 +83,7 @@ lock: ## resolve again and rewrite requirements/ (hashes, no addresses)
 	$(EXPORT) --group build --group test -o requirements/core.txt >/dev/null
 	$(EXPORT) --group build --group host -o requirements/demo.txt >/dev/null
 	$(EXPORT) --group build --group host --group test -o requirements/test.txt >/dev/null
-	$(EXPORT) --group build --group host --group test --group lint -o requirements/check.txt >/dev/null
+	$(EXPORT) --group build --group host --group test --group lint --group node -o requirements/check.txt >/dev/null
 	$(EXPORT) --group build --group host-0-3-0 --group test -o requirements/nanobot-0.3.0.txt >/dev/null
+	$(EXPORT) --group build --group mcp2 --group test -o requirements/mcp2.txt >/dev/null
 	@wc -l requirements/*.txt

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from support.procs import Worker
 
 from nanobot_transcript import GroupTranscriptStore
@@ -19,14 +20,16 @@ def pytest_configure() -> None:
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that send it need it heard.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile("project", deadline=None)  # no test is about how long something takes
+    settings.load_profile("project")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the full repetitions out unless the command line asks for them with ``-m soak``."""
-    if "soak" in str(config.getoption("markexpr") or ""):
-        return
-    kept = [item for item in items if item.get_closest_marker("soak") is None]
-    left_out = [item for item in items if item.get_closest_marker("soak") is not None]
+    """Leave out the full repetitions, and what needs Node, unless the command line asks with ``-m soak`` and so on."""
+    asked = str(config.getoption("markexpr") or "")
+    unasked = [marker for marker in ("soak", "conformance") if marker not in asked]
+    left_out = [item for item in items if any(map(item.get_closest_marker, unasked))]
+    kept = [item for item in items if not any(map(item.get_closest_marker, unasked))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept

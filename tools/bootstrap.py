@@ -14,11 +14,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Event, Thread
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "requirements"
@@ -133,29 +135,31 @@ def version_of(venv: Path) -> tuple[int, int] | None:
 
 def make_venv(venv: Path) -> None:
     """An environment with uv in it; on a machine where uv cannot be had, with pip alone."""
-    say(f"Setting up {venv.name} with Python {sys.version.split()[0]}")
-    clear = [] if version_of(venv) == sys.version_info[:2] else ["--clear"]
-    if has_ensurepip():
-        run([sys.executable, "-m", "venv", *clear, str(venv)])
-        pip = [str(venv / "bin" / "python"), "-m", "pip"]
-    else:
-        pip = pip_from_outside(venv)
-        run([sys.executable, "-m", "venv", *clear, "--without-pip", str(venv)])
-    arguments = [
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--require-hashes",
-        "--only-binary",
-        ":all:",
-        "-r",
-        str(requirement_file("uv")),
-    ]
-    if subprocess.run([*pip, *arguments], env=environment(), check=False).returncode == 0:
+    with step(f"Setting up {venv.name} with Python {sys.version.split()[0]}"):
+        clear = [] if version_of(venv) == sys.version_info[:2] else ["--clear"]
+        if has_ensurepip():
+            run([sys.executable, "-m", "venv", *clear, str(venv)])
+            pip = [str(venv / "bin" / "python"), "-m", "pip"]
+        else:
+            pip = pip_from_outside(venv)
+            run([sys.executable, "-m", "venv", *clear, "--without-pip", str(venv)])
+        arguments = [
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "-r",
+            str(requirement_file("uv")),
+        ]
+        code, said = attempt([*pip, *arguments])
+    if code == 0:
         return
+    print(said, end="", file=sys.stderr)
     if not has_ensurepip():
         raise SetupError(f"uv could not be installed, and Python has no ensurepip to go on with pip. {venv_package()}")
-    say("uv could not be installed; going on with pip, which takes a minute or two longer")
+    print("-- uv could not be installed; going on with pip, which takes a minute or two longer", file=sys.stderr)
 
 
 def has_ensurepip() -> bool:
@@ -183,22 +187,27 @@ def venv_package() -> str:
 def install_set(venv: Path, name: str) -> None:
     lines = requirement_file(name).read_text(encoding="utf-8").splitlines()
     packages = sum("==" in line for line in lines)
-    say(f"Installing the packages for `{name}` (up to {packages}; only what is not there yet)")
-    run([*installer(venv), "--require-hashes", "-r", str(requirement_file(name))], why=NETWORK)
+    with step(f"Installing the packages for `{name}` (up to {packages})") as facts:
+        said = run([*installer(venv), "--require-hashes", "-r", str(requirement_file(name))], why=NETWORK)
+        facts.append(f"{said.count(ADDED)} new" if ADDED in said else "")
 
 
 def install_project(venv: Path) -> None:
-    say("Installing the project itself, editable")
-    run([*installer(venv), "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], why=NETWORK)
+    with step("Installing the project itself, editable"):
+        run([*installer(venv), "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], why=NETWORK)
 
 
 def installer(venv: Path) -> list[str]:
     python = str(venv / "bin" / "python")
     uv = venv / "bin" / "uv"
     if uv.exists():
-        return [str(uv), "pip", "install", "--python", python]
+        # Compiled once here, not by every process: where Python may not write bytecode, nothing would be kept.
+        return [str(uv), "pip", "install", "--compile-bytecode", "--python", python]
     return [python, "-m", "pip", "install", "--disable-pip-version-check"]
 
+
+ADDED = "\n + "
+"""What stands before each package that uv has added; pip lists them otherwise."""
 
 NETWORK = (
     "Installing failed; the lines above say why. Is the package index reachable? A mirror set for pip"
@@ -226,15 +235,56 @@ def pip_index() -> str:
     return next((found[name] for name in names if name in found), "")
 
 
-def run(command: list[str], *, why: str = "") -> None:
+def run(command: list[str], *, why: str = "") -> str:
+    """What the command printed. When it fails, that is shown in full; raises SetupError."""
+    code, said = attempt(command)
+    if code:
+        reason = why or f"This failed: {' '.join(command)}"
+        raise SetupError(f"{said}\n{reason}")
+    return said
+
+
+def attempt(command: list[str]) -> tuple[int, str]:
+    """The command's exit code and what it printed."""
     try:
-        subprocess.run(command, env=environment(), check=True)
-    except (subprocess.CalledProcessError, OSError) as error:
-        raise SetupError(why or f"This failed: {' '.join(command)} ({error})") from error
+        done = subprocess.run(
+            command,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        return 1, str(error)
+    return done.returncode, done.stdout
 
 
-def say(text: str) -> None:
-    print(f"-- {text}", file=sys.stderr, flush=True)
+@contextmanager
+def step(text: str) -> Iterator[list[str]]:
+    """One line for something that takes a while: what is done, and for how long; what is put into the list, too."""
+    began, ended, facts = time.monotonic(), Event(), list[str]()
+
+    def line() -> str:
+        return ", ".join([f"-- {text} … {time.monotonic() - began:.0f} s", *filter(None, facts)])
+
+    def count() -> None:
+        while not ended.wait(1.0):
+            print(f"\r{line()}", end="", file=sys.stderr, flush=True)
+
+    print(f"-- {text} …", end="", file=sys.stderr, flush=True)
+    watched = sys.stderr.isatty()
+    counter = Thread(target=count, daemon=True)
+    if watched:
+        counter.start()
+    try:
+        yield facts
+    finally:
+        ended.set()
+        if watched:
+            counter.join()
+        print(f"\r{line()}" if watched else line().removeprefix(f"-- {text} …"), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from nanobot_transcript.cli import config, doctor, gate, post, reading, run, searching, stats, transfer, upkeep
+from nanobot_transcript.cli import (
+    config,
+    doctor,
+    gate,
+    mcp,
+    mcp_config,
+    post,
+    reading,
+    run,
+    searching,
+    serve,
+    stats,
+    transfer,
+    upkeep,
+)
 
 __all__ = ["app"]
 
@@ -61,6 +75,8 @@ def _add_demo() -> None:
 
 _add_demo()
 app.command()(run.run)
+app.command()(serve.serve)
+app.command(cls=_Command)(mcp.mcp)
 app.command()(reading.tail)
 app.command()(reading.show)
 app.command(cls=_Command)(searching.search)
@@ -71,5 +87,6 @@ app.command("import", cls=_Command)(transfer.import_)
 app.command()(upkeep.verify)
 app.command()(upkeep.purge)
 app.command()(doctor.doctor)
+app.command("mcp-config", cls=_Command)(mcp_config.mcp_config)
 app.add_typer(gate.app, name="gate")
 app.add_typer(config.app, name="config")

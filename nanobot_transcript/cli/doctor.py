@@ -26,7 +26,7 @@ def doctor(
 ) -> None:
     """Find out why something does not work.
 
-    Checks settings, store, nanobot and the plugin, and says how to mend what is wrong.
+    Checks settings, store, mailboxes, nanobot and the plugin, and says how to mend what is wrong.
     Exit code 0: nothing wrong. 1: a warning or an error. 2: the settings cannot be read.
 
     \b
@@ -43,12 +43,13 @@ def doctor(
 
 
 def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
-    from nanobot_transcript.cli.checks import host, installation, place, settings
+    from nanobot_transcript.cli.checks import host, installation, mailboxes, place, settings
 
     found, loaded = settings.check(config, store)
     if loaded is not None:
         found += place.check(loaded.store.dir)
         found += settings.check_names(loaded)
+        found += mailboxes.check(loaded)
     return found + installation.check() + host.check(loaded)
 
 

@@ -8,23 +8,23 @@ import typer
 
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import one_chat, shown_name
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_store, read_settings
 from nanobot_transcript.cli.output import amount, console, emit_json, notice, printable, progress_bar
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.tables import print_table
+from nanobot_transcript.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nanobot_transcript.entry import Entry
     from nanobot_transcript.identity import AgentProfile
-    from nanobot_transcript.relevance import Decision
+    from nanobot_transcript.relevance import Decision, RelevanceGate
     from nanobot_transcript.relevance.evaluation.run import Evaluation
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["app"]
 
-_HISTORY = 200
 _STRONGEST = 6
 _TEXT = 80
 
@@ -60,12 +60,17 @@ def explain(
     Example:
       nanobot-transcript gate explain oc_team om_1 --agent Alpha
     """
+    from nanobot_transcript.relevance import GateOptions, RelevanceGate
+    from nanobot_transcript.relevance.profiles import members
+
+    settings = read_settings(config, store).gate
+    gate = RelevanceGate(GateOptions(stale_after=settings.stale_after, threshold=settings.threshold))
     with opened_store(config, store) as opened:
         key = one_chat(opened, chat)
         message, history = _up_to(opened, key, message_id)
-        members = _members(opened, key)
-        agents = _agents(members, agent)
-        replayed = [_replayed(opened, key, message, history, one, members) for one in agents]
+        known = members(opened, key, opened.scan(key))
+        agents = _agents(known, agent)
+        replayed = [_replayed(gate, opened, key, message, history, one, known) for one in agents]
         if json:
             emit_json({"session_key": key, "message": message, "decisions": replayed})
         else:
@@ -104,56 +109,31 @@ def evaluate(
 
 def _up_to(store: "GroupTranscriptStore", key: str, message_id: str) -> "tuple[Entry, list[Entry]]":
     """The message and what was recorded before it."""
-    history: list[Entry] = []
-    for entry in store.scan(key):
-        if message_id == entry["message_id"] or message_id in entry.get("message_ids", ()):
-            return entry, sorted(history, key=lambda one: one["ts"])
-        history.append(entry)
-        if len(history) > 2 * _HISTORY:
-            del history[:_HISTORY]
-    hint = "Recalled messages are gone; `nanobot-transcript search TEXT --json` shows the ids of the others."
-    raise UsageError(f"There is no message {message_id} in {key}.", hint=hint)
+    from nanobot_transcript.relevance.profiles import up_to
 
-
-def _members(store: "GroupTranscriptStore", key: str) -> "list[AgentProfile]":
-    """The bots of the store and the people of the chat."""
-    from nanobot_transcript.identity import AgentProfile
-
-    bots = [
-        AgentProfile(
-            bot.name, bot.aliases, bot.description, frozenset({bot.app_id, bot.name, *bot.open_ids.values()}), "bot"
-        )
-        for bot in store.members.bots()
-    ]
-    names = {bot.name for bot in bots}
-    people = [
-        AgentProfile(member.name, ids=frozenset({member.sender}), kind=member.kind)
-        for member in store.members.of_chat(key)
-        if member.sender not in names
-    ]
-    senders = names | {identity for person in people for identity in person.ids}
-    wrote = {entry["sender"]: entry for entry in store.scan(key) if entry["sender"] and entry["sender"] not in senders}
-    for sender, entry in wrote.items():
-        kind = "bot" if entry["role"] == "assistant" or entry.get("sender_kind") == "bot" else "human"
-        people.append(AgentProfile(shown_name(store, entry), ids=frozenset({sender}), kind=kind))
-    return bots + people
+    found = up_to(store, key, message_id)
+    if found is None:
+        hint = "Recalled messages are gone; `nanobot-transcript search TEXT --json` shows the ids of the others."
+        raise UsageError(f"There is no message {message_id} in {key}.", hint=hint)
+    return found
 
 
 def _agents(members: "Sequence[AgentProfile]", name: str | None) -> "list[AgentProfile]":
+    from nanobot_transcript.relevance.profiles import bot_called
+
     bots = [member for member in members if member.kind == "bot"]
     if name is None:
         if not bots:
             raise UsageError("No bot has written here yet.", hint="Name the agent with --agent.")
         return bots
-    wanted = name.casefold()
-    found = [one for one in bots if wanted in (called.casefold() for called in (one.name, *one.aliases, *one.ids))]
-    if not found:
-        known = ", ".join(one.name for one in bots) or "none"
-        raise UsageError(f"There is no bot called {name}.", hint=f"Bots here: {known}.")
-    return found[:1]
+    try:
+        return [bot_called(bots, name)]
+    except UnknownNameError as error:
+        raise UsageError(str(error), hint=error.hint) from error
 
 
 def _replayed(
+    gate: "RelevanceGate",
     store: "GroupTranscriptStore",
     key: str,
     message: "Entry",
@@ -161,9 +141,8 @@ def _replayed(
     agent: "AgentProfile",
     members: "list[AgentProfile]",
 ) -> dict[str, Any]:
-    from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+    from nanobot_transcript.relevance import DecisionLog
 
-    gate = RelevanceGate()
     decision = gate.decide(message, history, agent, members)
     features, reasons = gate.explain(message, history, agent, members)
     noted = DecisionLog(store.base_dir).read(key, message["message_id"])

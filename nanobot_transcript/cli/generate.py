@@ -29,6 +29,7 @@ _KINDS_ZH: Final = {
     "text": "文本",
     "true or false": "true 或 false",
     "mapping to ": "映射：",
+    "any value": "任意值",
     "path": "路径",
     "size": "大小",
     "list of ": "列表：",
@@ -130,6 +131,8 @@ def _scalar(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, list):
         return f"[{', '.join(str(item) for item in value)}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {item}' for name, item in value.items())}}}"
     return '""' if value == "" else str(value)
 
 

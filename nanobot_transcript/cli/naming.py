@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.session_key import split
+from nanobot_transcript.errors import UnknownNameError
+from nanobot_transcript.store.naming import one_called, shown_name
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -34,21 +35,10 @@ def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
         raise UsageError(f"There is no transcript in {store.base_dir} yet.", hint=hint)
     if name is None:
         return keys
-    if name in keys:
-        return [name]
-    by_id = [key for key in keys if split(key)[1] == name]
-    found = by_id or [key for key in keys if key.startswith(name) or split(key)[1].startswith(name)]
-    if not found:
-        raise UsageError(f"There is no chat {name}.", hint=f"There are: {_listed(keys)}.")
-    if len(found) > 1:
-        raise UsageError(f"Several chats are called {name}.", hint=f"Name one of: {_listed(found)}.")
-    return found
-
-
-def shown_name(store: "GroupTranscriptStore", entry: Entry) -> str:
-    """What to call the sender of an entry: never an id where a name is known."""
-    sender = entry["sender"]
-    return store.members.name_of(sender) or entry.get("sender_name") or entry.get("agent") or sender or entry["role"]
+    try:
+        return [one_called(name, keys)]
+    except UnknownNameError as error:
+        raise UsageError(str(error), hint=error.hint) from error
 
 
 def is_called(store: "GroupTranscriptStore", entry: Entry, name: str) -> bool:

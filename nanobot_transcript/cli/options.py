@@ -4,7 +4,7 @@ import os
 import stat
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -12,7 +12,7 @@ from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from nanobot_transcript.settings import LoadedSettings
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -46,12 +46,14 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one J
 JsonlOption: TypeAlias = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line, as it comes.")]
 
 
-def read_settings(config: Path | None, store: Path | None) -> "LoadedSettings":
-    """The settings of this command; ``store`` goes before ``store.dir``."""
+def read_settings(
+    config: Path | None, store: Path | None, overrides: "Mapping[str, Any] | None" = None
+) -> "LoadedSettings":
+    """The settings of this command; ``store`` goes before ``store.dir``, ``overrides`` before all else."""
     from nanobot_transcript.settings import load_settings
 
-    overrides = {"store": {"dir": str(_expanded(store).absolute())}} if store is not None else None
-    return load_settings(config, overrides=overrides)
+    place = {"store": {"dir": str(_expanded(store).absolute())}} if store is not None else {}
+    return load_settings(config, overrides={**place, **(overrides or {})} or None)
 
 
 @contextmanager

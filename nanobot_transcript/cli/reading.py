@@ -46,7 +46,8 @@ def tail(
 ) -> None:
     """Show the newest messages, live with -f.
 
-    Without a chat: of all chats, also of those that begin later. With -f it waits for a store that is not there yet.
+    Without a chat: of all chats, with -f also of those that begin later. -f waits for a store that is not there yet.
+    On a terminal the name of each chat stands above its messages.
 
     \b
     Example:

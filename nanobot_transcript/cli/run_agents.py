@@ -1,6 +1,6 @@
 """From settings to agents that can run: the composition of our own host."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -36,9 +36,12 @@ class Composed:
     runner: "Runner"
     store: AsyncGroupTranscriptStore
     outbox: "Outbox"
+    gates: Sequence["RelevanceGate"]
 
     async def close(self) -> None:
-        """Release the files, after the runner has ended."""
+        """Release connections and files, after the runner has ended."""
+        for gate in self.gates:
+            await gate.aclose()
         await self.store.close()
         self.outbox.close()
 
@@ -60,6 +63,9 @@ def chosen(settings: "Settings", names: Iterable[str] = ()) -> "dict[str, AgentS
         if name not in known:
             raise ConfigError(f"There is no agent {name} to run.", hint=f"There are: {', '.join(known)}.")
     agents = {app_id: agent for app_id, agent in agents.items() if not wanted or agent.name in wanted}
+    settings.require(*(f"agents.{app_id}" for app_id in agents))
+    if settings.gate.judge.kind == "openai":
+        settings.require("gate.judge")
     for app_id, agent in agents.items():
         if agent.app_secret is None:
             raise ConfigError(f"agents.{app_id}.app_secret is missing.", hint="Write ${NAME} and set that variable.")
@@ -76,8 +82,8 @@ def compose(settings: "Settings", names: Iterable[str] = ()) -> Composed:
             "The long connection needs the package lark-oapi.", hint="Run `pip install 'nanobot-transcript[feishu]'`."
         )
     builder = _Builder(settings, agents)
-    runner = Runner([builder.agent(app_id) for app_id in agents], builder.store)
-    return Composed(runner, builder.store, builder.outbox)
+    runner = Runner([builder.agent(app_id) for app_id in agents], builder.store, grace=settings.runner.grace)
+    return Composed(runner, builder.store, builder.outbox, builder.gates)
 
 
 class _Builder:
@@ -97,6 +103,7 @@ class _Builder:
         self._webhooks: WebhookServer | None = _webhooks(settings.feishu.webhook.listen)
         self.outbox: Outbox = Outbox(base_dir, OutboxLimits(expires_in=settings.outbox.expires_in, keep=kept))
         self.store: AsyncGroupTranscriptStore = self._opened()
+        self.gates: list[RelevanceGate] = []
 
     def agent(self, app_id: str) -> "Agent":
         """One agent with everything it needs."""
@@ -134,8 +141,9 @@ class _Builder:
             instructions=given.instructions,
             context=ContextLimits(settings.context.max_entries, settings.context.max_chars),
             # The responder's own limit comes first and says more.
-            answer=AnswerLimits(seconds=given.responder.timeout + _MARGIN),
+            answer=AnswerLimits(given.responder.timeout + _MARGIN, settings.runner.max_answer_chars),
             stale_after=settings.gate.stale_after,
+            parallel_chats=settings.runner.parallel_chats,
             stream=given.responder.kind == "openai" if given.responder.stream is None else given.responder.stream,
             claim_open=settings.turns.claim.answer,
         )
@@ -147,17 +155,13 @@ class _Builder:
         return LoopLimits(turns.max_hops, turns.pair_limit, turns.pair_seconds, turns.cool_down, turns.idle_reset)
 
     def _gate(self, given: "AgentSettings") -> "RelevanceGate":
-        from nanobot_transcript.relevance import DecisionLog, GateOptions, RelevanceGate
+        from nanobot_transcript.relevance import DecisionLog, RelevanceGate
 
         gate = self._settings.gate
-        options = GateOptions(
-            stale_after=gate.stale_after,
-            threshold=gate.threshold,
-            judge_timeout=gate.judge.timeout,
-            on_judge_failure=gate.judge.on_failure,
-        )
         log = DecisionLog(self._settings.store.dir) if gate.log else None
-        return RelevanceGate(options, judge_for(gate.judge, given.responder), log, allow=self._may_ask)
+        made = RelevanceGate(gate.options(), judge_for(gate.judge, given.responder), log, allow=self._may_ask)
+        self.gates.append(made)
+        return made
 
     def _may_ask(self) -> bool:
         limit = self._settings.gate.judge.per_hour

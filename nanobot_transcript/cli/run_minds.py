@@ -29,12 +29,12 @@ def responder_for(given: "ResponderSettings", key: str) -> "Responder":
     if not getattr(given, needed):
         raise ConfigError(f"{key}.{needed} is missing.", hint=f"A responder of kind {given.kind} needs it.")
     if given.kind == "openai":
-        secret = given.api_key.get_secret_value() if given.api_key is not None else None
         silence = min(_SILENCE, given.timeout)
-        return OpenAIResponder(OpenAIOptions(given.model or "", given.base_url, secret, silence))
+        options = OpenAIOptions(given.model or "", given.base_url, given.secret, silence, extra=given.extra)
+        return OpenAIResponder(options)
     if given.kind == "scripted":
         return ScriptedResponder(given.answers)
-    options = CommandOptions(
+    command = CommandOptions(
         given.command,
         given.input,
         timeout=given.timeout,
@@ -43,7 +43,7 @@ def responder_for(given: "ResponderSettings", key: str) -> "Responder":
         env={name: value.get_secret_value() for name, value in given.env.items()},
         inherit=given.inherit,
     )
-    return CommandResponder(options)
+    return CommandResponder(command)
 
 
 def judge_for(given: "JudgeSettings", mind: "ResponderSettings") -> "Judge | None":
@@ -57,5 +57,4 @@ def judge_for(given: "JudgeSettings", mind: "ResponderSettings") -> "Judge | Non
         return None  # a command or a script is no endpoint that could be asked
     if asked.model is None:
         raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
-    secret = asked.api_key.get_secret_value() if asked.api_key is not None else None
-    return OpenAIJudge(asked.model, base_url=asked.base_url, api_key=secret, timeout=given.timeout)
+    return OpenAIJudge(asked.model, base_url=asked.base_url, api_key=asked.secret, timeout=given.timeout)

@@ -46,11 +46,14 @@ def verify(
                 reports.append(opened.verify(key))
                 if advance is not None:
                     advance(done + 1, len(keys))
+    ok = all(report.ok for report in reports)
     if json:
-        emit_json({"ok": all(map(_sound, reports)), "chats": [asdict(r) | {"ok": _sound(r)} for r in reports]})
+        emit_json({"ok": ok, "chats": [asdict(report) | {"ok": report.ok} for report in reports]})
     else:
         _print_reports(reports)
-    if not all(map(_sound, reports)):
+    if any(report.read_only for report in reports):
+        notice(f"Nothing may be changed in {opened.base_dir}: what could be mended was left as it is.")
+    if not ok:
         raise typer.Exit(NEGATIVE)
 
 
@@ -176,11 +179,6 @@ def _ask(choice: _Choice, *, yes: bool, json: bool) -> None:
         raise typer.Exit(NEGATIVE)
 
 
-def _sound(report: "VerifyReport") -> bool:
-    """True when nothing is left to mend; a half line is closed, and readers skip it."""
-    return not (report.duplicates or report.foreign_lines)
-
-
 def _print_reports(reports: "list[VerifyReport]") -> None:
     numbers = ("segments", "size", "lines", "messages", "changes")
     print_table(["", "chat", *numbers], [_row(report) for report in reports], right=numbers, shorten="chat")
@@ -200,15 +198,16 @@ def _row(report: "VerifyReport") -> list[str]:
 
 
 def _sign(report: "VerifyReport") -> str:
-    return "✓" if _sound(report) else "✗"
+    return "✓" if report.ok else "✗"
 
 
 def _explained(report: "VerifyReport") -> list[str]:
     """What was found, as sentences."""
     found = [f"mended: {sentence}." for sentence in report.healed]
+    found += [f"not mended: {sentence}." for sentence in report.unmended]
     if report.torn_lines:
         half = amount(report.torn_lines, "half line")
-        found.append(f"{half} of a process that was killed while writing; closed, and skipped by readers.")
+        found.append(f"{half} of a process that was killed while writing; skipped by readers.")
     if report.foreign_lines:
         foreign = amount(report.foreign_lines, "foreign line")
         found.append(f"{foreign} that this program did not write; skipped by readers, and left in place.")

@@ -3,6 +3,7 @@
 import sys
 import time
 import zlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.moments import local
@@ -15,29 +16,39 @@ from nanobot_transcript.session_key import split
 if TYPE_CHECKING:
     from datetime import date
 
-    from rich.text import Text
+    from rich.console import Console
 
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["View"]
 
 _COLOURS: Final = ("cyan", "green", "magenta", "yellow", "blue", "bright_red", "bright_cyan", "bright_green")
+_TIME_WIDTH: Final = 5
 _NAME_WIDTH: Final = 14
-_CHAT_WIDTH: Final = 20
+_LEAST_WIDTH: Final = 20
 _REMEMBERED: Final = 2000
 _NAMES_HOLD: Final = 1.0
 
 
 class View:
-    """Prints entries of one chat, or of several with the chat's key before each; ``live`` ones at once."""
+    """Prints entries of one chat, or of ``several``; ``live`` ones at once.
 
-    def __init__(self, store: "GroupTranscriptStore", *, several: bool, live: bool = False) -> None:
+    Which chat it is stands on a terminal above its messages, wherever it changes, and elsewhere on every line.
+    The columns are put together here, because rich takes many times as long and a chat may be of years.
+    """
+
+    def __init__(
+        self, store: "GroupTranscriptStore", *, several: bool, live: bool = False, out: "Console | None" = None
+    ) -> None:
         self._store: GroupTranscriptStore = store
         self._several: bool = several
         self._live: bool = live
-        self._console = console()
+        self._console: Console = out if out is not None else console()
         self._terminal: bool = self._console.is_terminal
+        self._width: int = self._console.width
+        self._codes: dict[str, tuple[str, str]] = {}
         self._day: date | None = None
+        self._chat: str = ""
         self._names: dict[tuple[str, str], str] = {}
         self._senders: dict[tuple[str, str | None], str] = {}
         self._forget_at: float = 0.0
@@ -62,10 +73,11 @@ class View:
         return name
 
     def _sender(self, entry: Entry) -> str:
-        """What to call the sender, looked up at most once a second: names may be learned while we follow."""
+        """What to call the sender. Looked up, like the width, at most once a second: both may change meanwhile."""
         now = time.monotonic()
         if now >= self._forget_at:
             self._senders.clear()
+            self._width = self._console.width
             self._forget_at = now + _NAMES_HOLD
         known = (entry["sender"], entry.get("sender_name"))
         return self._senders.get(known) or self._senders.setdefault(known, shown_name(self._store, entry))
@@ -89,28 +101,56 @@ class View:
             sys.stdout.flush()
 
     def _in_columns(self, session_key: str, entry: Entry, name: str, text: str) -> None:
-        from rich.table import Table
-        from rich.text import Text
+        from nanobot_transcript.cli.wrapping import wrap
 
         when = local(entry["ts"])
-        if when.date() != self._day:
-            self._day = when.date()
-            self._console.rule(Text(f"{self._day:%Y-%m-%d}"), style="dim", align="left")
-        row = Table.grid(padding=(0, 1, 0, 0), expand=True)
-        row.add_column(width=5, style="dim")
-        cells = [Text(f"{when:%H:%M}")]
-        if self._several:
-            row.add_column(width=_CHAT_WIDTH, style="dim", no_wrap=True)
-            cells.append(Text(shortened(printable(split(session_key)[1]), _CHAT_WIDTH)))
-        row.add_column(width=_NAME_WIDTH, no_wrap=True, overflow="ellipsis", justify="right")
-        row.add_column(ratio=1, overflow="fold")
-        row.add_row(*cells, _styled(name, entry), Text(text, style="dim" if entry.get("op") else ""))
-        self._console.print(row)
+        self._headings(session_key, when.date())
+        taken = _TIME_WIDTH + _NAME_WIDTH + 2
+        lines = wrap(text.expandtabs(), max(self._width - taken, _LEAST_WIDTH))
+        if entry.get("op"):
+            lines = [self._painted(line, "dim") for line in lines]
+        head = f"{self._painted(f'{when:%H:%M}', 'dim')} {self._painted(_in_column(name), _style(entry))} "
+        gap = "\n" + " " * taken
+        self._console.file.write(f"{head}{gap.join(lines)}\n")
+        if self._live:
+            self._console.file.flush()
+
+    def _headings(self, session_key: str, day: "date") -> None:
+        from rich.text import Text
+
+        if day != self._day:
+            self._day = day
+            self._console.rule(Text(f"{day:%Y-%m-%d}"), style="dim", align="left")
+        if self._several and session_key != self._chat:
+            self._chat = session_key
+            chat = shortened(printable(split(session_key)[1]), self._console.width)
+            self._console.print(Text(chat, style="bold"), soft_wrap=True)
+
+    def _painted(self, text: str, style: str) -> str:
+        if style not in self._codes:
+            from rich.text import Text
+
+            with self._console.capture() as captured:
+                self._console.print(Text("|", style=style), end="")
+            before, _, after = captured.get().partition("|")
+            self._codes[style] = before, after
+        before, after = self._codes[style]
+        return f"{before}{text}{after}" if text else ""
 
 
-def _styled(name: str, entry: Entry) -> "Text":
-    from rich.text import Text
-
+def _style(entry: Entry) -> str:
+    """The colour of the sender's name."""
     colour = _COLOURS[zlib.crc32(entry["sender"].encode("utf-8", "replace")) % len(_COLOURS)]
     bot = entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
-    return Text(name, style=f"bold {colour}" if bot else colour)
+    return f"bold {colour}" if bot else colour
+
+
+@lru_cache(_REMEMBERED)
+def _in_column(name: str) -> str:
+    """The name in its column, at the right."""
+    from rich.text import Text
+
+    text = Text(name)
+    text.truncate(_NAME_WIDTH, overflow="ellipsis")
+    text.align("right", _NAME_WIDTH)
+    return text.plain

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PACKAGES = (ROOT / "nanobot_transcript", ROOT / "channels" / "transcript_channels")
+PACKAGES = (
+    ROOT / "nanobot_transcript",
+    ROOT / "channels" / "transcript_channels",
+    ROOT / "mcp_tools" / "transcript_mcp",
+)
 MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
 
 # Which rooms may import what is heavy, and nobody else: a prefix of the module's path.
@@ -18,7 +22,8 @@ ROOMS = {
         "channels/transcript_channels/nanobot_host/",
         "channels/transcript_channels/feishu/l",
     ),  # lark_client, long_connection
-    "mcp": (),
+    "mcp": ("mcp_tools/transcript_mcp/sdk/_v1.py", "mcp_tools/transcript_mcp/sdk/_v2.py"),
+    "mcp_types": ("mcp_tools/transcript_mcp/sdk/_v2.py",),
     "httpx": ("channels/transcript_channels/feishu/",),
     "redis": (),
 }

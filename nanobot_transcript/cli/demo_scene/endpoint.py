@@ -5,7 +5,7 @@ Their key stays in this process; the bots only know an address on loopback.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ class Endpoint:
 
     scripted: bool = False
     patience: float = 120.0
+    phrases: Sequence[tuple[str, str]] = ()
 
     def __init__(self, base_url: str, api_key: str, model: str) -> None:
         self.base_url: str = base_url.rstrip("/")

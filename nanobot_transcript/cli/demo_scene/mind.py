@@ -6,6 +6,7 @@ plugin put into the request; with the plugin switched off it has to say that it 
 
 import random
 import re
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
@@ -13,17 +14,34 @@ from nanobot_transcript.relevance.lexical import tokens
 from nanobot_transcript.relevance.text import is_question
 from transcript_channels.simulator import ModelRequest, Reply
 
-__all__ = ["Mind", "ScriptedMind", "answer"]
+__all__ = ["PHRASES", "Mind", "ScriptedMind", "answer"]
+
+PHRASES: Final = (
+    ("what did the other bot say?", "另一个机器人说了什么？"),
+    ("recap", "总结一下"),
+    ("note it as a task", "记成任务"),
+    ("discuss it with the other bot", "和另一个机器人讨论"),
+)
+"""What the script understands, in English and in Chinese."""
 
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
-_TASK: Final = re.compile(r"任务|待办|\btask|\btodo\b", re.IGNORECASE)
-_RECAP: Final = re.compile(r"总结|概括|聊了什么|大家|\brecap|\bsumm|\bwhat happened", re.IGNORECASE)
-_SAYING: Final = re.compile(r"说|讲|提到|\bsa(?:y|id|ys)\b|\btold\b|\bmean", re.IGNORECASE)
+_TASK: Final = re.compile(
+    r"(?:记|列|转|写)(?:成|为|作|下).{0,4}(?:任务|待办)|\b(?:as|into) (?:a )?(?:task|todo)\b", re.IGNORECASE
+)
+_RECAP: Final = re.compile(r"总结|概括|聊了什么|大家.{0,4}[说聊]|\brecap|\bsummar|\bwhat happened", re.IGNORECASE)
+_SAYING: Final = re.compile(
+    r"[说讲](?:了|过|的|什么|啥)|提到|\bsa(?:id|ys)\b|\btold\b|\bdid\b.*\b(?:say|mean|write)\b", re.IGNORECASE
+)
 _OTHER_BOT: Final = re.compile(r"另一个机器人|\bother bot\b", re.IGNORECASE)
 _DISCUSS: Final = re.compile(r"讨论|商量|\bdiscuss|\bdebate|\btalk it over", re.IGNORECASE)
-_POINT: Final = re.compile(r"\bpoint (\d{1,6})\b|第 (\d{1,6}) 点", re.IGNORECASE)
+_POINT: Final = re.compile(r"\bpoint (\d{1,6}):|第 (\d{1,6}) 点：", re.IGNORECASE)
 _AT: Final = re.compile(r"@(\w+)", re.ASCII)
-_STRANGER: Final = re.compile(r"\bdid (\w+)|(\w+?)\s*(?:刚才|刚刚|之前)?\s*[说讲]", re.IGNORECASE)
+_CALL: Final = re.compile(r"^@(\w+)\s+", re.ASCII)
+_STRANGER: Final = re.compile(
+    r"\bdid (?!you\b|i\b|we\b|they\b|he\b|she\b|it\b|any|every|some)(\w+) (?:just )?(?:say|mean|write)\b"
+    r"|(?<![\w])([A-Za-z]\w*)\s*(?:刚才|刚刚|之前)?[说讲](?:了|过|的|什么|啥)",
+    re.IGNORECASE,
+)
 _QUOTED: Final = 160
 _RECAPPED: Final = 4
 _REPEATED: Final = 60
@@ -49,6 +67,11 @@ class Mind(Protocol):
         """Seconds after which an answer is overdue."""
         ...
 
+    @property
+    def phrases(self) -> Sequence[tuple[str, str]]:
+        """All that it understands, in English and in Chinese; empty when one can say anything."""
+        ...
+
     async def reply(self, request: ModelRequest) -> Reply:
         """The answer to one request."""
         ...
@@ -68,6 +91,7 @@ class ScriptedMind:
     label: str = "a script on this machine; set OPENAI_API_KEY for a real one"
     scripted: bool = True
     patience: float = 60.0
+    phrases: Sequence[tuple[str, str]] = PHRASES
 
     async def reply(self, request: ModelRequest) -> Reply:
         """The answer, streamed in small pieces as a model would."""
@@ -87,25 +111,25 @@ class ScriptedMind:
 def answer(turn: Turn, me: str = "") -> str:
     """What the script says as the bot ``me``, in the language of the question.
 
-    A point of a discussion, a quote, a task, a recap, or what it can do.
+    A point of a discussion, a quote, a task, a recap, or what it understands.
     """
-    others = [line for line in turn.known if not line.own]
-    chinese = bool(_HAN.search(turn.question))
-    point = _point(turn.question, others, me, chinese)
+    question, others = turn.question, [line for line in turn.known if not line.own]
+    chinese = bool(_HAN.search(question))
+    point = _point(question, others, me, chinese)
     if point:
         return point
-    asked_about = _asked_about(turn.question, others)
-    if asked_about and (_SAYING.search(turn.question) or not _TASK.search(turn.question)):
+    asks, asked_about = is_question(question), _asked_about(question, others)
+    if asked_about and (_SAYING.search(question) or (asks and not _TASK.search(question))):
         return _quote(asked_about, chinese)
-    if _TASK.search(turn.question):
+    if _TASK.search(question):
         return _task(others, chinese)
-    if _RECAP.search(turn.question):
+    if _RECAP.search(question):
         return _recap(others, chinese)
-    stranger = _STRANGER.search(turn.question)
+    stranger = _STRANGER.search(question)
     if stranger:
         return _unknown(stranger[1] or stranger[2], chinese)
-    told = _told(turn.question, others)
-    return _quote(told, chinese) if told else _help(others, chinese)
+    told = _told(question, others) if asks else None
+    return _quote(told, chinese) if told else _help(chinese)
 
 
 def _point(question: str, others: list[Given], me: str, chinese: bool) -> str:
@@ -120,7 +144,7 @@ def _point(question: str, others: list[Given], me: str, chinese: bool) -> str:
     other = (called or [line.name for line in reversed(others) if line.bot] or [""])[0]
     number = int(made[1] or made[2]) + 1 if made else 1
     chinese = bool(made[2]) if made else chinese
-    said = [line for line in others if not line.bot and not is_question(line.text) and "@" not in line.text]
+    said = _stated(others)
     if not other or not said:
         return ""
     line = said[-number % len(said)]
@@ -134,15 +158,25 @@ def _asked_about(question: str, others: list[Given]) -> Given | None:
     """The newest line of somebody whose name stands in the question, or of the other bot."""
     if _OTHER_BOT.search(question):
         return next((line for line in reversed(others) if line.bot), None)
-    asked = question.casefold()
-    return next((line for line in reversed(others) if line.name and line.name.casefold() in asked), None)
+    return next((line for line in reversed(others) if line.name and _names(question, line.name)), None)
+
+
+def _names(question: str, name: str) -> bool:
+    """True when the name stands there as a word of its own: no Bo in "everybody"."""
+    edge = "[A-Za-z0-9_]"
+    return re.search(rf"(?<!{edge}){re.escape(name)}(?!{edge})", question, re.IGNORECASE) is not None
+
+
+def _stated(others: list[Given]) -> list[Given]:
+    """What people said that is neither a question nor put to a bot."""
+    return [line for line in others if not line.bot and not is_question(line.text) and "@" not in line.text]
 
 
 def _told(question: str, others: list[Given]) -> Given | None:
     """What somebody stated in words that the question has too; the newest of the best."""
     wanted = set(_words(question))
-    stated = [line for line in others if not line.bot and not is_question(line.text) and "@" not in line.text]
-    best = max(reversed(stated), key=lambda line: len(wanted & set(_words(line.text))), default=None)
+    stated = reversed(_stated(others))
+    best = max(stated, key=lambda line: len(wanted & set(_words(line.text))), default=None)
     return best if best and wanted & set(_words(best.text)) else None
 
 
@@ -156,9 +190,10 @@ def _quote(line: Given, chinese: bool) -> str:
 
 
 def _task(others: list[Given], chinese: bool) -> str:
-    line = next((line for line in reversed(others) if not line.bot), None)
+    """Notes the newest of what people stated."""
+    line = next(reversed(_stated(others)), None)
     if line is None:
-        return "记录里还没有人说过什么，没有可以记的任务。" if chinese else "Nobody has said anything worth a task."
+        return "记录里还没有可以记成任务的话。" if chinese else "The record holds nothing yet that could be a task."
     number = f"T-{random.randint(1000, 9999)}"
     if chinese:
         return f"记下了，任务 {number}（{line.name} 提出）：「{_short(line)}」"
@@ -178,19 +213,15 @@ def _unknown(name: str, chinese: bool) -> str:
     return f"给我的记录里没有 {name} 说的话。" if chinese else f"Nothing that {name} said has been given to me."
 
 
-def _help(others: list[Given], chinese: bool) -> str:
+def _help(chinese: bool) -> str:
     if chinese:
-        return (
-            f"我是脚本，不是真模型。记录给了我 {len(others)} 条别人的消息。可以问我某人说了什么、"
-            "让我总结一下，或者让我把它记成任务。"
-        )
-    return (
-        f"I am a script, not a model. The record gave me {len(others)} messages of others. Ask me what somebody "
-        "said, for a recap, or to note a task."
-    )
+        known = "".join(f"「{phrase}」" for _, phrase in PHRASES)
+        return f"我是脚本，不是真模型，只听得懂这几句：{known}。设置 OPENAI_API_KEY 后由真模型回答。"
+    known = ", ".join(f"“{phrase}”" for phrase, _ in PHRASES)
+    return f"I am a script, not a model. I understand {known}. With OPENAI_API_KEY set, a real model answers."
 
 
 def _short(line: Given, most: int = _QUOTED) -> str:
-    """Its words; a quote calls nobody."""
-    text = " ".join(line.text.replace("@", "").split())
+    """Its words; a quote calls nobody, not even whom they began with."""
+    text = " ".join(_CALL.sub(r"\1, ", line.text).replace("@", "").split())
     return text if len(text) <= most else f"{text[:most]}…"

@@ -105,7 +105,7 @@ class _Demo:
             await Talking(world, screen).run()
             tally = await self._count()
         if not self._keep:
-            screen.farewell()
+            screen.farewell(world.host)
         return tally
 
     async def _count(self) -> Tally:

@@ -100,11 +100,13 @@ class Screen:
         self._line(f"To look at it{when}{'' if kept else ', as long as the demo runs'}:")
         self._uncut(f"  {command()} tail {'-f ' if follow else ''}--store {shlex.quote(str(store))}")
 
-    def farewell(self) -> None:
+    def farewell(self, host: "Host") -> None:
         """What becomes of the files."""
         self._line()
-        self._line("The temporary folder with the transcript goes now. To keep it and look at it:", style="dim")
-        self._uncut("  make demo ARGS=--keep        (or: nanobot-transcript demo --keep)")
+        self._line("The bots end now, and their folder with the transcript is deleted. To keep it:")
+        options = "--keep" if host.name == "nanobot" else f"--host {host.name} --keep"
+        self._uncut(f"  make demo ARGS={shlex.quote(options)}")
+        self._uncut(f"  nanobot-transcript demo {options}")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
         """The demo did not work, and what the bots said last."""
@@ -196,7 +198,7 @@ class Screen:
         self._console.print(line)
 
     def _wrapped(self, text: str, indent: int) -> list[str]:
-        from nanobot_transcript.cli.demo_scene.wrapping import wrap
+        from nanobot_transcript.cli.wrapping import wrap
 
         return wrap(text, self._console.width - indent - 1)
 

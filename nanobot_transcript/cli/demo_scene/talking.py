@@ -12,11 +12,12 @@ from nanobot_transcript.cli.demo_scene.world import World
 __all__ = ["Talking"]
 
 _AT: Final = re.compile(r"[@＠](\w+)")
+_QUOTED: Final = 60
 _HELP: Final[list[tuple[str, ...]]] = [
     ("@Alpha …", "ask a bot; @Beta … the other one, @Alpha @Beta … both"),
     ("any text", "say it to the group; each bot's gate decides whether it is asked"),
-    ("/recall", "take your last message back; the record hides it at once"),
-    ("/who", "who is in the group, as the record knows them"),
+    ("/recall", "take your newest message back; once more, the one before"),
+    ("/who", "whom of the group the record knows, and by which id"),
     ("/quit", "end the demo (Ctrl-D, too)"),
 ]
 
@@ -32,6 +33,7 @@ class Talking:
         """Returns when the person has had enough."""
         you = self._world.you.name
         self._screen.act("6", f"Your turn: you are {you}. Ask @Alpha or @Beta; /help says what else.")
+        self._show_phrases()
         self._screen.typed_by = you
         async with Keyboard(f"{you:>{NAME_WIDTH}} │ ") as keyboard:
             while (line := await keyboard.line()) is not None:
@@ -40,6 +42,12 @@ class Talking:
                     return
                 if text:
                     await self._obey(text)
+
+    def _show_phrases(self) -> None:
+        phrases = self._world.mind.phrases
+        if phrases:
+            self._screen.remark("The model is a script. This is all it understands:")
+            self._screen.table([(f"@Beta {english}", f"@Beta {chinese}") for english, chinese in phrases])
 
     async def _obey(self, text: str) -> None:
         try:
@@ -59,6 +67,7 @@ class Talking:
             self._who()
         elif text == "/help":
             self._screen.table(_HELP)
+            self._show_phrases()
         else:
             self._screen.remark(f"There is no {text.split()[0]}; /help lists what there is.")
 
@@ -81,8 +90,9 @@ class Talking:
         if newest is None:
             self._screen.remark("You have no message to take back.")
             return
+        text = newest.text if len(newest.text) <= _QUOTED else f"{newest.text[:_QUOTED]}…"
         await self._world.take_back(newest)
-        self._screen.verdict("The record hides it. No bot will be shown it any more.")
+        self._screen.verdict(f"The record hides “{text}”. No bot is shown it any more.")
 
     def _who(self) -> None:
         you, members = self._world.you.name, self._world.store.members

@@ -16,7 +16,7 @@ from nanobot_transcript.cli.demo_scene.hosts import Host
 from nanobot_transcript.cli.demo_scene.mind import Mind
 from nanobot_transcript.cli.demo_scene.turns import Turns
 from nanobot_transcript.cli.problems import REMOTE
-from nanobot_transcript.entry import Entry, Ids
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel
@@ -73,7 +73,6 @@ class World:
         await self._running.enter_async_context(self.feishu)
         await self._running.enter_async_context(self.model)
         self._running.push_async_callback(self._stop_bots)
-        self._introduce_people()
         places = Places(self.feishu.base_url, self.model.base_url, self.store.base_dir)
 
         async def start(bot: Bot) -> None:
@@ -159,11 +158,6 @@ class World:
         return [one for one in self.bot_messages if one.position > message.position]
 
     # -- inside --------------------------------------------------------------------------------------------
-
-    def _introduce_people(self) -> None:
-        """Bots that have sat in a group for a while know the names; these would learn them from the first message."""
-        for person in self.group.people:
-            self.store.members.remember_person(person.union_id, person.name, Ids(union_id=person.union_id))
 
     async def _is_member(self, bot: Bot) -> None:
         """Whatever keeps the record enters its bot among the members; only then is the bot ready."""

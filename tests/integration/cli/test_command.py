@@ -12,6 +12,8 @@ import pytest
 from support.procs import DEADLINE
 
 import nanobot_transcript
+import transcript_channels
+import transcript_mcp
 from nanobot_transcript import GroupTranscriptStore
 
 TEAM = "feishu:oc_team"
@@ -171,7 +173,8 @@ def test_doctor_without_nanobot_says_what_still_works(command: Command, env: dic
     for package in Path(pytest.__file__).parents[1].iterdir():
         if not package.name.lower().startswith(("nanobot", "lark", "_editable")):
             (packages / package.name).symlink_to(package)
-    (packages / "nanobot_transcript").symlink_to(Path(nanobot_transcript.__file__).parent)
+    for ours in (nanobot_transcript, transcript_channels, transcript_mcp):
+        (packages / ours.__name__).symlink_to(Path(ours.__path__[0]))
     python, *arguments = command("doctor", "--json")
     done = subprocess.run(
         [python, "-S", *arguments],
@@ -196,6 +199,21 @@ def test_a_terminal_gets_columns_days_and_colours(store: GroupTranscriptStore, o
     assert "\x1b[" in terminal.seen
     assert "2025-11-" in terminal.seen
     assert terminal.seen.count("中文中") >= 2, "a long text goes on in its column"
+
+
+def test_the_text_keeps_most_of_a_terminal_when_there_are_several_chats(
+    store: GroupTranscriptStore, on_terminal: OnTerminal
+) -> None:
+    other = "feishu:oc_0123456789abcdef0123456789abcdef"
+    store.append(other, "user", "word " * 24, "on_bo", "om_1", 1_763_600_001_000, sender_name="Bo")
+    store.append(other, "user", "more", "on_bo", "om_2", 1_763_600_002_000)
+    for command in (("tail",), ("search", "o")):
+        terminal = on_terminal(*command, NO_COLOR="1")
+        assert terminal.end() == 0
+        lines = terminal.seen.splitlines()
+        assert [line for line in lines if "oc_" in line] == ["oc_team", "oc_0123456789abcdef0123456789abcdef"]
+        assert sum("word word word word word word word word word word" in line for line in lines) == 2
+        assert all(len(line) <= 80 for line in lines)
 
 
 def test_no_color_switches_off_every_escape(store: GroupTranscriptStore, on_terminal: OnTerminal) -> None:

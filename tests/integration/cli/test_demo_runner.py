@@ -67,7 +67,7 @@ def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start
     demo.type("@beta hi")
     at = demo.until(prompt, after=demo.until("Beta │ I am a script", after=at))
     demo.type("/recall")
-    at = demo.until(prompt, after=demo.until("The record hides it", after=at))
+    at = demo.until(prompt, after=demo.until("The record hides “@Beta hi”", after=at))
     demo.type("/who")
     demo.until(prompt, after=demo.until("cli_", after=demo.until("Dana", after=at)))
     assert len(demo.bots) == 2

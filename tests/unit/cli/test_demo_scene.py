@@ -1,19 +1,15 @@
-"""The parts of the demo that need no gateway: the script for a model, the way to a real one, lines on the screen."""
+"""The parts of the demo that need no gateway: the script for a model, and the way to a real one."""
 
 import importlib.metadata
 import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from nanobot_transcript.cli import main
 from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
-from nanobot_transcript.cli.demo_scene.mind import answer
+from nanobot_transcript.cli.demo_scene.mind import PHRASES, answer
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
-from nanobot_transcript.cli.demo_scene.wrapping import wrap
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.prompting import build_messages
 from transcript_channels.simulator import ModelRequest, Reply, ScriptedModel, ToolCall
@@ -131,6 +127,42 @@ def test_the_script_answers_in_the_language_of_the_question() -> None:
     assert answer(turn("hi")).startswith("I am a script")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@Beta hello",
+        "hello everybody",
+        "@Beta please make a task for tomorrow",
+        "can you write a poem about tasks?",
+        "did you see that?",
+        "@Alpha @Beta thanks",
+        "please note that nobody is here",
+        "大家好",
+        "你说呢？",
+        "帮我写个任务清单",
+    ],
+)
+def test_the_script_says_what_it_understands_when_it_does_not(text: str) -> None:
+    said = answer(turn(text, BO, ALPHA), "Beta")
+    assert said.startswith(("I am a script", "我是脚本"))
+    chinese = said.startswith("我是脚本")
+    assert all(phrases[chinese] in said for phrases in PHRASES)
+
+
+@pytest.mark.parametrize("phrase", [phrase for phrases in PHRASES for phrase in phrases])
+def test_the_script_understands_what_it_says_it_understands(phrase: str) -> None:
+    said = answer(turn(f"@Beta {phrase}", BO, ALPHA), "Beta")
+    assert "script" not in said
+    assert "脚本" not in said
+    assert any(line.text in said for line in (BO, ALPHA))
+
+
+def test_a_command_to_a_bot_is_no_task() -> None:
+    said = answer(turn("note it as a task", BO, Given("om_7", "Ada", "@Alpha hello"), Given("om_8", "Ada", "really?")))
+    assert BO.text in said
+    assert "nothing yet" in answer(turn("note it as a task", Given("om_7", "Ada", "@Alpha hello")))
+
+
 # -- the person's own endpoint
 
 
@@ -181,20 +213,6 @@ async def test_an_endpoint_that_is_not_there_is_complained_about() -> None:
     endpoint = Endpoint(url, "", "any")
     assert (await endpoint.reply(request(("user", "hi")))).status == 502
     assert "cannot be reached" in endpoint.complaint()
-
-
-# -- lines on the screen
-
-
-@given(st.text(alphabet="ab ，。任务\n😀@", max_size=60), st.integers(2, 20))
-def test_wrapped_lines_fit_and_lose_nothing_but_spaces(text: str, width: int) -> None:
-    lines = wrap(text, width)
-    assert all(cell_len(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(text.split())
-
-
-def test_chinese_is_broken_between_characters_and_never_before_a_comma() -> None:
-    assert wrap("任务一，任务二", 7) == ["任务", "一，任", "务二"]
 
 
 # -- what has to be there

@@ -35,6 +35,21 @@ def test_a_sound_store_is_reported_sound(run: Run, store: GroupTranscriptStore, 
     assert sorted(base_dir.rglob("*")) == before
 
 
+def test_mailboxes_are_looked_at_where_there_are_any(
+    run: Run, store: GroupTranscriptStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "qa"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert found(run)["mailboxes"]["severity"] == "info"
+    (folder / ".filebox").write_text(f'{{"current_agent": "qa", "agents": {{"qa": "{folder}"}}}}')
+    assert found(run)["mailboxes"]["severity"] == "ok"
+    (folder / ".filebox").write_text(f'{{"current_agent": "qa", "agents": {{"qa": "{folder}", "dev": "dev"}}}}')
+    wrong = found(run)["mailboxes"]
+    assert wrong["severity"] == "error"
+    assert wrong["message"].startswith(f"agents.dev in {folder / '.filebox'} is not an absolute path")
+
+
 def test_a_store_that_is_not_there_yet_is_no_fault(run: Run, base_dir: Path) -> None:
     assert found(run)["store"]["severity"] == "info"
     assert not base_dir.exists()

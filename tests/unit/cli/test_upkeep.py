@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.readonly import read_only
 from support.transcripts import active_file, occurs_on_disk
 
 from nanobot_transcript import GroupTranscriptStore
@@ -173,6 +174,24 @@ def test_a_half_line_is_closed_and_said(run: Run, base_dir: Path) -> None:
     assert "mended: the last line was cut off" in ended.out
     assert "1 half line of a process that was killed" in run("verify").out
     assert run("verify", "--json").document["ok"] is True
+
+
+def test_where_nothing_may_be_changed_verify_reads_and_says_so(run: Run, base_dir: Path) -> None:
+    with GroupTranscriptStore(base_dir) as opened:
+        opened.append(TEAM, "user", "a", "x", "om_1")
+    with read_only(base_dir):
+        ended = run("verify")
+        assert ended.code == 0
+        assert f"✓  {TEAM}" in ended.out
+        assert "Nothing may be changed in" in ended.err
+    active_file(base_dir).chmod(0o644)
+    with read_only(base_dir):
+        ended = run("verify")
+        assert ended.code == 1
+        assert "not mended: segment 1 can be read by others (mode 0644)" in ended.out
+        document = run("verify", "--json").document
+        assert (document["ok"], document["chats"][0]["read_only"]) == (False, True)
+    assert "Nothing may be changed" not in run("verify").err
 
 
 # -- purge

@@ -22,12 +22,19 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def _lines(paragraph: str, width: int) -> list[str]:
-    lines = [""]
+    if len(paragraph) * (1 if paragraph.isascii() else 2) <= width:  # no letter takes more than two cells
+        return [paragraph.rstrip()]
+    lines, taken = [""], 0
     for piece in _pieces(paragraph):
-        if cell_len(lines[-1] + piece.rstrip()) <= width:
+        size = cell_len(piece)  # rich remembers it of a piece, of a line it would have to find it out
+        if taken + size <= width or piece.isspace():
             lines[-1] += piece
+            taken += size
         else:
+            if not lines[-1].strip():
+                lines.pop()  # nothing stands there that the next line would have to go below
             lines += chop_cells(piece.lstrip(), width) or [""]
+            taken = cell_len(lines[-1])
     return [line.rstrip() for line in lines]
 
 

@@ -1,0 +1,21 @@
+"""Do the mailboxes of FileBox have a configuration that fits, and folders that can be used?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nanobot_transcript.cli.checks import Finding
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import Settings
+
+__all__ = ["check"]
+
+
+def check(loaded: "Settings") -> list[Finding]:
+    """Findings about the agents that the working directory knows. Changes nothing."""
+    from transcript_mcp.filebox.config import ConfigSource
+    from transcript_mcp.filebox.doctor import checks
+
+    source = ConfigSource(explicit=loaded.filebox.config, cwd=Path.cwd())
+    found = checks(source, loaded.filebox.agent or "")
+    return [Finding("mailboxes", each.severity, each.message, each.fix) for each in found]

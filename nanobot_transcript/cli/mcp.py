@@ -1,0 +1,43 @@
+"""``mcp``: MCP servers over stdin and stdout, for clients that start them."""
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nanobot_transcript.cli.mcp_names import server_names
+from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings
+
+__all__ = ["mcp"]
+
+
+def mcp(
+    servers: Annotated[
+        str,
+        typer.Argument(metavar="SERVERS", help="One or several, separated by commas.", show_default=False),
+    ],
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve MCP over stdin and stdout, as clients start it.
+
+    The servers: transcript (what was said in the groups) and filebox (mailboxes of Markdown files). Nothing but
+    JSON-RPC goes to stdout; warnings go to stderr. Ends when stdin does.
+
+    \b
+    Example:
+      nanobot-transcript mcp transcript,filebox
+    """
+    import asyncio
+
+    names = server_names(servers)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
+    settings = read_settings(config, store)
+
+    from transcript_mcp.hub.servers import build_servers
+    from transcript_mcp.sdk import merged, serve_stdio
+
+    built = build_servers(settings, names, cwd=Path.cwd())
+    server = built[names[0]] if len(names) == 1 else merged(built.values(), name="nanobot-transcript")
+    asyncio.run(serve_stdio(server))

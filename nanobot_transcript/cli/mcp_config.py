@@ -1,0 +1,134 @@
+"""``mcp-config``: tell an MCP client of the servers."""
+
+import re
+import shutil
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, read_settings
+from nanobot_transcript.cli.output import emit_json, notice, printable
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nanobot_transcript.cli.mcp_clients import Endpoint
+
+__all__ = ["mcp_config"]
+
+TOKEN_VARIABLE: Final = "TRANSCRIPT_HUB_TOKEN"
+_DEFAULT: Final = "transcript,filebox"
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class _ClientName(StrEnum):
+    CLAUDE_CODE = "claude-code"
+    CURSOR = "cursor"
+    VSCODE = "vscode"
+    CODEX = "codex"
+    NANOBOT = "nanobot"
+
+
+def mcp_config(
+    client: Annotated[
+        _ClientName,
+        typer.Argument(metavar="CLIENT", help="Which client.", show_default=False),
+    ],
+    servers: Annotated[
+        str, typer.Option("--servers", metavar="NAMES", help="The servers, separated by commas.")
+    ] = _DEFAULT,
+    http: Annotated[
+        bool, typer.Option("--http", help="Connect to the running hub instead of starting a process.")
+    ] = False,
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Address of a hub elsewhere, instead of the settings'.")
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="What the client calls it.")
+    ] = "nanobot-transcript",
+    write: Annotated[bool, typer.Option("--write", help="Put it into the client's file; what is there stays.")] = False,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="Another file than the client's usual one.")
+    ] = None,
+    json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Print what an MCP client needs to know, or put it into its configuration.
+
+    A token is never written: the client takes it from the variable TRANSCRIPT_HUB_TOKEN.
+
+    \b
+    Example:
+      nanobot-transcript mcp-config claude-code --write
+      nanobot-transcript mcp-config cursor --servers filebox
+      nanobot-transcript mcp-config codex --http
+    """
+    from nanobot_transcript.cli.mcp_clients import CLIENTS, snippet
+
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is not a name for a server.", hint="Use letters, digits, - and _.")
+    known = CLIENTS[client.value]
+    endpoint = _endpoint(servers, http, url, config)
+    path = file or known.path(Path.home(), Path.cwd())
+    if write:
+        changed = _write(client.value, path, name, endpoint)
+        if json:
+            emit_json({"client": client.value, "file": str(path), "changed": changed})
+        else:
+            notice(f"{'Written to' if changed else 'Already in'} {path}. Restart {client.value} to use it.")
+        return
+    if json:
+        emit_json({"client": client.value, "file": str(path), "name": name, "entry": known.entry(endpoint)})
+        return
+    typer.echo(printable(snippet(known, name, endpoint)), nl=False)
+    notice(f"This belongs into {path}; --write puts it there.")
+    if endpoint.token is not None:
+        notice(f"Set {endpoint.token} to a token of the hub (hub.tokens) where {client.value} runs.")
+
+
+def _endpoint(servers: str, http: bool, url: str | None, config: Path | None) -> "Endpoint":
+    from nanobot_transcript.cli.mcp_clients import Endpoint
+    from nanobot_transcript.cli.mcp_names import server_names
+
+    names = server_names(servers)
+    if url is None and not http:
+        return Endpoint(names, _program(), ("mcp", ",".join(names)))
+    settings = read_settings(config, None)
+    hub = settings.hub
+    host = f"[{hub.host}]" if ":" in hub.host else hub.host
+    address = (url or f"http://{host}:{hub.port}").rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise UsageError(f"{url} is not an address.", hint="Write it like http://127.0.0.1:8765.")
+    if not address.endswith("/mcp") and "/mcp/" not in address:
+        address += "/mcp" if len(names) != 1 else f"/mcp/{names[0]}"
+    needs_token = url is not None or bool(hub.tokens or settings.filebox.tokens)
+    return Endpoint(names, url=address, token=TOKEN_VARIABLE if needs_token else None)
+
+
+def _program() -> str:
+    """The whole path, because a client with windows does not know the PATH of this terminal."""
+    beside = Path(sys.executable).with_name("nanobot-transcript")
+    return str(beside) if beside.exists() else shutil.which("nanobot-transcript") or "nanobot-transcript"
+
+
+def _write(client: str, path: Path, name: str, endpoint: "Endpoint") -> bool:
+    from nanobot_transcript.cli.mcp_clients import CLIENTS, merged_text
+    from nanobot_transcript.store.whole_file import write_whole
+
+    path = path.resolve()  # a link to a file that is kept elsewhere stays a link
+    try:
+        known = path.read_text(encoding="utf-8") if path.exists() else ""
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        text = merged_text(CLIENTS[client], path, known, name, endpoint)
+        if text == known:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(str(path), text.encode())
+        path.chmod(mode)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError(f"{path} cannot be changed: {reason}.", hint="Name another with --file.") from error
+    return True

@@ -1,0 +1,20 @@
+"""The names of the MCP servers as commands take them."""
+
+from typing import get_args
+
+from nanobot_transcript.cli.problems import UsageError
+
+__all__ = ["server_names"]
+
+
+def server_names(text: str) -> tuple[str, ...]:
+    """``"transcript,filebox"`` as names, each once. Raises UsageError for one that there is not."""
+    from nanobot_transcript.settings.serving import ServerName
+
+    known = get_args(ServerName)
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        wrong = f"There is no server {unknown[0]!r}." if unknown else "No server is named."
+        raise UsageError(wrong, hint=f"The servers: {', '.join(known)}. Separate several by commas.")
+    return names

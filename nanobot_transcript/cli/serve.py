@@ -1,0 +1,111 @@
+"""``serve``: the hub, one process that serves MCP over HTTP."""
+
+import logging
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings
+from nanobot_transcript.cli.output import emit_line, notice
+from nanobot_transcript.cli.problems import DONE, INTERRUPTED
+from nanobot_transcript.errors import ConfigError
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from nanobot_transcript.settings import LoadedSettings
+
+__all__ = ["serve"]
+
+_LOG: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+_GRACE: Final = 1.0
+"""Seconds that answers under way have when the hub is told to stop."""
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="HOST", help="Address to listen on, instead of hub.host.")
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="PORT", help="Port to listen on, instead of hub.port; 0 takes a free one."),
+    ] = None,
+    jsonl: JsonlOption = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Log each request, too.")] = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Serve the transcript and the mailboxes to MCP clients over HTTP.
+
+    Ends with SIGTERM or Ctrl-C within two seconds. The log goes to stderr; --jsonl says on stdout where the hub
+    listens, and when it has stopped.
+
+    \b
+    Example:
+      nanobot-transcript serve --port 8765
+    """
+    import asyncio
+
+    logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
+    for room in ("nanobot_transcript", "transcript_mcp"):
+        logging.getLogger(room).setLevel(logging.INFO)
+    logging.getLogger("transcript_mcp.hub.access").setLevel(logging.INFO if verbose else logging.WARNING)
+    settings = _settings(config, store, host, port)
+    number = asyncio.run(_work(settings, jsonl=jsonl))
+    raise typer.Exit(INTERRUPTED if number == signal.SIGINT else DONE)
+
+
+def _settings(config: Path | None, store: Path | None, host: str | None, port: int | None) -> "LoadedSettings":
+    """The settings, the command line before all others."""
+    given: dict[str, Any] = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    return read_settings(config, store, {"hub": given} if given else None)
+
+
+async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
+    """Serve until a signal; returns its number."""
+    import asyncio
+
+    from aiohttp import web
+
+    from transcript_mcp.hub import create_app
+
+    runner = web.AppRunner(create_app(settings), access_log=None, handle_signals=False, shutdown_timeout=_GRACE)
+    stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)
+    try:
+        url = await _listen(runner, settings.hub.host, settings.hub.port)
+        if jsonl:
+            emit_line({"event": "ready", "url": url})
+        else:
+            tokens = settings.hub.tokens or settings.filebox.tokens
+            who = "with a token" if tokens else "from this machine, without a token"
+            notice(f"MCP servers at {url}/mcp, {who}. Ctrl-C ends it.")
+        return await stopped
+    finally:
+        await runner.cleanup()
+        if jsonl:
+            emit_line({"event": "stopped"})
+
+
+def _stop(stopped: "Any", number: int) -> None:
+    if not stopped.done():
+        stopped.set_result(number)
+
+
+async def _listen(runner: "web.AppRunner", host: str, port: int) -> str:
+    """Open the port; the address of the hub. Raises ConfigError when the port cannot be had."""
+    from aiohttp import web
+
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host.strip("[]"), port).start()
+    except OSError as error:
+        raise ConfigError(
+            f"The hub cannot listen at {host}:{port}: {error.strerror or error}.",
+            hint="Choose another with --port, or end the program that has it.",
+        ) from error
+    name, number = runner.addresses[0][:2]
+    return f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"

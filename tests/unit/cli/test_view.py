@@ -1,0 +1,87 @@
+"""Messages on a terminal: in columns, in colour, and many of them in little time."""
+
+import io
+import sys
+from types import FrameType
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.cli.view import View
+
+TEAM = "feishu:oc_team"
+
+
+def terminal(width: int = 60, *, colours: bool = False) -> tuple[Console, io.StringIO]:
+    """A terminal whose text can be looked at."""
+    seen = io.StringIO()
+    return Console(file=seen, width=width, force_terminal=True, color_system="standard" if colours else None), seen
+
+
+def shown(store: GroupTranscriptStore, out: Console, **options: bool) -> None:
+    view = View(store, several=False, out=out, **options)
+    for entry in store.scan(TEAM):
+        view.entry(TEAM, entry)
+
+
+def test_every_line_fits_and_text_goes_on_in_its_column(store: GroupTranscriptStore) -> None:
+    store.append(
+        TEAM, "user", "请在周五之前合并，" * 9 + "and a word\n\tand a tab", "on_ada", "om_7", 1_763_600_240_000
+    )
+    out, seen = terminal()
+    shown(store, out)
+    lines = seen.getvalue().splitlines()
+    assert all(cell_len(line) <= 60 for line in lines)
+    assert lines[0].startswith("2025-11-")
+    assert lines[1][5:] == "            Ada When is the 发布?"
+    start = lines.index(next(line for line in lines if "请在" in line))
+    assert all(line.startswith(" " * 21) and line[21] != "，" for line in lines[start + 1 :])
+    assert lines[-1].strip() == "and a tab"
+
+
+def test_a_long_name_keeps_to_its_column(store: GroupTranscriptStore) -> None:
+    store.append(TEAM, "user", "x", "on_long", "om_7", 1_763_600_240_000, sender_name="名字" * 9)
+    out, seen = terminal()
+    shown(store, out)
+    last = seen.getvalue().splitlines()[-1]
+    assert cell_len(last[:-1].rstrip()) <= 20
+    assert last.endswith("… x")
+
+
+def test_a_bot_is_bold_and_what_was_done_to_a_message_dim(store: GroupTranscriptStore) -> None:
+    out, seen = terminal(colours=True)
+    view = View(store, several=False, out=out)
+    page = store.read(TEAM, None, 3)
+    view.entry(TEAM, page.entries[1])
+    bot = seen.getvalue()
+    assert "\x1b[1m" in bot
+    view.entry(TEAM, {**page.entries[0], "op": "recall", "target": "om_1"})
+    assert "\x1b[2m⌫ took a message back\x1b[0m" in seen.getvalue()
+    assert "\x1b[1m" not in seen.getvalue()[len(bot) :]
+
+
+def test_a_message_costs_little_work(store: GroupTranscriptStore) -> None:
+    """Counted in calls of Python functions; laid out by rich it was eight hundred."""
+    (first, *_) = store.scan(TEAM)
+    texts = [
+        f"{number} 方案已经确认，请在周五之前合并 — the parser still drops empty lines, see thread"
+        for number in range(300)
+    ]
+    out, _ = terminal(80)
+    view = View(store, several=False, out=out)
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    view.entry(TEAM, first)
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        for text in texts:
+            view.entry(TEAM, {**first, "content": text})
+    finally:
+        sys.setprofile(before)
+    assert count / len(texts) < 100
