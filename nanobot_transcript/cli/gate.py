@@ -148,6 +148,7 @@ def _replayed(
     noted = DecisionLog(store.base_dir).read(key, message["message_id"])
     return {
         **_decision(decision),
+        "threshold": gate.threshold,
         "features": {name: round(value, 4) for name, value in features.items()},
         "reasons": [{"feature": name, "adds": round(value, 3)} for name, value in reasons[:_STRONGEST]],
         "noted": [record for record in noted if record.get("agent") == agent.name],
@@ -180,8 +181,10 @@ def _print_replayed(one: dict[str, Any]) -> None:
     verdict = {True: "answers", False: "stays silent", None: "undecided"}[one["respond"]]
     out.print()
     out.print(f"{printable(one['agent'])} {verdict}: {one['sentence']}", soft_wrap=True)
-    out.print(f"  stage {one['stage']}, reason {one['reason']}, score {one['score']:.2f}", soft_wrap=True)
-    if one["stage"] == "score":
+    scored = one["stage"] == "score"
+    needed = f" (answers from {one['threshold']:.2f})" if scored else ""
+    out.print(f"  stage {one['stage']}, reason {one['reason']}, score {one['score']:.2f}{needed}", soft_wrap=True)
+    if scored:
         for reason in one["reasons"]:
             words = in_words(reason["feature"], one["features"][reason["feature"]])
             out.print(f"  {reason['adds']:+.2f}  {words}", soft_wrap=True)

@@ -67,7 +67,7 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.OTHER_NAMED: "It begins with the name of somebody else.",
     Reason.OTHER_REPLIED_TO: "It replies to somebody else.",
     Reason.OTHERS_THREAD: "It stands in another bot's thread.",
-    Reason.PARTNER: "The agent is the one whom its sender was talking with.",
+    Reason.PARTNER: "The agent is the one whom its sender was just talking with.",
     Reason.SCORE_HIGH: "What was said before suggests that the agent is meant.",
     Reason.SCORE_LOW: "What was said before does not suggest that the agent is meant.",
     Reason.UNDECIDED: "The score is in the undecided band; the judge is to be asked.",

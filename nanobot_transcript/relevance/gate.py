@@ -24,6 +24,7 @@ __all__ = ["RelevanceGate"]
 logger = logging.getLogger(__name__)
 
 _OPEN_AFTER: Final = 12
+_TALKING_MINUTES: Final = 10  # the loop guard's idle time: what was said before it is another conversation
 _GOING_ON: Final = 0.7
 _PARTNER: Final = NAMES.index("partner")
 
@@ -135,7 +136,8 @@ class RelevanceGate:
         if self.judge is not None and options.judge_from <= score < options.judge_below:
             return _decided(case, None, Reason.UNDECIDED, score, Stage.SCORE, is_open=_is_open(seen))
         if score >= self.threshold:
-            reason = Reason.PARTNER if awaited or values[_PARTNER] else Reason.SCORE_HIGH
+            talking = awaited or (values[_PARTNER] and _is_talking(seen))
+            reason = Reason.PARTNER if talking else Reason.SCORE_HIGH
             return _decided(case, True, reason, score, Stage.SCORE)
         return _decided(case, False, Reason.SCORE_LOW, score, Stage.SCORE, is_open=_is_open(seen))
 
@@ -182,11 +184,16 @@ def _decided(
 
 
 def _is_open(seen: Observation) -> bool:
-    """True when a person speaks to nobody: no name, no reply, and no dialogue that this could belong to."""
-    if seen.message.turn.to or seen.message.hinted or _from_bot(seen):
+    """True when a person speaks to nobody: no name, no reply, and no dialogue just now that this could belong to."""
+    return not (seen.message.turn.to or seen.message.hinted or _from_bot(seen) or _is_talking(seen))
+
+
+def _is_talking(seen: Observation) -> bool:
+    """True when the speaker was in touch with somebody just now, by lines and by the clock."""
+    scene, partner = seen.scene, seen.scene.partner.get(seen.speaker)
+    if partner is None or scene.size - partner[1] > _OPEN_AFTER:
         return False
-    partner = seen.scene.partner.get(seen.speaker)
-    return partner is None or seen.scene.size - partner[1] > _OPEN_AFTER
+    return seen.message.turn.minute - scene.turns[partner[1]].minute <= _TALKING_MINUTES
 
 
 def _from_bot(seen: Observation) -> bool:

@@ -56,6 +56,8 @@ def test_explain_replays_the_decision_for_each_bot(run: Run, store: GroupTranscr
     assert (beta["agent"], beta["respond"]) == ("Beta", False)
     assert alpha["features"]["partner"] == 1.0
     assert alpha["reasons"]
+    _, out, _ = run("gate", "explain", "oc_team", "om_3", "--store", str(store.base_dir))
+    assert f"(answers from {alpha['threshold']:.2f})" in out
 
 
 def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(

@@ -409,6 +409,17 @@ def test_a_question_to_nobody_is_left_open(group: Any) -> None:
     assert (decision.respond, decision.reason, decision.open) == (False, Reason.SCORE_LOW, True)
 
 
+def test_what_was_said_long_ago_is_no_dialogue_any_more(group: Any) -> None:
+    asked = group.says("ada", "Alpha, how long does the build take?")
+    history = [asked, group.says("alpha", "Four minutes.", reply_to=asked["message_id"])]
+    assert group.decide(group.says("ada", "does anybody know the password?"), *history, agent=group.beta).open is False
+    group.lines += 94  # minutes
+    message = group.says("ada", "does anybody know the password?")
+    alpha, beta = group.decide(message, *history), group.decide(message, *history, agent=group.beta)
+    assert alpha.reason is not Reason.PARTNER
+    assert beta.open is True, "Beta may take it, should Alpha fail"
+
+
 def test_a_bots_words_are_never_open(group: Any) -> None:
     assert group.decide(group.says("beta", "有人知道吗？")).open is False
 
