@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.names import Roster, whole_word
-from nanobot_transcript.relevance.text import TEXT_LIMIT, folded
+from nanobot_transcript.scripts import TEXT_LIMIT, folded
 
 __all__ = ["at_nodes", "called_beside", "is_for_everyone"]
 

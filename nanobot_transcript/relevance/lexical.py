@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import log
 from typing import Final
 
-from nanobot_transcript.relevance.text import DENSE, TEXT_LIMIT
+from nanobot_transcript.scripts import DENSE, TEXT_LIMIT
 
 __all__ = ["score", "tokens"]
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.text import folded, is_dense, words
+from nanobot_transcript.relevance.text import is_dense, words
+from nanobot_transcript.scripts import folded
 
 __all__ = ["STRANGER", "Naming", "Roster", "speaker_of", "strangers", "whole_word"]
 

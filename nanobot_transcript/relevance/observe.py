@@ -16,7 +16,8 @@ from nanobot_transcript.relevance.features import Message
 from nanobot_transcript.relevance.names import STRANGER, Naming, Roster, speaker_of, strangers
 from nanobot_transcript.relevance.past import HISTORY_LINES
 from nanobot_transcript.relevance.scene import NEVER, Scene, Turn
-from nanobot_transcript.relevance.text import TEXT_LIMIT, breadth, clipped, is_question, terms
+from nanobot_transcript.relevance.text import breadth, clipped, is_question, terms
+from nanobot_transcript.scripts import TEXT_LIMIT
 
 __all__ = ["Observation", "Observer", "content_of"]
 

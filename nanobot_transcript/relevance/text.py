@@ -5,19 +5,12 @@ in the length of the text, and looks at ``TEXT_LIMIT`` characters of it at most.
 """
 
 import re
-import unicodedata
 from operator import add
 from typing import Final
 
-__all__ = ["DENSE", "TEXT_LIMIT", "breadth", "clipped", "folded", "is_dense", "is_question", "terms", "words"]
+from nanobot_transcript.scripts import DENSE, TEXT_LIMIT
 
-TEXT_LIMIT: Final = 4000
-
-DENSE: Final = (
-    "\u0e00-\u0eff\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff"
-    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
-)
-"""Scripts whose words are not told apart by spaces, or that glue endings to a name, as a character class."""
+__all__ = ["breadth", "clipped", "is_dense", "is_question", "terms", "words"]
 
 _MARKS: Final = "\u2e80-\u303f"
 _NO_MARKS: Final = "\u2e80-\u2fff"  # a class with less in it is searched quicker than one with exceptions
@@ -41,15 +34,6 @@ def clipped(text: str, limit: int) -> str:
         return text
     end = limit // 3
     return f"{text[: limit - end - 1]}\n{text[-end:]}"
-
-
-def folded(text: str) -> str:
-    """A text or a name as names are compared: without case, and however its characters were composed.
-
-    >>> folded("Jose\\u0301") == folded("JOSÉ"), folded("Ａlpha")
-    (True, 'alpha')
-    """
-    return unicodedata.normalize("NFKC", text[:TEXT_LIMIT]).casefold()[:TEXT_LIMIT]
 
 
 def words(text: str) -> list[str]:

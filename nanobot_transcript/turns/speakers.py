@@ -4,13 +4,13 @@ A *talk* is what is said in one chat outside of threads, or in one thread. A thr
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.scripts import DENSE, TEXT_LIMIT, folded
 
 __all__ = [
     "addresses",
@@ -26,11 +26,8 @@ __all__ = [
 ]
 
 _MOST_HOPS: Final = 1_000_000
-_LETTERS: Final = 4_000
 _APP: Final = "cli_"
 _NODES: Final = 50
-_UNSPACED: Final = "\u0e00-\u0eff\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
-"""Scripts that set no spaces after a name, or glue endings to it, as a character class."""
 
 
 def is_bot(entry: Entry) -> bool:
@@ -67,7 +64,7 @@ def addresses(entry: Entry, agent: AgentProfile, others: Iterable[AgentProfile] 
     called = (agent.name, *agent.aliases)
     mentions = entry.get("mentions")
     if isinstance(mentions, list) and mentions:
-        names = {_folded(name) for name in called}
+        names = {_name(name) for name in called}
         if any(isinstance(mention, dict) and _is_mention_of(mention, agent, names) for mention in mentions):
             return True
     return says_at(entry, called, (name for other in others for name in (other.name, *other.aliases)))
@@ -78,12 +75,12 @@ def says_at(entry: Entry, names: tuple[str, ...], others: Iterable[str] = ()) ->
 
     Those whom the entry mentions are among the others.
     """
-    said = entry["content"][:_LETTERS]
+    said = entry["content"][:TEXT_LIMIT]
     if "@" not in said and "＠" not in said:
         return False
     mine = _spelled(names)
-    longer = {name for name in map(_folded, (*others, *_shown(entry))) if name not in mine and name.startswith(mine)}
-    return any(found[1] in mine for found in _at(mine, frozenset(longer)).finditer(_folded(said)))
+    longer = {name for name in map(_name, (*others, *_shown(entry))) if name not in mine and name.startswith(mine)}
+    return any(found[1] in mine for found in _at(mine, frozenset(longer)).finditer(folded(said)))
 
 
 def ids_of(entry: Entry) -> set[str]:
@@ -119,7 +116,7 @@ def _is_mention_of(mention: Mapping[str, object], agent: AgentProfile, names: se
     mention_id, name = mention.get("id"), mention.get("name")
     if isinstance(mention_id, str) and mention_id and mention_id in agent.ids:
         return True
-    return any(isinstance(word, str) and _folded(word) in names for word in (mention_id, name))
+    return any(isinstance(word, str) and _name(word) in names for word in (mention_id, name))
 
 
 def _shown(entry: Entry) -> Iterable[str]:
@@ -129,20 +126,19 @@ def _shown(entry: Entry) -> Iterable[str]:
     return (name for node in nodes if isinstance(node, dict) and isinstance(name := node.get("name"), str))
 
 
-def _folded(text: str) -> str:
-    """A text as names are compared: without case, and however its characters were composed."""
-    return unicodedata.normalize("NFKC", text[:_LETTERS]).casefold().strip()
-
-
 @lru_cache(maxsize=512)
 def _spelled(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(spelled for name in names if (spelled := _folded(name)))
+    return tuple(spelled for name in names if (spelled := _name(name)))
 
 
 @lru_cache(maxsize=512)
 def _at(names: tuple[str, ...], others: frozenset[str]) -> "re.Pattern[str]":
     longest_first = sorted(map(re.escape, {*names, *others}), key=len, reverse=True)
-    letter = rf"[^\W{_UNSPACED}]"
+    letter = rf"[^\W{DENSE}]"
     # A name must not go on with a letter, nor with a mark that is part of a longer one: GPT-4, C++. Chinese sets no
     # spaces after a name.
     return re.compile(rf"@({'|'.join(longest_first) or '(?!)'})(?![-.·]?{letter}|[+#])")
+
+
+def _name(name: str) -> str:
+    return folded(name).strip()

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 from typing import Final
 
-from nanobot_transcript.relevance.text import DENSE
+from nanobot_transcript.scripts import DENSE
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bodies import At
 from transcript_channels.feishu.events import Message

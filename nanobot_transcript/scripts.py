@@ -1,0 +1,24 @@
+"""How scripts differ where names and words are looked for: spaces between words, composed characters."""
+
+import unicodedata
+from typing import Final
+
+__all__ = ["DENSE", "TEXT_LIMIT", "folded"]
+
+TEXT_LIMIT: Final = 4000
+"""Characters of a text that are looked at."""
+
+DENSE: Final = (
+    "\u0e00-\u0eff\u1100-\u11ff\u2e80-\u303f\u3040-\u30ff\u3100-\u31ff\u3400-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
+)
+"""Scripts whose words are not told apart by spaces, or that glue endings to a name, as a character class."""
+
+
+def folded(text: str) -> str:
+    """A text or a name as names are compared: without case, and however its characters were composed.
+
+    >>> folded("Jose\\u0301") == folded("JOSÉ"), folded("Ａlpha")
+    (True, 'alpha')
+    """
+    return unicodedata.normalize("NFKC", text[:TEXT_LIMIT]).casefold()[:TEXT_LIMIT]
