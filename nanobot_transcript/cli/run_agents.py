@@ -16,17 +16,13 @@ if TYPE_CHECKING:
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.settings.hosting import AgentProfile as AgentSettings
-    from nanobot_transcript.turns import LoopLimits
     from transcript_channels.feishu.channel import Connection, FeishuChannel
     from transcript_channels.feishu.client import FeishuClient
     from transcript_channels.feishu.webhook_server import WebhookServer
 
 __all__ = ["Composed", "chosen", "compose"]
 
-_HOUR: Final = 3600.0
-_DAY: Final = 86_400.0
 _MARGIN: Final = 30.0
-_JUDGE: Final = "judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +86,10 @@ class _Builder:
     """Makes agents that share a store, the leases and a webhook."""
 
     def __init__(self, settings: "Settings", agents: "dict[str, AgentSettings]") -> None:
-        from nanobot_transcript.outbox import Outbox, OutboxLimits
+        from nanobot_transcript.outbox import Outbox
         from nanobot_transcript.turns import FileBudget, FileLease
 
-        base_dir, kept = settings.store.dir, settings.outbox.keep_days * _DAY
+        base_dir = settings.store.dir
         self._settings: Settings = settings
         self._agents: dict[str, AgentSettings] = agents
         self._names: dict[str, str] = agent_names({app_id: agent.name for app_id, agent in agents.items()})
@@ -101,21 +97,20 @@ class _Builder:
         self._budget: FileBudget = FileBudget(base_dir)
         self._clients: dict[str, FeishuClient] = {app_id: self._client(app_id) for app_id in agents}
         self._webhooks: WebhookServer | None = _webhooks(settings.feishu.webhook.listen)
-        self.outbox: Outbox = Outbox(base_dir, OutboxLimits(expires_in=settings.outbox.expires_in, keep=kept))
+        self.outbox: Outbox = Outbox(base_dir, settings.outbox.limits())
         self.store: AsyncGroupTranscriptStore = self._opened()
         self.gates: list[RelevanceGate] = []
 
     def agent(self, app_id: str) -> "Agent":
         """One agent with everything it needs."""
         from nanobot_transcript.runner import Agent, Posting, members_of
-        from nanobot_transcript.turns import AnswerClaims, ClaimLimits, LoopGuard, Relay, RelaySettings
+        from nanobot_transcript.turns import AnswerClaims, LoopGuard, Relay, RelaySettings
 
         given, settings = self._agents[app_id], self._settings
         ids = frozenset({self._names[app_id], app_id})
         profile = AgentProfile(self._names[app_id], tuple(given.aliases), given.description, ids)
-        guard = LoopGuard(self._limits())
-        claim, relay = settings.turns.claim, settings.relay
-        limits = ClaimLimits(ttl=claim.ttl, longest_wait=claim.longest_wait)
+        guard = LoopGuard(settings.turns.limits())
+        relay = settings.relay
         posting: Posting | None = Posting(self.outbox) if settings.outbox.serve else None
         return Agent(
             profile,
@@ -124,7 +119,7 @@ class _Builder:
             options=self._options(given),
             gate=self._gate(given),
             guard=guard,
-            claims=AnswerClaims(self._lease, self.store, profile.name, limits),
+            claims=AnswerClaims(self._lease, self.store, profile.name, settings.turns.claim.limits()),
             members=members_of(self.store.members, [profile]),
             relay=Relay(self.store, profile, RelaySettings(relay.mode, relay.max_age), guard=guard),
             mode_of=settings.groups.mode_of,
@@ -148,24 +143,15 @@ class _Builder:
             claim_open=settings.turns.claim.answer,
         )
 
-    def _limits(self) -> "LoopLimits":
-        from nanobot_transcript.turns import LoopLimits
-
-        turns = self._settings.turns
-        return LoopLimits(turns.max_hops, turns.pair_limit, turns.pair_seconds, turns.cool_down, turns.idle_reset)
-
     def _gate(self, given: "AgentSettings") -> "RelevanceGate":
         from nanobot_transcript.relevance import DecisionLog, RelevanceGate
 
         gate = self._settings.gate
         log = DecisionLog(self._settings.store.dir) if gate.log else None
-        made = RelevanceGate(gate.options(), judge_for(gate.judge, given.responder), log, allow=self._may_ask)
+        judge, allow = judge_for(gate.judge, given.responder), gate.judge.allowance(self._budget)
+        made = RelevanceGate(gate.options(), judge, log, allow=allow)
         self.gates.append(made)
         return made
-
-    def _may_ask(self) -> bool:
-        limit = self._settings.gate.judge.per_hour
-        return limit > 0 and self._budget.take(_JUDGE, limit=limit, window=_HOUR)
 
     def _secret(self, app_id: str) -> str:
         secret = self._agents[app_id].app_secret

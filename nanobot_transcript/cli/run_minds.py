@@ -48,13 +48,8 @@ def responder_for(given: "ResponderSettings", key: str) -> "Responder":
 
 def judge_for(given: "JudgeSettings", mind: "ResponderSettings") -> "Judge | None":
     """The judge, if one is wanted; ``host`` means the agent's own endpoint. Raises ConfigError."""
-    from nanobot_transcript.relevance import OpenAIJudge
-
     if given.kind == "off":
         return None
-    asked = given if given.kind == "openai" else mind
-    if given.kind == "host" and mind.kind != "openai":
-        return None  # a command or a script is no endpoint that could be asked
-    if asked.model is None:
-        raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
-    return OpenAIJudge(asked.model, base_url=asked.base_url, api_key=asked.secret, timeout=given.timeout)
+    if given.kind == "openai":
+        return given.asking(given)
+    return given.asking(mind) if mind.kind == "openai" else None  # a command or a script cannot be asked

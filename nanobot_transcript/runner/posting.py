@@ -9,7 +9,7 @@ from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt
 from nanobot_transcript.runner.hosting import HostedAgent
 from nanobot_transcript.runner.messages import CardAction, OutboundMessage
 
-__all__ = ["Posting"]
+__all__ = ["Posting", "message_of"]
 
 
 class Posting:
@@ -22,7 +22,7 @@ class Posting:
         """Send what lies there for the chats this agent sits in, as long as it runs."""
 
         async def send(job: Job) -> Receipt:
-            sent = await hosted.send(_message(job, hosted.name))
+            sent = await hosted.send(message_of(job, hosted.name))
             return Receipt(sent.message_id, sent.thread_id, sent.message_ids)
 
         agent = hosted.agent
@@ -41,7 +41,8 @@ class Posting:
         return None
 
 
-def _message(job: Job, agent: str) -> OutboundMessage:
+def message_of(job: Job, agent: str) -> OutboundMessage:
+    """A post as the message that ``agent`` sends; its uuid keeps the platform from showing it twice."""
     return OutboundMessage(
         job.session_key,
         job.content or "",

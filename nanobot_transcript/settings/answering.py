@@ -1,14 +1,22 @@
 """Settings of who answers, and of what bots say to each other."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
+from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.base import OFF, Section, setting
 from nanobot_transcript.settings.endpoints import EndpointSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nanobot_transcript.relevance.openai_judge import OpenAIJudge
     from nanobot_transcript.relevance.options import GateOptions
+    from nanobot_transcript.turns import Budget, ClaimLimits, LoopLimits
 
 __all__ = ["ClaimSettings", "GateSettings", "JudgeSettings", "RelaySettings", "TurnsSettings"]
+
+_BUDGET: Final = "judge"
+_HOUR: Final = 3600.0
 
 
 class JudgeSettings(EndpointSettings):
@@ -32,6 +40,22 @@ class JudgeSettings(EndpointSettings):
         "When it fails, is late or may not be asked: `score`: the score decides; `open`: answer; `closed`: be silent.",
         "询问失败、超时或额度用尽时：`score`：由评分决定；`open`：应答；`closed`：保持沉默。",
     )
+
+    def asking(self, endpoint: EndpointSettings) -> "OpenAIJudge":
+        """The judge that asks an endpoint: this one, or an agent's own. Raises ConfigError when no model is named."""
+        from nanobot_transcript.relevance.openai_judge import OpenAIJudge
+
+        if endpoint.model is None:
+            raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
+        return OpenAIJudge(endpoint.model, base_url=endpoint.base_url, api_key=endpoint.secret, timeout=self.timeout)
+
+    def allowance(self, budget: "Budget") -> "Callable[[], bool]":
+        """Takes one question out of the budget that all bots of the store share; False when it is spent."""
+
+        def may_ask() -> bool:
+            return self.per_hour > 0 and budget.take(_BUDGET, limit=self.per_hour, window=_HOUR)
+
+        return may_ask
 
 
 class GateSettings(Section):
@@ -91,6 +115,12 @@ class ClaimSettings(Section):
         le=30,
     )
 
+    def limits(self) -> "ClaimLimits":
+        """These settings as the claims take them."""
+        from nanobot_transcript.turns import ClaimLimits
+
+        return ClaimLimits(ttl=self.ttl, longest_wait=self.longest_wait)
+
 
 class TurnsSettings(Section):
     """How long bots may talk to each other."""
@@ -120,6 +150,12 @@ class TurnsSettings(Section):
         "Which of several bots answers what is addressed to nobody.",
         "无人被点名时由哪个机器人应答。",
     )
+
+    def limits(self) -> "LoopLimits":
+        """These settings as the loop guard takes them."""
+        from nanobot_transcript.turns import LoopLimits
+
+        return LoopLimits(self.max_hops, self.pair_limit, self.pair_seconds, self.cool_down, self.idle_reset)
 
 
 class RelaySettings(Section):

@@ -1,12 +1,15 @@
 """Settings of the bots, of the platform, and of the minds that `run` gives them."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import SecretStr
 
 from nanobot_transcript.settings.base import Address, Name, Section, setting
 from nanobot_transcript.settings.endpoints import EndpointSettings
+
+if TYPE_CHECKING:
+    from nanobot_transcript.outbox import OutboxLimits
 
 __all__ = [
     "AgentProfile",
@@ -18,6 +21,8 @@ __all__ = [
     "RunnerSettings",
     "WebhookSettings",
 ]
+
+_DAY: Final = 86_400.0
 
 
 class AgentSettings(Section):
@@ -196,3 +201,9 @@ class OutboxSettings(Section):
     keep_days: float = setting(
         7.0, "Days that a post and its answers are kept after its end.", "发送结束后保留的天数。", gt=0
     )
+
+    def limits(self) -> "OutboxLimits":
+        """These settings as the outbox takes them."""
+        from nanobot_transcript.outbox import OutboxLimits
+
+        return OutboxLimits(expires_in=self.expires_in, keep=self.keep_days * _DAY)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
@@ -12,15 +12,7 @@ from nanobot_transcript.relevance import DecisionLog, RelevanceGate
 from nanobot_transcript.runner import Members, members_of
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns import (
-    GUARD_HISTORY,
-    AnswerClaims,
-    ClaimLimits,
-    FileBudget,
-    FileLease,
-    LoopGuard,
-    LoopLimits,
-)
+from nanobot_transcript.turns import GUARD_HISTORY, AnswerClaims, FileBudget, FileLease, LoopGuard
 from transcript_channels.nanobot_host.judging import HostModel, judge_of
 
 if TYPE_CHECKING:
@@ -29,9 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Deciders"]
 
 logger = logging.getLogger(__name__)
-
-_JUDGE: Final = "judge"
-_HOUR: Final = 3600.0
 
 
 class Deciders:
@@ -48,9 +37,7 @@ class Deciders:
         self.lease: FileLease = FileLease(store.base_dir)
         self.budget: FileBudget = FileBudget(store.base_dir)
         self.claim_open: ClaimOpen = turns.claim.answer
-        self.guard: LoopGuard = LoopGuard(
-            LoopLimits(turns.max_hops, turns.pair_limit, turns.pair_seconds, turns.cool_down, turns.idle_reset)
-        )
+        self.guard: LoopGuard = LoopGuard(turns.limits())
         self._settings: Settings = settings
         if settings.gate.judge.kind == "openai":
             settings.require("gate.judge")
@@ -75,12 +62,11 @@ class Deciders:
         """The gate; for nanobot's event loop."""
         gate = self._settings.gate
         log = DecisionLog(self.store.base_dir) if gate.log else None
-        return RelevanceGate(gate.options(), self._judge, log, allow=self._may_ask)
+        return RelevanceGate(gate.options(), self._judge, log, allow=gate.judge.allowance(self.budget))
 
     def claims(self, name: str) -> AnswerClaims:
         """The claims of a bot."""
-        claim = self._settings.turns.claim
-        return AnswerClaims(self.lease, self.store, name, ClaimLimits(ttl=claim.ttl, longest_wait=claim.longest_wait))
+        return AnswerClaims(self.lease, self.store, name, self._settings.turns.claim.limits())
 
     async def history(self, session_key: str, limit: int, *, wait: bool) -> list[Entry]:
         """The newest entries of a chat; with ``wait`` once a gap that is being filled is filled.
@@ -100,7 +86,3 @@ class Deciders:
         history = self.store.sync.recent(session_key, GUARD_HISTORY).entries
         verdict = self.guard.allows(message, history, agent)
         return "" if verdict.allowed else f"bots have said enough to each other ({verdict.reason})"
-
-    def _may_ask(self) -> bool:
-        limit = self._settings.gate.judge.per_hour
-        return limit > 0 and self.budget.take(_JUDGE, limit=limit, window=_HOUR)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from nanobot_transcript.errors import ConfigError, HostError
-from nanobot_transcript.relevance import Judge, OpenAIJudge, Prompt
+from nanobot_transcript.errors import HostError
+from nanobot_transcript.relevance import Judge, Prompt
 from nanobot_transcript.settings.answering import JudgeSettings
 
 __all__ = ["HURRY", "HostModel", "judge_of"]
@@ -56,12 +56,7 @@ def judge_of(settings: JudgeSettings, model: HostModel) -> Judge | None:
     """The judge that is wanted, None for none. Raises ConfigError."""
     if settings.kind == "off":
         return None
-    if settings.kind == "host":
-        return _Interruptible(model)
-    if settings.model is None:
-        raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
-    judge = OpenAIJudge(settings.model, base_url=settings.base_url, api_key=settings.secret, timeout=settings.timeout)
-    return _Interruptible(judge)
+    return _Interruptible(model if settings.kind == "host" else settings.asking(settings))
 
 
 class _Interruptible:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.outbox import Action, Job, Outbox, OutboxLimits, OutboxServer, Receipt
-from nanobot_transcript.runner import OutboundMessage
+from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt
+from nanobot_transcript.runner.posting import message_of
 from nanobot_transcript.runner.recording import Recorder
 from nanobot_transcript.settings.hosting import OutboxSettings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -21,7 +21,6 @@ __all__ = ["Posts"]
 
 logger = logging.getLogger(__name__)
 
-_DAY: Final = 86_400.0
 _BUSY: Final = 0.2  # seconds; the platform pushes again after three
 
 
@@ -29,7 +28,7 @@ class Posts:
     """``served`` is False where the outbox is switched off: then nothing is sent, and nothing counts as an answer."""
 
     def __init__(self, settings: OutboxSettings, base_dir: Path) -> None:
-        limits = OutboxLimits(expires_in=settings.expires_in, keep=settings.keep_days * _DAY)
+        limits = settings.limits()
         self.served: bool = settings.serve
         self._outbox: Outbox = Outbox(base_dir, limits)
         self._listening: Outbox = Outbox(base_dir, limits, busy=_BUSY)
@@ -67,7 +66,7 @@ class Posts:
         channel, recorder = FeishuChannel(agent, client, store.members), Recorder(store, agent)
 
         async def send(job: Job) -> Receipt:
-            message = _message(job, agent.name)
+            message = message_of(job, agent.name)
             sent = await channel.send(message)
             if not sent.message_id:
                 raise DeliveryError("The platform confirmed a post without an id.", hint="Look into the chat.")
@@ -78,14 +77,3 @@ class Posts:
             return may_post(key) and (sits_in(key) or channel.sits_in(key))
 
         await OutboxServer(self._outbox, send, agent=agent.name, sits_in=seated).serve()
-
-
-def _message(job: Job, agent: str) -> OutboundMessage:
-    return OutboundMessage(
-        job.session_key,
-        job.content or "",
-        reply_to=job.reply_to,
-        idempotency_key=job.uuid,
-        agent=agent,
-        card=job.card,
-    )
