@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import NotPermittedError, StoreError
+from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import FEISHU, is_group_chat_id, split
 from nanobot_transcript.turns.coordination import Budget, Grant, Lease
 from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
@@ -28,7 +28,7 @@ class FallbackOptions:
     """``calls_per_hour``: of all bots together. ``first``: messages fetched for a chat nothing is known of.
 
     Seconds: ``rest`` after a fetch before anybody asks for the same chat again; ``ttl`` of the lease while fetching;
-    ``wait`` for another process's fetch; ``off`` after a scope was missing.
+    ``wait`` for another process's fetch; ``off`` after a scope was missing or the app's secret was refused.
     """
 
     calls_per_hour: int = 200
@@ -48,7 +48,8 @@ class HistoryFallback:
     looked into as well.
 
     Answers with nothing for other channels and private ids, when another process has just asked, and, after one line in
-    the log that names it, while the scope is missing. Raises PlatformError and StoreError kinds for everything else.
+    the log, while no app has the scope and a secret that is accepted. Raises PlatformError and StoreError kinds for
+    everything else.
     """
 
     def __init__(
@@ -157,11 +158,11 @@ class HistoryFallback:
         for history in self._usable():
             try:
                 return await history.fetch(chat_id, wanted, Span(since_ms), threads)
-            except NotPermittedError as error:
+            except (NotPermittedError, CredentialsRefusedError) as error:
                 self._refused(history.client.app_id, chat_id, error)
         return None
 
-    def _refused(self, app_id: str, chat_id: str, error: NotPermittedError) -> None:
+    def _refused(self, app_id: str, chat_id: str, error: PlatformError) -> None:
         if error.platform_code in _OUTSIDE:
             logger.debug("The app %s is not in %s", app_id, chat_id)
             return

@@ -133,6 +133,17 @@ async def test_the_app_that_sits_in_the_chat_and_may_is_asked(team, make, key) -
     assert await make(outside)(key, None, 50) == []
 
 
+async def test_an_app_whose_secret_is_refused_leaves_it_to_the_others(team, make, key, caplog) -> None:
+    caplog.set_level(logging.WARNING)
+    await say_many(team, 1)
+    strange = team.feishu.add_app("Strange")
+    fallback = make(strange, team.alpha)
+    strange.app_secret = "changed since"
+    assert len(await fallback(key, None, 50)) == 1
+    (record,) = caplog.records
+    assert "secret" in record.getMessage()
+
+
 async def test_all_bots_share_one_budget_of_calls(team, make, key) -> None:
     await say_many(team, 120)
     options = FallbackOptions(calls_per_hour=3, rest=0.3, look=0.01)
