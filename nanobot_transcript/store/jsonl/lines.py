@@ -25,7 +25,7 @@ Line = tuple[int, bytes]
 
 LARGE_BLOCK: Final = 1 << 22
 _BLOCK: Final = 1 << 18
-_FIRST_BLOCK: Final = 1 << 16
+_FIRST_BLOCK: Final = 1 << 15
 _PROBE: Final = 4096
 
 
