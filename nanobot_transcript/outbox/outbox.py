@@ -11,13 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.outbox import answering, queueing
 from nanobot_transcript.outbox.checking import checked, lifetime
-from nanobot_transcript.outbox.database import Database
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt
+from nanobot_transcript.store.jsonl.layout import Layout
 
 __all__ = ["Outbox"]
 
@@ -41,7 +42,9 @@ class Outbox:
     ) -> None:
         """``busy`` bounds (seconds) the wait for another process's transaction; StoreBusyError after that."""
         self.limits: OutboxLimits = limits or OutboxLimits()
-        self._database: Database = Database(base_dir, "outbox", MIGRATIONS, busy=busy)
+        layout = Layout(Path(base_dir).expanduser())
+        path, lock = layout.state / "outbox" / "outbox.db", layout.locks / "outbox.lock"
+        self._database: Database = Database(path, lock, Shape(MIGRATIONS), busy=busy, make_folders=layout.create)
         self._clock: Callable[[], float] = clock
 
     # -- whoever wants to say something

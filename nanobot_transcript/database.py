@@ -1,7 +1,7 @@
-"""One SQLite file that all processes share: opened safely, migrated once, and moved aside when it cannot be read.
+"""One SQLite file that all processes share: opened safely, migrated once, with typed errors.
 
-SQLite and not files of our own, because a post has to be found by id, by chat and by the message it became, and changes
-hands between processes: that is a transaction, and SQLite's survive a kill at any instruction.
+SQLite and not files of our own, wherever something has to be found by more than one key and changes hands between
+processes: that is a transaction, and SQLite's survive a kill at any instruction.
 """
 
 import logging
@@ -9,9 +9,10 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from nanobot_transcript.errors import (
     StoreBusyError,
@@ -20,10 +21,10 @@ from nanobot_transcript.errors import (
     StoreUnavailableError,
     UnsafePathError,
 )
-from nanobot_transcript.store.jsonl.layout import Layout, store_error
+from nanobot_transcript.store.jsonl.layout import store_error
 from nanobot_transcript.store.jsonl.lock import exclusive
 
-__all__ = ["Database"]
+__all__ = ["Database", "Shape"]
 
 _T = TypeVar("_T")
 _SIDES: Final = ("", "-wal", "-shm")
@@ -40,20 +41,38 @@ logger = logging.getLogger(__name__)
 _of_parents: list[sqlite3.Connection] = []
 
 
-class Database:
-    """The file ``.state/<name>/<name>.db`` of a store.
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a file holds.
 
-    ``migrations`` holds the statements that lead from each version to the next; the version is ``user_version``.
-    ``busy`` bounds (seconds) the wait for another process's transaction. May be used from any thread and after a fork.
+    ``migrations`` are the statements that lead from each version to the next; the version is ``user_version``.
+    ``functions`` are known to its SQL: (number of arguments, function) by name; they depend on their arguments alone.
+    With ``set_aside`` a file that cannot be read is kept under another name and an empty one takes its place; without
+    it every call raises StoreUnavailableError with the hint ``mending``.
     """
 
-    def __init__(self, base_dir: str | Path, name: str, migrations: Sequence[Sequence[str]], *, busy: float) -> None:
-        self._layout: Layout = Layout(Path(base_dir).expanduser())
-        self._folder: Path = self._layout.state / name
-        self.path: Path = self._folder / f"{name}.db"
-        self._lock: str = str(self._layout.locks / f"{name}.lock")
-        self._migrations: Sequence[Sequence[str]] = migrations
+    migrations: Sequence[Sequence[str]]
+    functions: Mapping[str, tuple[int, Callable[..., Any]]] = field(default_factory=dict)
+    set_aside: bool = True
+    mending: str = "Check that the folder exists and that you may write there."
+
+
+class Database:
+    """The file ``path``, opened under the lock file ``lock``.
+
+    ``busy`` bounds (seconds) the wait for another process's transaction. ``make_folders`` makes what lies above the
+    file's own folder and the lock's. May be used from any thread and after a fork.
+    """
+
+    def __init__(
+        self, path: Path, lock: str | Path, shape: Shape, *, busy: float, make_folders: Callable[[], None] | None = None
+    ) -> None:
+        self.path: Path = path
+        self._folder: Path = path.parent
+        self._lock: str = str(lock)
+        self._shape: Shape = shape
         self._busy: float = busy
+        self._make_folders: Callable[[], None] | None = make_folders
         self._mutex: threading.RLock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._opened_as: tuple[int, int, int] | None = None
@@ -79,7 +98,8 @@ class Database:
                 raise
             return result
 
-        return self._run(transaction, None, create=True)  # type: ignore[return-value] -- only a reading `_run` answers with None
+        # Only a reading `_run` answers with what is given for a missing file.
+        return self._run(transaction, None, create=True)  # type: ignore[return-value]
 
     def close(self) -> None:
         """Release the file; it is opened again when it is needed."""
@@ -141,9 +161,10 @@ class Database:
         return identity
 
     def _make_folder(self) -> None:
-        self._layout.create()
+        if self._make_folders is not None:
+            self._make_folders()
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             store_error(error, str(self._folder))
 
@@ -166,28 +187,30 @@ class Database:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        version = _version(connection)
-        if version > len(self._migrations):
+        version, migrations = _version(connection), self._shape.migrations
+        if version > len(migrations):
             raise StoreUnavailableError(
                 f"{self.path} was written by a newer version.", hint="Update this installation of nanobot-transcript."
             )
         connection.row_factory = sqlite3.Row
+        for name, (arguments, function) in self._shape.functions.items():
+            connection.create_function(name, arguments, function, deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")  # what was accepted survives a power cut, too
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA secure_delete=ON")  # what is removed does not stay in unused pages
-        if version == len(self._migrations):
+        if version == len(migrations):
             return
         connection.execute("BEGIN IMMEDIATE")
-        for step in self._migrations[version:]:
+        for step in migrations[version:]:
             for statement in step:
                 connection.execute(statement)
-        connection.execute(f"PRAGMA user_version={len(self._migrations)}")
+        connection.execute(f"PRAGMA user_version={len(migrations)}")
         connection.execute("COMMIT")
 
     def _heal(self, error: sqlite3.Error) -> bool:
         """Move a file that cannot be read aside, for a person; False when that is not what is wrong."""
-        if _code(error) not in _DAMAGED:
+        if _code(error) not in _DAMAGED or not self._shape.set_aside:
             return False
         self.close()
         with exclusive(self._lock, _OPENING, f"mending {self.path.name}"):
@@ -228,7 +251,7 @@ class Database:
             return StoreFullError(sentence, hint="Free space or raise the quota, then try again.")
         if code & 0xFF in _BUSY:
             return StoreBusyError(sentence, hint="Try again in a moment.")
-        return StoreUnavailableError(sentence, hint="Check that the folder exists and that you may write there.")
+        return StoreUnavailableError(sentence, hint=self._shape.mending)
 
 
 def _code(error: sqlite3.Error) -> int:
