@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
@@ -10,6 +10,7 @@ from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster, speaker_of
 from nanobot_transcript.relevance.observe import Observation, content_of
 from nanobot_transcript.relevance.past import Past
+from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.owner import owner_of
 
 __all__ = ["begins_with_other", "certain", "for_other_bot", "goes_on", "is_agent", "never", "others", "thread_owner"]
@@ -35,7 +36,7 @@ def never(
         return Reason.OWN
     if _answered(message, past, agent):
         return Reason.DUPLICATE
-    if _age(message, past, now_ms) > stale_ms:
+    if age_ms(message, past.entries, now_ms) > stale_ms:
         return Reason.STALE
     return None
 
@@ -131,28 +132,6 @@ def _answered(message: Entry, past: Past, agent: AgentProfile) -> bool:
     return any(is_agent(entry, agent) for entry in replies)
 
 
-def _age(message: Entry, past: Past, now_ms: float | None) -> float:
-    """Milliseconds since the message was sent, by the clock of this machine.
-
-    The platform's clock and that of the machine may differ by minutes. The quickest of the last arrivals shows by how
-    much: a message is received no earlier than it is sent.
-    """
-    sent, received = _number(message.get("ts")), _number(message.get("rts"))
-    now = now_ms if now_ms is not None else received
-    if not sent or not now:
-        return 0.0
-    delays = [
-        arrived - ts
-        for entry in past.entries[-20:]
-        if (arrived := _number(entry.get("rts"))) and (ts := _number(entry.get("ts")))
-    ]
-    return now - sent - (min(delays) if delays else 0.0)
-
-
 def _is_whole(entry: Entry) -> bool:
     texts = all(isinstance(entry.get(key), str) for key in ("role", "content", "sender"))
     return texts and isinstance(entry.get("ts"), int | float)
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and value == value else 0.0

@@ -50,9 +50,10 @@ class Chooser:
         message = inbound.entry
         if inbound.private:
             return Choice(True, "private")
-        if self._gate is None:
-            return self._guarded(message, history, Choice(addressed(message, history, self._agent), "addressed"))
         members = self._members(inbound.session_key)
+        if self._gate is None:
+            meant = addressed(message, history, self._agent, members)
+            return self._guarded(message, history, Choice(meant, "addressed"))
         decision = self._gate.decide(
             message,
             history,

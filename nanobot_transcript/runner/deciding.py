@@ -49,10 +49,13 @@ class Choice(NamedTuple):
     score: float = 1.0
 
 
-def addressed(message: Entry, history: Sequence[Entry], agent: AgentProfile) -> bool:
+def addressed(
+    message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile] = ()
+) -> bool:
     """True when the message mentions the agent or replies to it: all there is to go by without a gate."""
     target = message.get("reply_to")
-    return addresses(message, agent) or any(target in ids_of(entry) and wrote(agent, entry) for entry in history)
+    mine = (entry for entry in history if wrote(agent, entry))
+    return addresses(message, agent, members) or any(target in ids_of(entry) for entry in mine)
 
 
 def answered_by(agent: AgentProfile, message: Entry, history: Sequence[Entry]) -> bool:

@@ -1,25 +1,42 @@
 """How old a message is, where the platform's clock and that of this machine differ by minutes."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 
 __all__ = ["age_ms"]
 
 _LATEST: Final = 20
-_APART: Final = 900_000.0
-"""Two clocks differ by no more than this (ms); what is more is a message that came late."""
+_AHEAD: Final = 900_000.0
+"""A clock is ahead by no more than this (ms); what is more is a message that came late."""
+_FARTHEST: Final = 1e18
+_LATE: Final = frozenset({"history", "import", "send", "stream"})
+"""Sources that say nothing about the clocks: what was not pushed may be recorded any time after it was sent."""
 
 
-def age_ms(message: Entry, near: Iterable[Entry], now_ms: float) -> float:
-    """Milliseconds since the message was sent.
+def age_ms(message: Entry, near: Iterable[Entry], now_ms: float | None) -> float:
+    """Milliseconds since the message was sent; 0 where that cannot be told. ``now_ms`` None: since it was received.
 
     ``near`` are entries of the same time, oldest first. The quickest of the last arrivals among them shows how far the
-    clocks are apart: a message is received no earlier than it is sent. What the history brought came late anyway. A
-    clock that is behind makes no message older.
+    clocks are apart: a message is received no earlier than it is sent. Where several seem to be received before they
+    were sent, this machine's clock is behind; a single one may have a wrong time.
     """
-    live = [entry for entry in near if entry.get("source") != "history" and "rts" in entry][-_LATEST:]
-    delays = [entry["rts"] - entry["ts"] for entry in live if "rts" in entry]
-    apart = min(delays) if delays else 0.0
-    return now_ms - message["ts"] - min(max(apart, 0.0), _APART)
+    sent, received = _time(message.get("ts")), _time(message.get("rts"))
+    now = now_ms if now_ms is not None else received
+    if sent is None or now is None:
+        return 0.0
+    return now - sent - min(_apart(near), _AHEAD)
+
+
+def _apart(near: Iterable[Entry]) -> float:
+    pushed = [entry for entry in near if "rts" in entry and entry.get("source") not in _LATE][-_LATEST:]
+    times = [(_time(entry.get("ts")), _time(entry.get("rts"))) for entry in pushed]
+    delays = sorted(received - sent for sent, received in times if sent is not None and received is not None)
+    if not delays or delays[0] > 0:
+        return delays[0] if delays else 0.0
+    return min(delays[1], 0.0) if len(delays) > 1 else 0.0
+
+
+def _time(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and -_FARTHEST < value < _FARTHEST else None

@@ -65,10 +65,6 @@ class Budget(Protocol):
         """
         ...
 
-    def left(self, name: str, *, limit: int, window: float) -> int:
-        """How many may still be taken now; never below 0."""
-        ...
-
 
 def new_holder(agent: str) -> str:
     """A name for this process to hold leases under: no other process and no later one has the same."""

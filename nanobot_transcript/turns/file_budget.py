@@ -38,13 +38,6 @@ class FileBudget:
             drawer.changed = cost > 0
             return True
 
-    def left(self, name: str, *, limit: int, window: float) -> int:
-        """See ``Budget.left``. Raises ConfigError for a ``window`` that makes no sense."""
-        _check(0, window)
-        name = _named(name, window)
-        used = _used(self._files.look(name), self._files.now(name), window)
-        return max(0, limit - sum(used.values()))
-
 
 def _check(cost: int, window: float) -> None:
     if cost < 0 or not (isfinite(window) and window > 0):

@@ -30,10 +30,11 @@ def owner_of(
     talk = [entry for entry in entries if same_talk(entry, thread_id, root_id)]
     if thread_id is None:
         talk = _since_silence(talk, now_ms, idle * 1000)
-    members = _members(talk, bots)
+    known = tuple(bots)
+    members = _members(talk, known)
     names = tuple(name for bot in members for name in (bot.name, *bot.aliases))
     for entry in reversed(talk):
-        if (entry.get("mentions") or says_at(entry, names)) and (named := _mentioned(entry, members)) is not None:
+        if (entry.get("mentions") or says_at(entry, names)) and (named := _mentioned(entry, members, known)):
             return named
     return next((_name(entry, members) for entry in reversed(talk) if is_bot(entry)), None)
 
@@ -53,11 +54,11 @@ def _members(talk: Iterable[Entry], bots: Iterable[AgentProfile]) -> list[AgentP
     return members + [AgentProfile(name) for name in unknown if name]
 
 
-def _mentioned(entry: Entry, members: Iterable[AgentProfile]) -> str | None:
+def _mentioned(entry: Entry, members: Sequence[AgentProfile], known: Sequence[AgentProfile]) -> str | None:
     """The bot an entry mentions; the last one of its list when it mentions several. Nobody hands over to itself."""
     if not (is_bot(entry) or is_person(entry)):
         return None
-    others = [bot for bot in members if not wrote(bot, entry) and addresses(entry, bot)]
+    others = [bot for bot in members if not wrote(bot, entry) and addresses(entry, bot, (*members, *known))]
     if len(others) < 2:
         return others[0].name if others else None
     return max(others, key=lambda bot: (_place(entry, bot), bot.name)).name

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypedDict
@@ -20,6 +20,7 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.store.jsonl.layout import STATE_FOLDER
 from nanobot_transcript.store.state_file import StateFile
+from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
 from nanobot_transcript.turns.speakers import addresses, ids_of, is_bot, speaker, wrote
 
@@ -57,6 +58,7 @@ class _Document(TypedDict, total=False):
 class Relay:
     """The entries of other bots for one agent.
 
+    ``members`` tells by session key who is in a chat: a name that is part of a longer one mentions nobody.
     ``seen`` says of a message id that the host took it from the platform already; it is asked at the last moment.
     ``readable`` says of an entry that its text is complete: another bot's card that is still being written is handed
     out later, once its text is there. One process per agent relays.
@@ -69,6 +71,7 @@ class Relay:
         settings: RelaySettings | None = None,
         *,
         guard: LoopGuard | None = None,
+        members: Callable[[str], Iterable[AgentProfile]] = lambda _: (),
         seen: Callable[[str], bool] = lambda _: False,
         readable: Callable[[Entry], bool] = lambda _: True,
         clock: Callable[[], float] = time.time,
@@ -77,6 +80,7 @@ class Relay:
         self._store: AsyncGroupTranscriptStore = store
         self._agent: AgentProfile = agent
         self._guard: LoopGuard = guard or LoopGuard()
+        self._members: Callable[[str], Iterable[AgentProfile]] = members
         self._seen: Callable[[str], bool] = seen
         self._readable: Callable[[Entry], bool] = readable
         self._clock: Callable[[], float] = clock
@@ -128,8 +132,9 @@ class Relay:
             if page is None:
                 return
             late: list[str] = []
+            near = (await self._store.recent(session_key, _PAGE)).entries
             for entry in page.entries:
-                if not self._concerns(entry) or _mark(entry) in place.handed:
+                if not self._concerns(entry, near) or _mark(entry) in place.handed:
                     continue
                 if not self._readable(entry):
                     late.append(_mark(entry))
@@ -139,12 +144,13 @@ class Relay:
             await asyncio.to_thread(place.move, page.cursor, late)
 
     async def _now_readable(self, session_key: str, place: "_Place") -> AsyncGenerator[Entry, None]:
+        near = (await self._store.recent(session_key, _PAGE)).entries if place.waiting else []
         for message_id in place.waiting:
             entry = await self._store.get(session_key, message_id)
-            if entry is not None and self._is_fresh(entry) and not self._readable(entry):
+            if entry is not None and self._is_fresh(entry, near) and not self._readable(entry):
                 continue
             await asyncio.to_thread(place.settle, message_id)
-            if entry is not None and self._is_fresh(entry) and await self._is_wanted(session_key, entry):
+            if entry is not None and self._is_fresh(entry, near) and await self._is_wanted(session_key, entry):
                 yield entry
 
     async def _next(self, session_key: str, place: "_Place") -> Page | None:
@@ -159,7 +165,7 @@ class Relay:
     async def _begin(self, session_key: str, place: "_Place") -> None:
         """Take place at the end, with the newest entries still to be handed out."""
         page = await self._store.recent(session_key, _PAGE)
-        news = [_mark(entry) for entry in page.entries if self._concerns(entry)]
+        news = [_mark(entry) for entry in page.entries if self._concerns(entry, page.entries)]
         await asyncio.to_thread(place.move, page.cursor, [mark for mark in news if mark not in place.handed])
 
     async def _change(self, session_key: str, place: "_Place") -> None:
@@ -171,27 +177,28 @@ class Relay:
             if isinstance(lines, AsyncGenerator):
                 await lines.aclose()
 
-    def _concerns(self, entry: Entry) -> bool:
-        return is_bot(entry) and not wrote(self._agent, entry) and self._is_fresh(entry)
+    def _concerns(self, entry: Entry, near: Sequence[Entry]) -> bool:
+        return is_bot(entry) and not wrote(self._agent, entry) and self._is_fresh(entry, near)
 
-    def _is_fresh(self, entry: Entry) -> bool:
-        return entry["ts"] >= (self._clock() - self.settings.max_age) * 1000
+    def _is_fresh(self, entry: Entry, near: Sequence[Entry]) -> bool:
+        return age_ms(entry, near, self._clock() * 1000) <= self.settings.max_age * 1000
 
     async def _is_wanted(self, session_key: str, entry: Entry) -> bool:
         if any(map(self._seen, ids_of(entry))):
             return False
         history = (await self._store.recent(session_key, GUARD_HISTORY)).entries
-        if self.settings.mode == "mentions" and not self._is_meant(entry, history):
+        if self.settings.mode == "mentions" and not self._is_meant(session_key, entry, history):
             return False
         verdict = self._guard.allows(entry, history, self._agent)
         if not verdict.allowed:
             logger.info("%s: %s is not relayed: %s", session_key, entry["message_id"], verdict.reason)
         return verdict.allowed
 
-    def _is_meant(self, entry: Entry, history: list[Entry]) -> bool:
+    def _is_meant(self, session_key: str, entry: Entry, history: list[Entry]) -> bool:
         target = entry.get("reply_to")
         mine = (other for other in history if target and wrote(self._agent, other))
-        return addresses(entry, self._agent) or any(target in ids_of(other) for other in mine)
+        mentioned = addresses(entry, self._agent, self._members(session_key))
+        return mentioned or any(target in ids_of(other) for other in mine)
 
 
 class _Place:

@@ -157,10 +157,6 @@ class FeishuClient:
         name = bot.get("app_name")
         return BotInfo(bot["open_id"], name if isinstance(name, str) else "")
 
-    def resume(self) -> None:
-        """Ask again, although the month's quota was used up a short time ago."""
-        self._pauses.end(_QUOTA)
-
     async def close(self) -> None:
         """Close the connections, unless they belong to somebody else."""
         if self._own_http:

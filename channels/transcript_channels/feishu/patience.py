@@ -82,7 +82,3 @@ class Pauses:
         """Seconds until none of the keys is held."""
         now = self._clock()
         return max([0.0, *(self._until.get(key, 0.0) - now for key in keys)])
-
-    def end(self, key: str) -> None:
-        """Go on at once."""
-        self._until.pop(key, None)

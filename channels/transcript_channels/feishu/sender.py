@@ -140,12 +140,6 @@ class FeishuSender:
         body = {"msg_type": "post" if post else "text", "content": contents[0]}
         await self.client.call("PUT", _one(message_id), body=body, needs=_NEEDS)
 
-    async def update_card(self, message_id: str, card: Mapping[str, Any]) -> None:
-        """Replace one's own card, for up to 14 days. A member named only now is not told of it."""
-        content = card_content(card)
-        _check_card(content)
-        await self.client.call("PATCH", _one(message_id), body={"content": content}, needs=_NEEDS)
-
     async def recall(self, message_id: str) -> bool:
         """Take one's own message back; False when it was gone already."""
         try:

@@ -103,7 +103,8 @@ class Gatekeeper:
         try:
             agent = self._deciders.profile(turn.bot.app_id)
             command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
-            urgent = command or addresses(turn.entry, agent)
+            members = self._deciders.members(turn.bot.app_id)(turn.session_key)
+            urgent = command or addresses(turn.entry, agent, members)
         except Exception:
             logger.exception("It could not be decided who is meant by %s", turn.message_id)
             return await turn.begin(False)

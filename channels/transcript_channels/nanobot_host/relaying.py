@@ -38,6 +38,7 @@ class Relaying:
             deciders.profile(self._bot.app_id),
             RelaySettings(settings.mode, settings.max_age),
             guard=deciders.guard,
+            members=deciders.members(self._bot.app_id),
             seen=self._bot.turns.began,
             readable=lambda entry: not is_unreadable(entry),
         )

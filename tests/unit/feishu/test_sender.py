@@ -185,15 +185,13 @@ def test_a_mark_is_stable_and_short_enough_for_the_platform() -> None:
 # --- changing and taking back
 
 
-async def test_texts_posts_and_cards_are_changed(team, sender) -> None:
+async def test_texts_and_posts_are_changed(team, sender) -> None:
     (text,) = await sender.text(team.group.chat_id, "one")
     (post,) = await sender.post(team.group.chat_id, "one")
-    card = await sender.card(team.group.chat_id, {"elements": [{"tag": "markdown", "content": "one"}]})
     await sender.edit(text.message_id, "two @Ada", mentions=[at(team, team.ada)])
     await sender.edit(post.message_id, "two", post=True)
-    await sender.update_card(card.message_id, {"elements": [{"tag": "markdown", "content": "two"}]})
-    shown = [team.feishu.message(sent.message_id).text for sent in (text, post, card)]
-    assert shown == ["two @Ada", "two", "two"]
+    shown = [team.feishu.message(sent.message_id).text for sent in (text, post)]
+    assert shown == ["two @Ada", "two"]
 
 
 async def test_what_cannot_be_changed_says_why(team, sender) -> None:

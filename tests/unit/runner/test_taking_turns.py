@@ -204,6 +204,17 @@ async def test_a_message_for_this_agent_does_not_wait_behind_one_that_another_ag
     await stage.quiet()
 
 
+async def test_without_a_gate_a_longer_name_is_another_bots(stage: Any) -> None:
+    members = (profile("小助手"), profile("小助手二号"))
+    for bot in members:
+        stage.add(bot.name, f"我是{bot.name}", members=lambda _: members)
+    await stage.start()
+    await stage.chat.say("@小助手二号 看看")
+    await stage.chat.answers(1)
+    await stage.quiet()
+    assert stage.chat.texts() == ["我是小助手二号"]
+
+
 def both(_: str) -> Any:
     return (profile("Alpha"), profile("Beta"))
 

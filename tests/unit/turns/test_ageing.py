@@ -37,3 +37,19 @@ def test_what_comes_hours_late_is_no_sign_of_a_wrong_clock() -> None:
 def test_what_the_history_brought_says_nothing_about_the_clocks() -> None:
     filled = entry(0, 10 * MINUTE, source="history")
     assert age_ms(filled, [filled], 10 * MINUTE) == 10 * MINUTE
+
+
+def test_a_clock_that_is_behind_makes_no_message_younger() -> None:
+    near = [entry(at, at + delay - 40 * MINUTE) for at, delay in ((0, 900), (1_000, 200), (2_000, 90_000))]
+    assert age_ms(near[-1], near, 10_000 - 40 * MINUTE) == pytest.approx(8_000, abs=1_000)
+
+
+def test_without_a_time_now_the_time_of_receipt_counts() -> None:
+    assert age_ms(entry(1_000, 3_000), [], None) == 2_000
+    assert age_ms(entry(1_000), [], None) == 0
+
+
+@pytest.mark.parametrize("odd", ["soon", None, float("nan"), float("inf"), True, 10**400, [1]])
+def test_what_is_no_time_says_nothing(odd: Any) -> None:
+    assert age_ms(entry(odd, 5), [entry(odd, odd)], 1_000) == 0
+    assert age_ms(entry(1_000, odd), [entry(odd, 7), entry(7, odd)], 5_000) == 4_000

@@ -47,6 +47,18 @@ def test_of_several_mentioned_the_last_one_owns_it(talk: Any) -> None:
     assert owner_of(talk.entries, bots=BOTS) == "Alpha"
 
 
+def test_a_longer_name_does_not_hand_over_to_a_shorter_one(talk: Any) -> None:
+    bots = [AgentProfile("小助手"), AgentProfile("小助手二号")]
+    talk.person("@小助手二号 看看这个")
+    assert owner_of(talk.entries, bots=bots) == "小助手二号"
+    talk.person("@小助手 你呢")
+    assert owner_of(talk.entries, bots=bots) == "小助手"
+    human = AgentProfile("小助手三号", kind="human")
+    talk.bot("小助手二号", "在")
+    talk.person("@小助手三号 吃饭吗")
+    assert owner_of(talk.entries[-2:], bots=[*bots, human]) == "小助手二号"
+
+
 def test_a_mentioned_person_owns_nothing(talk: Any) -> None:
     talk.bot("Alpha")
     talk.person("hello", mentions=[{"name": "Bo", "id": "on_bo"}])

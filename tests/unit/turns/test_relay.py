@@ -139,6 +139,23 @@ async def test_what_is_old_at_the_start_is_left_out(shared: AsyncGroupTranscript
         assert await heard.get() == "om_2"
 
 
+@pytest.mark.parametrize("minutes", [-4, 12])
+async def test_a_clock_that_is_minutes_wrong_makes_nothing_old_and_nothing_fresh_for_ever(
+    shared: AsyncGroupTranscriptStore, minutes: int
+) -> None:
+    def said(ago: float) -> dict[str, Any]:
+        """By the platform's clock, from which this machine's differs by so many minutes."""
+        return {"ts": now_ms() - ago * 1000 - minutes * 60_000, "source": "event"}
+
+    for number, ago in enumerate((400, 390, 200, 1, 0)):
+        await bot(shared, number, **said(ago))
+    async with listening(relay(shared)) as heard:
+        assert [await heard.get() for _ in range(3)] == ["om_2", "om_3", "om_4"]
+        await bot(shared, 5, **said(350))
+        await bot(shared, 6, **said(0))
+        assert await heard.get() == "om_6"
+
+
 async def test_what_became_old_while_the_agent_was_away_is_left_out(shared: AsyncGroupTranscriptStore) -> None:
     async with listening(relay(shared)) as heard:
         await bot(shared, 1)
@@ -147,6 +164,15 @@ async def test_what_became_old_while_the_agent_was_away_is_left_out(shared: Asyn
     later = relay(shared, clock=lambda: time.time() + 1000)
     async with listening(later) as heard:
         await bot(shared, 3, ts=now_ms() + 1_000_000)
+        assert await heard.get() == "om_3"
+
+
+async def test_a_mention_of_a_bot_with_a_longer_name_is_not_for_the_agent(shared: AsyncGroupTranscriptStore) -> None:
+    longer = AgentProfile("Beta二号", aliases=("小贝二号",))
+    async with listening(relay(shared, "mentions", members=lambda key: [BETA, longer] if key == KEY else [])) as heard:
+        await bot(shared, 1, content="@小贝二号 please look at step two")
+        await bot(shared, 2, content="@Beta二号 please look at step three")
+        await bot(shared, 3, content="@小贝 please look at step four")
         assert await heard.get() == "om_3"
 
 
