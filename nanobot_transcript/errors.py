@@ -43,7 +43,8 @@ TranscriptError
 Each error has a stable ``code``, a sentence for the person (``str(error)``), and a ``hint`` that says what to do next.
 """
 
-from typing import ClassVar
+from copy import copy
+from typing import ClassVar, Self
 
 __all__ = [
     "CallBudgetError",
@@ -99,6 +100,16 @@ class TranscriptError(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+    def about(self, whom: str) -> Self:
+        """The same error with its sentence beginning with whom or what it is about.
+
+        >>> str(ConfigError("There is no program x.").about("agents.cli_a"))
+        'agents.cli_a: There is no program x.'
+        """
+        told = copy(self)
+        told.args = (f"{whom}: {self}",)
+        return told
 
 
 class InvalidEntryError(TranscriptError, ValueError):

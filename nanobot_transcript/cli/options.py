@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -26,6 +27,7 @@ __all__ = [
     "one_form",
     "opened_store",
     "read_settings",
+    "require_directory",
 ]
 
 ChatArgument: TypeAlias = Annotated[
@@ -67,7 +69,7 @@ def opened_store(
     """
     settings = read_settings(config, store)
     named = settings.origin_of("store.dir").kind != "default"
-    _check_directory(settings.store.dir, must_exist=named and not may_begin)
+    require_directory(settings.store.dir, must_exist=named and not may_begin)
     with settings.store.open() as opened:
         yield opened
 
@@ -85,13 +87,19 @@ def _expanded(store: Path) -> Path:
         raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
 
 
-def _check_directory(base: Path, *, must_exist: bool) -> None:
+def require_directory(base: Path, *, must_exist: bool = False, written: bool = False) -> None:
+    """Raise StoreUnavailableError when a directory of transcripts cannot be read, or, if it is to be ``written``, not
+    written or not made. Leaves nothing behind.
+    """
     hint = "Correct --store or store.dir; `nanobot-transcript doctor` says what is wrong with the directory."
     try:
         found = base.stat()
     except FileNotFoundError as error:
         if must_exist:
             raise StoreUnavailableError(f"There is no directory {base}.", hint=hint) from error
+        if written:
+            parent = next(folder for folder in base.parents if folder.exists())
+            _try_to_write(parent, f"{base} does not exist and cannot be made in {parent}", hint)
         return
     except OSError as error:
         raise StoreUnavailableError(f"{base} cannot be read: {error.strerror}.", hint=hint) from error
@@ -99,3 +107,12 @@ def _check_directory(base: Path, *, must_exist: bool) -> None:
         raise StoreUnavailableError(f"{base} is not a directory.", hint=hint)
     if not os.access(base, os.R_OK | os.X_OK):
         raise StoreUnavailableError(f"{base} cannot be read: Permission denied.", hint=hint)
+    if written:
+        _try_to_write(base, f"{base} cannot be written", hint)
+
+
+def _try_to_write(folder: Path, sentence: str, hint: str) -> None:
+    try:
+        tempfile.TemporaryDirectory(dir=folder, prefix=".probe-").cleanup()
+    except OSError as error:
+        raise StoreUnavailableError(f"{sentence}: {error.strerror}.", hint=hint) from error

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings
+from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings, require_directory
 from nanobot_transcript.cli.output import emit_line, notice
-from nanobot_transcript.cli.problems import DONE, INTERRUPTED
+from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nanobot_transcript.cli.run_agents import Composed
     from nanobot_transcript.runner import Runner
+    from nanobot_transcript.settings import Settings
 
 __all__ = ["run"]
 
@@ -40,8 +41,9 @@ def run(
     """Let a model, a command or a script answer in group chats.
 
     Runs the bots under `agents` that have a responder: all in this process, or with --agent one process for each. Ends
-    with SIGTERM or Ctrl-C, after the answers under way; the second time at once. The log goes to stderr;
-    --jsonl says on stdout when the agents are connected and when they have stopped.
+    with SIGTERM or Ctrl-C, after the answers under way; the second time at once. An agent that the platform refuses is
+    told and left out; then the exit code is 4. The log goes to stderr; --jsonl says on stdout when the agents are
+    connected and when they have stopped.
 
     \b
     Example:
@@ -49,24 +51,33 @@ def run(
     """
     import asyncio
 
-    from nanobot_transcript.cli.run_agents import compose
+    from nanobot_transcript.cli.run_agents import chosen, compose
 
     logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
     for room in ("nanobot_transcript", "transcript_channels"):
         logging.getLogger(room).setLevel(logging.DEBUG if verbose else logging.INFO)
     settings = read_settings(config, store)
-    number = asyncio.run(_work(lambda: compose(settings, agent or ()), jsonl=jsonl))
-    raise typer.Exit(INTERRUPTED if number == signal.SIGINT else DONE)
+    agents = chosen(settings, agent or ())
+    require_directory(settings.store.dir, written=True)
+    notice(_beginning(settings, [agent.name for agent in agents]))
+    runner = asyncio.run(_work(lambda: compose(settings, agents), jsonl=jsonl))
+    raise typer.Exit(_code(runner))
 
 
-async def _work(make: "Callable[[], Composed]", *, jsonl: bool) -> int | None:
-    """Run until a signal; returns its number."""
+def _beginning(settings: "Settings", names: list[str]) -> str:
+    listen = settings.feishu.webhook.listen
+    way = f"listening at {listen}" if listen else "the Feishu SDK takes some seconds to load"
+    return f"Record: {settings.store.dir}\nConnecting {', '.join(names)} ({way}) …"
+
+
+async def _work(make: "Callable[[], Composed]", *, jsonl: bool) -> "Runner":
+    """Run until a signal."""
     import asyncio
 
     composed = make()
     runner = composed.runner
     names = [hosted.name for hosted in runner.agents]
-    announcing = asyncio.ensure_future(_announce(runner, names, jsonl=jsonl))
+    announcing = asyncio.ensure_future(_announce(runner, jsonl=jsonl))
     try:
         await runner.run(signals=True)
     finally:
@@ -74,12 +85,21 @@ async def _work(make: "Callable[[], Composed]", *, jsonl: bool) -> int | None:
         await composed.close()
     if jsonl:
         emit_line({"event": "stopped", "agents": names})
-    return runner.signal
+    return runner
 
 
-async def _announce(runner: "Runner", names: list[str], *, jsonl: bool) -> None:
+async def _announce(runner: "Runner", *, jsonl: bool) -> None:
     await runner.ready.wait()
+    names, refused = [agent.name for agent in runner.connected], runner.refused
     if jsonl:
-        emit_line({"event": "ready", "agents": names})
-    else:
-        notice(f"Connected: {', '.join(names)}. Ctrl-C ends it.")
+        told = [{"agent": name, **described(error)} for name, error in refused.items()]
+        emit_line({"event": "ready", "agents": names, **({"refused": told} if told else {})})
+        return
+    left_out = f" Not connected: {', '.join(refused)}." if refused else ""
+    notice(f"Connected: {', '.join(names)}.{left_out} Ctrl-C ends it.")
+
+
+def _code(runner: "Runner") -> int:
+    if runner.refused:
+        return REMOTE
+    return INTERRUPTED if runner.signal == signal.SIGINT else DONE

@@ -1,16 +1,19 @@
 """From settings to agents that can run: the composition of our own host."""
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.cli.run_minds import judge_for, responder_for
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.identity import AgentProfile, agent_names
+from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from nanobot_transcript.outbox import Outbox
     from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
@@ -20,9 +23,25 @@ if TYPE_CHECKING:
     from transcript_channels.feishu.client import FeishuClient
     from transcript_channels.feishu.webhook_server import WebhookServer
 
-__all__ = ["Composed", "chosen", "compose"]
+__all__ = ["Chosen", "Composed", "chosen", "compose"]
+
+logger = logging.getLogger(__name__)
 
 _MARGIN: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An agent to run: its settings, the key they stand under, and the name that it has to itself."""
+
+    name: str
+    app_id: str
+    settings: "AgentSettings"
+
+    @property
+    def key(self) -> str:
+        """The settings key."""
+        return f"agents.{self.app_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,90 +61,108 @@ class Composed:
         self.outbox.close()
 
 
-def chosen(settings: "Settings", names: Iterable[str] = ()) -> "dict[str, AgentSettings]":
-    """The agents to run by app id: those that have a secret and a responder, or those that are named.
+def chosen(settings: "Settings", names: Iterable[str] = ()) -> list[Chosen]:
+    """The agents to run: those that have a secret and a responder, or of these the ones that are named.
 
-    Raises ConfigError when there is none, when a name is unknown, or when a secret is missing.
+    Of several bots that want one name the log says how they are told apart. Raises ConfigError when there is none, when
+    a name is unknown or given twice, or when a secret is missing.
     """
-    agents = {app_id: agent for app_id, agent in settings.agents.items() if "responder" in agent.model_fields_set}
+    called = agent_names({app_id: agent.name for app_id, agent in settings.agents.items()})
+    agents = [
+        Chosen(called[app_id], app_id, agent)
+        for app_id, agent in settings.agents.items()
+        if "responder" in agent.model_fields_set
+    ]
     if not agents:
         raise ConfigError(
             "There is no agent to run.",
             hint="Give a bot under `agents` an app_secret and a responder; examples/ has files to begin with.",
         )
-    wanted = list(names)
-    known = [agent.name for agent in agents.values()]
-    for name in wanted:
-        if name not in known:
-            raise ConfigError(f"There is no agent {name} to run.", hint=f"There are: {', '.join(known)}.")
-    agents = {app_id: agent for app_id, agent in agents.items() if not wanted or agent.name in wanted}
-    settings.require(*(f"agents.{app_id}" for app_id in agents))
+    _warn_of_clashes(settings, called)
+    agents = _named(agents, list(names))
+    settings.require(*(agent.key for agent in agents))
     if settings.gate.judge.kind == "openai":
         settings.require("gate.judge")
-    for app_id, agent in agents.items():
-        if agent.app_secret is None:
-            raise ConfigError(f"agents.{app_id}.app_secret is missing.", hint="Write ${NAME} and set that variable.")
+    for agent in agents:
+        if agent.settings.app_secret is None:
+            raise ConfigError(f"{agent.key}.app_secret is missing.", hint="Write ${NAME} and set that variable.")
     return agents
 
 
-def compose(settings: "Settings", names: Iterable[str] = ()) -> Composed:
-    """The runner that the settings describe. Raises ConfigError."""
+def _named(agents: Sequence[Chosen], names: Sequence[str]) -> list[Chosen]:
+    known = {agent.name: agent for agent in agents}
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"There is no agent {name} to run.", hint=f"There are: {', '.join(known)}.")
+        if names.count(name) > 1:
+            raise ConfigError(f"--agent {name} is given twice.", hint="Never run an agent twice at the same time.")
+    return [agent for agent in agents if not names or agent.name in names]
+
+
+def _warn_of_clashes(settings: "Settings", called: Mapping[str, str]) -> None:
+    for name, app_ids in name_clashes({app_id: agent.name for app_id, agent in settings.agents.items()}).items():
+        told = ", ".join(f"agents.{app_id} is {called[app_id]}" for app_id in app_ids)
+        logger.warning(
+            "Several bots are called %s; here %s. Give each a name of its own in agents.<app_id>.name.", name, told
+        )
+
+
+def compose(settings: "Settings", agents: Sequence[Chosen]) -> Composed:
+    """The runner of these agents. Raises ConfigError."""
     from nanobot_transcript.runner import Runner
 
-    agents = chosen(settings, names)
     if settings.feishu.webhook.listen is None and find_spec("lark_oapi") is None:
         raise ConfigError(
             "The long connection needs the package lark-oapi.", hint="Run `pip install 'nanobot-transcript[feishu]'`."
         )
     builder = _Builder(settings, agents)
-    runner = Runner([builder.agent(app_id) for app_id in agents], builder.store, grace=settings.runner.grace)
+    runner = Runner([builder.agent(agent) for agent in agents], builder.store, grace=settings.runner.grace)
     return Composed(runner, builder.store, builder.outbox, builder.gates)
 
 
 class _Builder:
     """Makes agents that share a store, the leases and a webhook."""
 
-    def __init__(self, settings: "Settings", agents: "dict[str, AgentSettings]") -> None:
+    def __init__(self, settings: "Settings", agents: Sequence[Chosen]) -> None:
         from nanobot_transcript.outbox import Outbox
         from nanobot_transcript.turns import FileBudget, FileLease
 
         base_dir = settings.store.dir
         self._settings: Settings = settings
-        self._agents: dict[str, AgentSettings] = agents
-        self._names: dict[str, str] = agent_names({app_id: agent.name for app_id, agent in agents.items()})
         self._lease: FileLease = FileLease(base_dir)
         self._budget: FileBudget = FileBudget(base_dir)
-        self._clients: dict[str, FeishuClient] = {app_id: self._client(app_id) for app_id in agents}
+        self._clients: dict[str, FeishuClient] = {agent.app_id: self._client(agent) for agent in agents}
         self._webhooks: WebhookServer | None = _webhooks(settings.feishu.webhook.listen)
         self.outbox: Outbox = Outbox(base_dir, settings.outbox.limits())
         self.store: AsyncGroupTranscriptStore = self._opened()
         self.gates: list[RelevanceGate] = []
 
-    def agent(self, app_id: str) -> "Agent":
+    def agent(self, agent: Chosen) -> "Agent":
         """One agent with everything it needs."""
         from nanobot_transcript.runner import Agent, Posting, members_of
         from nanobot_transcript.turns import AnswerClaims, LoopGuard, Relay, RelaySettings
 
-        given, settings = self._agents[app_id], self._settings
-        ids = frozenset({self._names[app_id], app_id})
-        profile = AgentProfile(self._names[app_id], tuple(given.aliases), given.description, ids)
+        given, settings = agent.settings, self._settings
+        ids = frozenset({agent.name, agent.app_id})
+        profile = AgentProfile(agent.name, tuple(given.aliases), given.description, ids)
         guard = LoopGuard(settings.turns.limits())
-        relay = settings.relay
+        relay, members = settings.relay, members_of(self.store.members, [profile])
         posting: Posting | None = Posting(self.outbox) if settings.outbox.serve else None
         return Agent(
             profile,
-            self._channel(profile, app_id),
-            responder_for(given.responder, f"agents.{app_id}.responder"),
+            self._channel(profile, agent),
+            responder_for(given.responder, f"{agent.key}.responder"),
             options=self._options(given),
             gate=self._gate(given),
             guard=guard,
             claims=AnswerClaims(self._lease, self.store, profile.name, settings.turns.claim.limits()),
-            members=members_of(self.store.members, [profile]),
-            relay=Relay(self.store, profile, RelaySettings(relay.mode, relay.max_age), guard=guard),
+            members=members,
+            relay=Relay(self.store, profile, RelaySettings(relay.mode, relay.max_age), guard=guard, members=members),
             mode_of=settings.groups.mode_of,
             offer_reply=posting.offer_reply if posting else None,
             offer_action=posting.offer_action if posting else None,
             serve=posting.serve if posting else None,
+            key=agent.key,
         )
 
     def _options(self, given: "AgentSettings") -> "LoopOptions":
@@ -153,37 +190,33 @@ class _Builder:
         self.gates.append(made)
         return made
 
-    def _secret(self, app_id: str) -> str:
-        secret = self._agents[app_id].app_secret
-        return secret.get_secret_value() if secret is not None else ""
-
-    def _client(self, app_id: str) -> "FeishuClient":
+    def _client(self, agent: Chosen) -> "FeishuClient":
         from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
 
-        return FeishuClient(app_id, self._secret(app_id), self._settings.feishu.base_url or FEISHU_URL)
+        return FeishuClient(
+            agent.app_id, _plain(agent.settings.app_secret), self._settings.feishu.base_url or FEISHU_URL
+        )
 
-    def _channel(self, profile: AgentProfile, app_id: str) -> "FeishuChannel":
+    def _channel(self, profile: AgentProfile, agent: Chosen) -> "FeishuChannel":
         from transcript_channels.feishu.channel import FeishuChannel
 
         def listen(on_event: Any, on_state: Any) -> "Connection":
-            return self._connection(app_id, on_event, on_state)
+            return self._connection(agent, on_event, on_state)
 
-        client, store = self._clients[app_id], self.store
+        client, store = self._clients[agent.app_id], self.store
         return FeishuChannel(profile, client, store.members, listen=listen, on_gap=store.missed)
 
-    def _connection(self, app_id: str, on_event: Any, on_state: Any) -> "Connection":
+    def _connection(self, agent: Chosen, on_event: Any, on_state: Any) -> "Connection":
         from transcript_channels.feishu.long_connection import LongConnection
         from transcript_channels.feishu.webhook import FeishuWebhook
 
+        app_id, given = agent.app_id, agent.settings
         if self._webhooks is None:
             base_url = self._clients[app_id].base_url
-            return LongConnection(app_id, self._secret(app_id), on_event, base_url, on_state=on_state)
-        given = self._agents[app_id]
-        key, token = (
-            secret.get_secret_value() if secret is not None else ""
-            for secret in (given.encrypt_key, given.verification_token)
+            return LongConnection(app_id, _plain(given.app_secret), on_event, base_url, on_state=on_state)
+        webhook = FeishuWebhook(
+            on_event, encrypt_key=_plain(given.encrypt_key), verification_token=_plain(given.verification_token)
         )
-        webhook = FeishuWebhook(on_event, encrypt_key=key, verification_token=token)
         path = self._settings.feishu.webhook.path.strip("/")
         return self._webhooks.seat(f"/{path}/{app_id}" if path else f"/{app_id}", webhook, on_state)
 
@@ -200,6 +233,10 @@ class _Builder:
         options = FallbackOptions(calls_per_hour=history.calls_per_hour)
         fallback = HistoryFallback(histories, self._lease, self._budget, new_holder("runner"), options=options)
         return AsyncGroupTranscriptStore.over(sync, fallback=fallback)
+
+
+def _plain(secret: "SecretStr | None") -> str:
+    return secret.get_secret_value() if secret is not None else ""
 
 
 def _webhooks(listen: str | None) -> "WebhookServer | None":

@@ -43,7 +43,10 @@ def responder_for(given: "ResponderSettings", key: str) -> "Responder":
         env={name: value.get_secret_value() for name, value in given.env.items()},
         inherit=given.inherit,
     )
-    return CommandResponder(command)
+    responder = CommandResponder(command)
+    if (found := responder.obstacle()) is not None:
+        raise ConfigError(f"{key}.{found.option}: {found.sentence}", hint=found.hint)
+    return responder
 
 
 def judge_for(given: "JudgeSettings", mind: "ResponderSettings") -> "Judge | None":

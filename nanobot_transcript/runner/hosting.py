@@ -39,7 +39,7 @@ class Agent:
 
     ``relay`` brings what other bots said out of the record. ``offer_reply`` and ``offer_action`` are asked before a
     message or a pressed button goes further, ``serve`` runs beside the agent. ``mode_of`` tells by chat id where it
-    is ``off`` or may only ``observe``.
+    is ``off`` or may only ``observe``. ``key`` is the setting that describes the agent, for messages about it.
     """
 
     profile: AgentProfile
@@ -55,6 +55,7 @@ class Agent:
     offer_action: OfferAction | None = None
     serve: Serve | None = None
     mode_of: ModeOf = lambda chat_id: ""
+    key: str = ""
 
 
 class HostedAgent:
@@ -90,6 +91,11 @@ class HostedAgent:
     def name(self) -> str:
         """The agent's name."""
         return self.agent.profile.name
+
+    @property
+    def label(self) -> str:
+        """The agent's name, and where it is set."""
+        return f"{self.name} ({self.agent.key})" if self.agent.key else self.name
 
     async def start(self) -> None:
         """Connect and begin to answer. Raises TranscriptError kinds when the channel cannot start."""

@@ -3,10 +3,12 @@
 import asyncio
 import logging
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
+from nanobot_transcript.errors import PlatformError
 from nanobot_transcript.runner.hosting import Agent, HostedAgent
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
@@ -32,8 +34,12 @@ class Runner:
         grace: float = _GRACE,
     ) -> None:
         self.agents: list[HostedAgent] = [HostedAgent(agent, transcript_store) for agent in agents]
+        self.connected: list[HostedAgent] = []
+        """The agents that work."""
+        self.refused: dict[str, PlatformError] = {}
+        """By name, the agents that the platform does not let in, and why."""
         self.ready: asyncio.Event = asyncio.Event()
-        """Set once all agents are connected."""
+        """Set once each agent is connected or refused."""
         self.signal: int | None = None
         """The signal that ended ``run``, if it was one."""
         self._grace: float = grace
@@ -51,26 +57,47 @@ class Runner:
     async def run(self, *, signals: bool = False) -> None:
         """Connect all agents and work until ``stop``, or with ``signals`` until SIGINT or SIGTERM.
 
-        Raises TranscriptError kinds when a channel cannot start, and what ended a part that should not end.
+        An agent that the platform refuses is told in the log and left out. Raises PlatformError when that is true of
+        all, other TranscriptError kinds when a channel cannot start, and what ended a part that should not end.
         """
         with _heard(self) if signals else nullcontext():
             try:
                 await self._until_stopped(asyncio.ensure_future(self._start()))
                 if not self._stopping.is_set():
                     self.ready.set()
-                    logger.info("Running: %s", ", ".join(agent.name for agent in self.agents))
-                    await self._until_stopped(*(asyncio.ensure_future(agent.failed()) for agent in self.agents))
+                    await self._until_stopped(*(asyncio.ensure_future(agent.failed()) for agent in self.connected))
             finally:
                 await self._end()
 
     async def _start(self) -> None:
-        """All agents, or none: the first that cannot start ends the others."""
+        """Connect all agents at once; what concerns more than one of them ends the others, too."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 for agent in self.agents:
-                    tasks.create_task(agent.start())
+                    tasks.create_task(self._connect(agent))
         except ExceptionGroup as group:
             raise group.exceptions[0] from None
+        if self.agents and not self.connected:
+            raise self._none_connected()
+
+    async def _connect(self, agent: HostedAgent) -> None:
+        began = time.monotonic()
+        try:
+            await agent.start()
+        except PlatformError as error:
+            told = self.refused[agent.name] = error.about(agent.label)
+            if len(self.agents) > 1:  # an only one is told by whoever called
+                logger.error("%s %s", told, told.hint)
+        else:
+            self.connected.append(agent)
+            logger.info("%s is connected after %.1f s", agent.name, time.monotonic() - began)
+
+    def _none_connected(self) -> PlatformError:
+        if len(self.agents) == 1:
+            return next(iter(self.refused.values()))
+        return PlatformError(
+            f"The platform refused all agents: {', '.join(self.refused)}.", hint="The log says why, for each of them."
+        )
 
     async def _until_stopped(self, *work: "asyncio.Future[Any]") -> None:
         """Until the first piece of work ends, or ``stop``; raises what it raised."""

@@ -14,6 +14,7 @@ from nanobot_transcript.errors import ConfigError, ResponderError, ResponderTime
 from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.environment import Inherit, environment_for
 from nanobot_transcript.runner.responders.process import Run, Started
+from nanobot_transcript.runner.responders.program import Obstacle, obstacle
 
 __all__ = ["CommandOptions", "CommandResponder"]
 
@@ -46,6 +47,11 @@ class CommandResponder:
         if not options.command or not options.command[0]:
             raise ConfigError("A command responder needs a command.", hint="Give the program and its arguments.")
         self._options: CommandOptions = options
+
+    def obstacle(self) -> Obstacle | None:
+        """What keeps the program from being started, None when nothing does. Nothing is started to find out."""
+        options = self._options
+        return obstacle(options.command[0], options.cwd, environment_for(options.inherit, options.env))
 
     async def respond(self, prompt: Prompt) -> AsyncIterator[str]:
         """See ``Responder``. Raises ResponderError when the command fails, ResponderTimeoutError when it is late."""

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Final, Self, cast
 
 from nanobot_transcript.errors import ResponderError
+from nanobot_transcript.runner.responders.program import obstacle
 
 __all__ = ["Run", "Started"]
 
@@ -175,14 +176,10 @@ def _signal_group(pid: int, number: int) -> None:
 
 def _cannot_start(run: Run, error: OSError | ValueError) -> ResponderError:
     program = run.arguments[0]
-    number = error.errno if isinstance(error, OSError) else None
-    if number == errno.ENOENT and run.cwd is not None and not run.cwd.is_dir():
-        return ResponderError(f"There is no directory {run.cwd}.", hint="Correct `cwd` of the responder.")
-    if number == errno.ENOENT:
-        return ResponderError(f"There is no program {program}.", hint="Install it, or give its whole path.")
-    if number == errno.EACCES:
-        return ResponderError(f"{program} may not be run.", hint="Make the file executable.")
-    if number == errno.E2BIG:
+    found = obstacle(program, run.cwd, run.env) if isinstance(error, OSError) else None
+    if found is not None:
+        return ResponderError(found.sentence, hint=found.hint)
+    if isinstance(error, OSError) and error.errno == errno.E2BIG:
         return ResponderError(
             f"The prompt is too long for an argument of {program}.",
             hint="Leave {prompt} out of the command: on stdin the prompt may have any length.",

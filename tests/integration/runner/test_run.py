@@ -12,7 +12,7 @@ import pytest
 import yaml
 from support.procs import until
 
-from nanobot_transcript.cli.run_agents import compose
+from nanobot_transcript.cli.run_agents import chosen, compose
 from nanobot_transcript.settings import load_settings
 from transcript_channels.simulator import ScriptedModel
 
@@ -30,6 +30,10 @@ def program(folder: Path, code: str) -> dict[str, Any]:
     path = folder / "agent.py"
     path.write_text(code, encoding="utf-8")
     return {"kind": "command", "command": [sys.executable, str(path)], "input": "json"}
+
+
+def one_agent(responder: dict[str, Any]) -> dict[str, Any]:
+    return {"agents": {"cli_1": {"name": "A", "app_secret": "s", "responder": responder}}}
 
 
 async def test_a_program_of_ones_own_is_told_what_the_others_said(site: Any) -> None:
@@ -158,6 +162,13 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
             },
             "no address and port",
         ),
+        (
+            one_agent(CAT | {"command": ["no-such-program"]}),
+            "responder.command: There is no program",
+        ),
+        (one_agent(CAT | {"command": ["/etc/passwd"]}), "responder.command: /etc/passwd may not be run"),
+        (one_agent(CAT | {"cwd": "/no/such/folder"}), "responder.cwd: There is no directory /no/such/folder"),
+        (one_agent(CAT | {"env": {"PATH": "/no/such/folder"}}), "responder.command: There is no program cat"),
     ],
 )
 async def test_a_wrong_configuration_is_told_in_a_sentence(site: Any, change: dict[str, Any], said: str) -> None:
@@ -180,9 +191,53 @@ async def test_a_wrong_secret_is_told_and_ends_it(site: Any) -> None:
     running = await site.run(config, wait=False)
     async with asyncio.timeout(60):
         await running.process.communicate()
-    assert running.process.returncode not in (0, None)
-    assert "Error: " in running.log
+    assert running.process.returncode == 4
+    assert f"Error: Alpha (agents.{alpha.app_id}): " in running.log
+    assert "Hint: " in running.log
+    assert "ERROR" not in running.log, "an only agent is told once"
     assert "Traceback" not in running.log
+
+
+async def test_a_bot_whose_secret_is_refused_is_named_and_the_others_go_on(site: Any) -> None:
+    alpha, beta = site.app("Alpha"), site.app("Beta")
+    config = site.config({alpha: CAT, beta: CAT})
+    config.write_text(config.read_text().replace("${SECRET_Beta}", "wrong"), encoding="utf-8")
+    running = await site.run(config, "Alpha", "Beta")
+    ready = running.events[-1]
+    assert ready["agents"] == ["Alpha"]
+    (refused,) = ready["refused"]
+    assert (refused["agent"], refused["error"]["code"]) == ("Beta", "credentials_refused")
+    assert await site.ask("@Alpha still there?", alpha) == "@Alpha still there?"
+    assert await running.stop() == 4
+    (line,) = [line for line in running.log.splitlines() if "ERROR" in line]
+    assert f"Beta (agents.{beta.app_id})" in line
+    assert "developer console" in line
+
+
+async def test_when_all_are_refused_it_ends_with_the_remote_exit_code(site: Any) -> None:
+    alpha, beta = site.app("Alpha"), site.app("Beta")
+    config = site.config({alpha: CAT, beta: CAT})
+    for name in ("Alpha", "Beta"):
+        config.write_text(config.read_text().replace(f"${{SECRET_{name}}}", "wrong"), encoding="utf-8")
+    running = await site.run(config, wait=False)
+    async with asyncio.timeout(60):
+        output = (await running.process.communicate())[0]
+    assert running.process.returncode == 4
+    assert json.loads(output.splitlines()[-1])["error"]["code"] == "platform"
+    assert running.log.count("ERROR") == 2
+    assert "Error: The platform refused all agents: Alpha, Beta." in running.log
+
+
+async def test_two_bots_of_one_name_are_told_apart_with_a_warning(site: Any) -> None:
+    alpha, other = site.app("Alpha"), site.app("Alpha")
+    config = site.config({alpha: script("one"), other: script("two")})
+    config.write_text(config.read_text().replace("${SECRET_Alpha}", "wrong"), encoding="utf-8")
+    running = await site.run(config, wait=False)
+    async with asyncio.timeout(60):
+        await running.process.communicate()
+    (line,) = [line for line in running.log.splitlines() if "WARNING" in line]
+    first, second = sorted([alpha.app_id, other.app_id])
+    assert f"agents.{first} is Alpha, agents.{second} is Alpha-" in line
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.name)
@@ -190,11 +245,14 @@ async def test_the_examples_can_be_run_and_are_explained_in_both_languages(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = path.read_text(encoding="utf-8")
+    for program in ("claude", "codex"):
+        (tmp_path / program).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     for name in re.findall(r"\$\{(\w+)\}", text):
         monkeypatch.setenv(name, "given")
     settings = load_settings(path, overrides={"store": {"dir": str(tmp_path / "transcripts")}})
     assert settings.unknown == ()
-    composed = compose(settings)
+    composed = compose(settings, chosen(settings))
     assert composed.runner.agents
     await composed.close()
     comments = [line for line in text.splitlines() if line.strip().startswith("#")]

@@ -1,0 +1,39 @@
+"""Whether a program can be started at all, told in words that a person can act on."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+__all__ = ["Obstacle", "obstacle"]
+
+
+class Obstacle(NamedTuple):
+    """Why a program cannot be started; ``option`` is the setting that is to blame."""
+
+    option: Literal["command", "cwd"]
+    sentence: str
+    hint: str
+
+
+def obstacle(program: str, cwd: Path | None, env: Mapping[str, str]) -> Obstacle | None:
+    """What keeps ``program`` from being started in ``cwd`` with ``env``; None when nothing does.
+
+    A name without a slash is looked for in the ``PATH`` of ``env``, as the system does it.
+    """
+    if cwd is not None and not cwd.is_dir():
+        return Obstacle("cwd", f"There is no directory {cwd}.", "Make it, or correct `cwd` of the responder.")
+    if "/" not in program:
+        path = env.get("PATH", os.defpath)
+        if shutil.which(program, path=path) is not None:
+            return None
+        if shutil.which(program, os.F_OK, path=path) is None:
+            return Obstacle("command", f"There is no program {program}.", "Install it, or give its whole path.")
+    else:
+        found = (cwd or Path.cwd()) / program
+        if not found.is_file():
+            return Obstacle("command", f"There is no program {found}.", "Correct the path, or install it there.")
+        if os.access(found, os.X_OK):
+            return None
+    return Obstacle("command", f"{program} may not be run.", "Make the file executable: chmod +x.")

@@ -1,0 +1,69 @@
+"""``run`` before anything connects: what is wrong is told, and nothing is started."""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.readonly import read_only
+
+Run = Callable[..., Any]
+
+AGENT = "{name: A, app_secret: s, responder: {kind: scripted, answers: [hello]}}"
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """The command sets up logging for its process, which here is that of all tests."""
+    loggers = [logging.getLogger(name) for name in ("", "nanobot_transcript", "transcript_channels")]
+    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"feishu: {{base_url: 'http://127.0.0.1:9'}}\nagents:\n  cli_1: {AGENT}\n", encoding="utf-8")
+    return path
+
+
+def test_a_file_in_the_place_of_the_store_is_told_as_other_commands_tell_it(
+    run: Run, config: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    for store in (file, file / "below"):
+        ended = run("run", "-c", str(config), store=store)
+        assert ended.code == 3
+        assert [line for line in ended.err.splitlines() if line] == run("tail", store=store).err.splitlines()
+
+
+@pytest.mark.parametrize("below", [".", "not/yet"])
+def test_a_store_that_cannot_be_written_is_told_before_anything_connects(
+    run: Run, config: Path, tmp_path: Path, below: str
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    with read_only(place):
+        ended = run("run", "-c", str(config), store=place / below)
+    assert ended.code == 3
+    assert "Read-only file system" in ended.err or "Permission denied" in ended.err
+    assert f"{place}" in ended.err
+    assert "doctor" in ended.err
+    assert ".state" not in ended.err
+
+
+def test_an_agent_that_is_named_twice_is_refused(run: Run, config: Path) -> None:
+    ended = run("run", "-c", str(config), "--agent", "A", "--agent", "A")
+    assert ended.code == 2
+    assert "--agent A is given twice" in ended.err
+
+
+def test_an_agent_that_nobody_knows_is_refused_with_those_there_are(run: Run, config: Path) -> None:
+    ended = run("run", "-c", str(config), "--agent", "B")
+    assert ended.code == 2
+    assert "There are: A." in ended.err
