@@ -26,6 +26,14 @@ TranscriptError
 │   ├── MailNotFoundError                       there is no such mail
 │   ├── MailboxBusyError                        another process has been changing the mailbox for too long
 │   └── MailboxUnavailableError                 the mailbox's folder is missing, not permitted, full, or a link
+├── AgentMailError                              Agent Mail: mail, identities, claims of a project
+│   ├── InvalidLetterError   (also ValueError)  an argument that cannot be used: subject, recipients, path, time
+│   ├── UnknownProjectError                     no project has this key
+│   ├── UnregisteredAgentError                  nobody is registered under this name, or several are
+│   ├── LetterNotFoundError                     there is no such message or thread
+│   ├── ActingRefusedError                      who asks may not act as this agent
+│   ├── GuardError                              the pre-commit guard cannot be put into this repository
+│   └── ArchiveError                            the archive in git cannot be written or read
 ├── PlatformError                               the chat platform (Feishu) failed a call or refused it
 │   ├── NotPermittedError                       a scope is missing, or the bot does not sit in the chat
 │   ├── CredentialsRefusedError                 app id, app secret or token are not accepted
@@ -47,17 +55,23 @@ from copy import copy
 from typing import ClassVar, Self
 
 __all__ = [
+    "ActingRefusedError",
+    "AgentMailError",
+    "ArchiveError",
     "CallBudgetError",
     "ClientCannotError",
     "ConfigError",
     "CredentialsRefusedError",
     "DeliveryError",
+    "GuardError",
     "HostError",
     "ImportFormatError",
     "InvalidCursorError",
     "InvalidEntryError",
+    "InvalidLetterError",
     "InvalidMailError",
     "InvalidPostError",
+    "LetterNotFoundError",
     "MailNotFoundError",
     "MailboxBusyError",
     "MailboxError",
@@ -84,6 +98,8 @@ __all__ = [
     "UnknownAgentError",
     "UnknownNameError",
     "UnknownPostError",
+    "UnknownProjectError",
+    "UnregisteredAgentError",
     "UnsafePathError",
     "WithheldError",
 ]
@@ -288,6 +304,54 @@ class MailboxUnavailableError(MailboxError):
     """The mailbox's folder is missing, not permitted, full, or something other than a folder."""
 
     code = "mailbox_unavailable"
+
+
+class AgentMailError(TranscriptError):
+    """Agent Mail: mail, identities and claims of a project."""
+
+    code = "agent_mail"
+
+
+class InvalidLetterError(AgentMailError, ValueError):
+    """An argument cannot be used: a subject, recipient, path, pattern or time."""
+
+    code = "invalid_letter"
+
+
+class UnknownProjectError(AgentMailError):
+    """No project has this key; the hint names those that are like it."""
+
+    code = "unknown_project"
+
+
+class UnregisteredAgentError(AgentMailError):
+    """Nobody is registered under this name, or in several other projects somebody is; the hint lists them."""
+
+    code = "unregistered_agent"
+
+
+class LetterNotFoundError(AgentMailError):
+    """There is no such message or thread."""
+
+    code = "letter_not_found"
+
+
+class ActingRefusedError(AgentMailError):
+    """Who asks may not act as this agent: its token is missing or wrong, or its name is reserved."""
+
+    code = "acting_refused"
+
+
+class GuardError(AgentMailError):
+    """The pre-commit guard cannot be put into this repository, or be taken out of it."""
+
+    code = "guard"
+
+
+class ArchiveError(AgentMailError):
+    """The archive in git cannot be written or read."""
+
+    code = "archive"
 
 
 class PlatformError(TranscriptError):

@@ -1,0 +1,109 @@
+"""Jobs for the archive: put down in the transaction that changes something, carried into git by the archiver.
+
+A job holds the whole content of the files it writes, so that it can be done at any later time, and again: doing it
+twice leaves the same files. Files that are large and named by what is in them (images) lie in the repository's folder
+before the job is put down; the job only names them.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+__all__ = ["Job", "done", "enqueue", "forget_done", "has_waiting", "outcome", "waiting"]
+
+_KEPT: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """``files`` are texts by path in the repository, ``present`` paths of files that lie there already."""
+
+    seq: int
+    project_id: int
+    slug: str
+    summary: str
+    files: Mapping[str, str]
+    present: Sequence[str]
+    created_ts: float
+
+
+class _Payload(msgspec.Struct, array_like=True):
+    """Copies of a message are the same text: each text stands here once, and files say which one they hold."""
+
+    texts: list[str]
+    files: dict[str, int]
+    present: list[str]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Payload)
+
+
+def enqueue(
+    connection: sqlite3.Connection,
+    project_id: int,
+    summary: str,
+    files: Mapping[str, str],
+    *,
+    now: float,
+    present: Sequence[str] = (),
+) -> int:
+    """Put down a job inside the transaction of what it is about; its number, for ``outcome``.
+
+    ``summary`` is its line in the commit message.
+    """
+    places: dict[str, int] = {}
+    for text in files.values():
+        places.setdefault(text, len(places))
+    payload = _Payload(list(places), {path: places[text] for path, text in files.items()}, list(present))
+    cursor = connection.execute(
+        "INSERT INTO archive_jobs (project_id, summary, payload, created_ts) VALUES (?, ?, ?, ?)",
+        (project_id, " ".join(summary.split()), _encoder.encode(payload), now),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def waiting(connection: sqlite3.Connection, limit: int) -> list[Job]:
+    """Jobs that are not done, the oldest first."""
+    rows = connection.execute(
+        "SELECT seq, project_id, slug, summary, payload, archive_jobs.created_ts FROM archive_jobs"
+        " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL ORDER BY seq LIMIT ?",
+        (limit,),
+    )
+    return [_job(row) for row in rows]
+
+
+def has_waiting(connection: sqlite3.Connection) -> bool:
+    """True while there is something to archive."""
+    return connection.execute("SELECT 1 FROM archive_jobs WHERE done_ts IS NULL LIMIT 1").fetchone() is not None
+
+
+def done(connection: sqlite3.Connection, seqs: Sequence[int], commit_sha: str, now: float) -> None:
+    """Note that these jobs are in a commit."""
+    connection.executemany(
+        "UPDATE archive_jobs SET done_ts = ?, commit_sha = ?, payload = NULL WHERE seq = ?",
+        [(now, commit_sha, seq) for seq in seqs],
+    )
+
+
+def outcome(connection: sqlite3.Connection, seq: int) -> str | None:
+    """The commit that a job became; None while it waits. A job that was done long ago is an empty text."""
+    row = connection.execute("SELECT done_ts, commit_sha FROM archive_jobs WHERE seq = ?", (seq,)).fetchone()
+    if row is None:
+        return ""
+    return row["commit_sha"] if row["done_ts"] is not None else None
+
+
+def forget_done(connection: sqlite3.Connection, now: float) -> None:
+    """Remove jobs that were done an hour ago."""
+    connection.execute("DELETE FROM archive_jobs WHERE done_ts < ?", (now - _KEPT,))
+
+
+def _job(row: sqlite3.Row) -> Job:
+    payload = _decoder.decode(row["payload"])
+    files = {path: payload.texts[place] for path, place in payload.files.items()}
+    return Job(row["seq"], row["project_id"], row["slug"], row["summary"], files, payload.present, row["created_ts"])

@@ -1,0 +1,97 @@
+"""Where mail lies: the database, and in each project's repository the files that people read.
+
+    <store>/mail.sqlite3
+    <store>/projects/<slug>/repo/
+        project.json
+        agents/<Name>/profile.json
+        agents/<Name>/{inbox,outbox}/YYYY/MM[/DD]/<id>.md
+        agents/<Name>/receipts/<id>.json
+        messages/YYYY/MM[/DD]/<id>.md
+        claims/<sha1 of the path>[.<holder>].json
+        attachments/<first two>/<sha1>.webp
+
+Folders of a day (``shard="day"``) keep a commit cheap when a month has tens of thousands of messages: git writes a
+folder anew for each change in it. Readers find both.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+__all__ = ["PROJECT_FILE", "Archive", "MailStore", "Shard"]
+
+Shard: TypeAlias = Literal["day", "month"]
+
+PROJECT_FILE: Final = "project.json"
+
+
+@dataclass(frozen=True, slots=True)
+class MailStore:
+    """The root folder of all projects."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.root / "mail.sqlite3"
+
+    @property
+    def lock(self) -> Path:
+        """Held while the database is made or migrated."""
+        return self.root / "mail.lock"
+
+    @property
+    def archiver_lock(self) -> Path:
+        """Held by the one process that writes to git."""
+        return self.root / "archiver.lock"
+
+    def repo(self, slug: str) -> Path:
+        """The repository of a project."""
+        return self.root / "projects" / slug / "repo"
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Paths inside a project's repository, with ``/``. Times are seconds since 1970; folders are of UTC days."""
+
+    shard: Shard = "day"
+
+    def message(self, message_id: str, created_ts: float) -> str:
+        """The canonical copy of a message."""
+        return f"messages/{self._day(created_ts)}/{message_id}.md"
+
+    def inbox(self, agent: str, message_id: str, created_ts: float) -> str:
+        """The recipient's copy."""
+        return f"agents/{agent}/inbox/{self._day(created_ts)}/{message_id}.md"
+
+    def outbox(self, agent: str, message_id: str, created_ts: float) -> str:
+        """The sender's copy."""
+        return f"agents/{agent}/outbox/{self._day(created_ts)}/{message_id}.md"
+
+    def everywhere(self, message_id: str, created_ts: float) -> Iterator[str]:
+        """Where the canonical copy may lie, whatever the setting was when it was written."""
+        for shard in ("day", "month"):
+            yield Archive(shard).message(message_id, created_ts)
+
+    @staticmethod
+    def profile(agent: str) -> str:
+        """Who an agent is."""
+        return f"agents/{agent}/profile.json"
+
+    @staticmethod
+    def receipt(agent: str, message_id: str) -> str:
+        """When the agent read and acknowledged a message."""
+        return f"agents/{agent}/receipts/{message_id}.json"
+
+    @staticmethod
+    def claim(path: str, holder: str | None = None) -> str:
+        """A claim on a path or pattern; ``holder`` for whoever comes beside the first one."""
+        digest = hashlib.sha1(path.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+        return f"claims/{digest}{f'.{holder}' if holder else ''}.json"
+
+    def _day(self, created_ts: float) -> str:
+        return datetime.fromtimestamp(created_ts, UTC).strftime("%Y/%m/%d" if self.shard == "day" else "%Y/%m")

@@ -1,0 +1,160 @@
+"""The tables of Agent Mail, version by version.
+
+Times are seconds since 1970. Names of tables and columns are those of the format that other programs read; what is
+beyond it stands at the end of each table.
+"""
+
+from typing import Final
+
+from nanobot_transcript.database import Shape
+from transcript_mcp.mail.spacing import spaced
+
+__all__ = ["SHAPE"]
+
+_PROJECTS: Final = """
+CREATE TABLE projects (
+    id INTEGER PRIMARY KEY,
+    human_key TEXT NOT NULL UNIQUE,
+    slug TEXT NOT NULL UNIQUE,
+    created_ts REAL NOT NULL,
+    meta TEXT NOT NULL DEFAULT '{}'
+)
+"""
+_AGENTS: Final = """
+CREATE TABLE agents (
+    id INTEGER PRIMARY KEY,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    name TEXT NOT NULL,
+    program TEXT NOT NULL,
+    model TEXT NOT NULL,
+    inception_ts REAL NOT NULL,
+    task TEXT NOT NULL,
+    last_active_ts REAL NOT NULL,
+    token_sha256 TEXT
+)
+"""
+# Found by its exact name; two that differ only in case would share a folder on some disks.
+_AGENT_NAMES: Final = "CREATE UNIQUE INDEX agents_by_name ON agents (project_id, name COLLATE NOCASE)"
+_AGENTS_ANYWHERE: Final = "CREATE INDEX agents_anywhere ON agents (name)"
+# ``thread_id`` is what the sender gave, or the id of the message that a conversation began with.
+_MESSAGES: Final = """
+CREATE TABLE messages (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    thread_id TEXT,
+    subject TEXT NOT NULL,
+    body_md TEXT NOT NULL,
+    from_agent TEXT NOT NULL,
+    created_ts REAL NOT NULL,
+    importance TEXT NOT NULL CHECK (importance IN ('low', 'normal', 'high', 'urgent')),
+    ack_required INTEGER NOT NULL,
+    attachments_json TEXT NOT NULL,
+    sender_id INTEGER REFERENCES agents (id),
+    reply_to TEXT,
+    idempotency_key TEXT,
+    digest TEXT
+)
+"""
+_ONCE: Final = (
+    "CREATE UNIQUE INDEX messages_once ON messages (sender_id, idempotency_key) WHERE idempotency_key IS NOT NULL"
+)
+_THREADS: Final = "CREATE INDEX messages_by_thread ON messages (project_id, thread_id, seq)"
+_SENT: Final = "CREATE INDEX messages_by_sender ON messages (sender_id, seq)"
+# ``seq`` is the message's: an inbox is read newest first without a join.
+_RECIPIENTS: Final = """
+CREATE TABLE message_recipients (
+    message_id TEXT NOT NULL REFERENCES messages (id),
+    agent_name TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('to', 'cc', 'bcc')),
+    read_ts REAL,
+    ack_ts REAL,
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (message_id, agent_id)
+) WITHOUT ROWID
+"""
+_INBOX: Final = "CREATE INDEX recipients_inbox ON message_recipients (agent_id, seq)"
+_CLAIMS: Final = """
+CREATE TABLE claims (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    agent_name TEXT NOT NULL,
+    path TEXT NOT NULL,
+    exclusive INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    created_ts REAL NOT NULL,
+    expires_ts REAL NOT NULL,
+    released_ts REAL,
+    agent_id INTEGER NOT NULL REFERENCES agents (id)
+)
+"""
+_ACTIVE: Final = "CREATE INDEX claims_active ON claims (project_id, expires_ts) WHERE released_ts IS NULL"
+# The index holds the words of messages with Chinese, Japanese and Korean characters apart (see ``spacing``), and the
+# project as a word, so that a search in a small project does not walk through the hits of a large one.
+_SEARCH: Final = (
+    "CREATE VIRTUAL TABLE fts_messages USING fts5(subject, body_md, project, content='',"
+    " tokenize='unicode61 remove_diacritics 2')"
+)
+_INDEXED: Final = "{row}.seq, spaced({row}.subject), spaced({row}.body_md), 'p' || {row}.project_id"
+_INSERTED: Final = f"""
+CREATE TRIGGER messages_inserted AFTER INSERT ON messages BEGIN
+    INSERT INTO fts_messages (rowid, subject, body_md, project) VALUES ({_INDEXED.format(row="new")});
+END
+"""
+_DELETED: Final = f"""
+CREATE TRIGGER messages_deleted AFTER DELETE ON messages BEGIN
+    INSERT INTO fts_messages (fts_messages, rowid, subject, body_md, project)
+    VALUES ('delete', {_INDEXED.format(row="old")});
+END
+"""
+_UPDATED: Final = f"""
+CREATE TRIGGER messages_updated AFTER UPDATE OF subject, body_md, project_id ON messages BEGIN
+    INSERT INTO fts_messages (fts_messages, rowid, subject, body_md, project)
+    VALUES ('delete', {_INDEXED.format(row="old")});
+    INSERT INTO fts_messages (rowid, subject, body_md, project) VALUES ({_INDEXED.format(row="new")});
+END
+"""
+# What the archive still has to be told: ``payload`` is a JSON document (see ``jobs``). A job that is done keeps its
+# row for a while, without payload, so that whoever waits for it learns the commit.
+_JOBS: Final = """
+CREATE TABLE archive_jobs (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    summary TEXT NOT NULL,
+    payload BLOB,
+    created_ts REAL NOT NULL,
+    done_ts REAL,
+    commit_sha TEXT
+)
+"""
+_WAITING: Final = "CREATE INDEX archive_jobs_waiting ON archive_jobs (seq) WHERE done_ts IS NULL"
+
+SHAPE: Final = Shape(
+    migrations=(
+        (
+            _PROJECTS,
+            _AGENTS,
+            _AGENT_NAMES,
+            _AGENTS_ANYWHERE,
+            _MESSAGES,
+            _ONCE,
+            _THREADS,
+            _SENT,
+            _RECIPIENTS,
+            _INBOX,
+            _CLAIMS,
+            _ACTIVE,
+            _SEARCH,
+            _INSERTED,
+            _DELETED,
+            _UPDATED,
+            _JOBS,
+            _WAITING,
+        ),
+    ),
+    functions={"spaced": (1, spaced)},
+    set_aside=False,
+    mending="Run `nanobot-transcript mail doctor --rebuild`: it makes the database anew from the archive in git.",
+)
+"""The file ``<store>/mail.sqlite3``. A damaged one is not replaced by an empty one: mail would be gone from sight."""
