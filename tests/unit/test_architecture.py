@@ -22,7 +22,7 @@ ROOMS = {
         "channels/transcript_channels/nanobot_host/",
         "channels/transcript_channels/feishu/l",
     ),  # lark_client, long_connection
-    "mcp": ("mcp_tools/transcript_mcp/sdk/_v1.py", "mcp_tools/transcript_mcp/sdk/_v2.py"),
+    "mcp": ("mcp_tools/transcript_mcp/sdk/_v1", "mcp_tools/transcript_mcp/sdk/_v2.py"),
     "mcp_types": ("mcp_tools/transcript_mcp/sdk/_v2.py",),
     "httpx": ("channels/transcript_channels/feishu/",),
     "redis": (),

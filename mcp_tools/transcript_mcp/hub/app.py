@@ -13,7 +13,7 @@ from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
 from transcript_mcp.hub.servers import build_servers
-from transcript_mcp.sdk import Server, merged
+from transcript_mcp.sdk import Server, Watch, merged
 
 __all__ = ["create_app"]
 
@@ -33,7 +33,7 @@ def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) 
         hub.allowed_hosts,
         hub.allowed_origins,
     )
-    metrics = Metrics()
+    metrics = Metrics(built)
     app = web.Application(
         middlewares=[observer(metrics), guard(access, int(hub.max_body))], client_max_size=int(hub.max_body)
     )
@@ -41,7 +41,7 @@ def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) 
     app.router.add_get("/healthz", state.healthy)
     app.router.add_get("/readyz", state.ready_to_serve)
     app.router.add_get("/metrics", metrics.handle)
-    for path, mount in _mounts(built, hub.servers, int(hub.max_body)).items():
+    for path, mount in _mounts(built, hub.servers, int(hub.max_body), metrics.worked).items():
         for spelled in (path, f"{path}/"):
             app.router.add_route("*", spelled, mount.handle)
         state.mounts.append(mount)
@@ -50,11 +50,13 @@ def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) 
     return app
 
 
-def _mounts(servers: Mapping[str, Server], offered: Sequence[str] | None, max_body: int) -> dict[str, Mount]:
+def _mounts(
+    servers: Mapping[str, Server], offered: Sequence[str] | None, max_body: int, watch: Watch
+) -> dict[str, Mount]:
     together = [name for name in servers if offered is None or name in offered]
     whole = merged([servers[name] for name in together], name="nanobot-transcript", version=__version__)
-    mounts = {f"/mcp/{name}": Mount(server, [name], max_body) for name, server in servers.items()}
-    return {"/mcp": Mount(whole, together, max_body), **mounts}
+    mounts = {f"/mcp/{name}": Mount(server, [name], max_body, watch) for name, server in servers.items()}
+    return {"/mcp": Mount(whole, together, max_body, watch), **mounts}
 
 
 class _State:

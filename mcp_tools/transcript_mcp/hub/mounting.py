@@ -11,7 +11,7 @@ from transcript_mcp.hub.bridge import Bridge, asgi_scope
 from transcript_mcp.hub.guarding import error_response
 from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.hub.plain import answer_plainly, is_plain
-from transcript_mcp.sdk import Server, http_app
+from transcript_mcp.sdk import Server, Watch, http_app
 
 __all__ = ["Mount"]
 
@@ -19,12 +19,13 @@ _PARSE_ERROR: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "
 
 
 class Mount:
-    """Handles the requests to one address. ``names`` are the servers behind it, for who may use them."""
+    """Handles the requests to one address. ``names`` are the servers behind it, for who may use them;
+    ``watch`` is told what they do."""
 
-    def __init__(self, server: Server, names: list[str], max_body: int) -> None:
+    def __init__(self, server: Server, names: list[str], max_body: int, watch: Watch) -> None:
         self._names = names
-        self._sessions = http_app(server, max_body=max_body)
-        self._plain = http_app(server, stateless=True, json=True, max_body=max_body)
+        self._sessions = http_app(server, max_body=max_body, watch=watch)
+        self._plain = http_app(server, stateless=True, json=True, max_body=max_body, watch=watch)
         self._bridge = Bridge(self._sessions, _identity)
 
     @asynccontextmanager

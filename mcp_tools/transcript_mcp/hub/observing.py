@@ -5,6 +5,7 @@ Neither holds anything of what was said: no body, no query, no token.
 
 import logging
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from aiohttp import web
@@ -13,6 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from transcript_mcp.hub.access import Caller
+from transcript_mcp.sdk import Kind, Outcome, Server
 
 __all__ = ["CALLER", "Metrics", "observer"]
 
@@ -22,14 +24,18 @@ CALLER: Final = web.RequestKey("caller", Caller)
 logger = logging.getLogger("transcript_mcp.hub.access")
 
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600)
+_NONE: Final = "none"
 _CLIENT_GONE: Final = 499
 """As nginx counts a client that went away before the answer."""
 
 
 class Metrics:
-    """The numbers of one hub, in a registry of their own so that two hubs may live in one process."""
+    """The numbers of one hub, in a registry of their own so that two hubs may live in one process.
 
-    def __init__(self) -> None:
+    ``servers`` by name: what they offer are the labels of the work; what clients make up is counted as ``none``.
+    """
+
+    def __init__(self, servers: Mapping[str, Server]) -> None:
         self.registry: CollectorRegistry = CollectorRegistry()
         self._requests: Counter = Counter(
             "nanobot_transcript_hub_requests",
@@ -48,6 +54,32 @@ class Metrics:
             "nanobot_transcript_hub_open_requests", "Requests that are being answered.", registry=self.registry
         )
 
+        self._owners: dict[tuple[Kind, str], str] = {
+            (kind, name): server
+            for server, offering in servers.items()
+            for kind, names in _offered(offering).items()
+            for name in names
+        }
+        self._work: dict[Kind, tuple[Counter, Histogram]] = {
+            "tool": self._work_of("tool", "calls", "call", "Calls of tools"),
+            "resource": self._work_of("resource", "reads", "read", "Readings of resources"),
+        }
+
+    def _work_of(self, kind: Kind, many: str, one: str, words: str) -> tuple[Counter, Histogram]:
+        labels, name = ("server", kind), f"nanobot_transcript_mcp_{kind}"
+        counted = Counter(f"{name}_{many}", f"{words}, by outcome.", (*labels, "outcome"), registry=self.registry)
+        timed = Histogram(
+            f"{name}_{one}_seconds", f"{words}: seconds.", labels, buckets=_BUCKETS, registry=self.registry
+        )
+        return counted, timed
+
+    def worked(self, kind: Kind, name: str | None, outcome: Outcome, seconds: float) -> None:
+        """A tool was called or a resource read."""
+        labels = (self._owners.get((kind, name), _NONE), name) if name is not None else (_NONE, _NONE)
+        counted, timed = self._work[kind]
+        counted.labels(*labels, outcome).inc()
+        timed.labels(*labels).observe(seconds)
+
     def began(self) -> None:
         """A request has come."""
         self._open.inc()
@@ -61,6 +93,14 @@ class Metrics:
     async def handle(self, request: web.Request) -> web.Response:
         """The numbers in Prometheus' text form."""
         return web.Response(body=generate_latest(self.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _offered(server: Server) -> dict[Kind, list[str]]:
+    """The names under which ``worked`` hears of what a server offers."""
+    return {
+        "tool": list(server.tools),
+        "resource": [*(each.uri for each in server.resources.values()), *server.templates],
+    }
 
 
 def observer(metrics: Metrics) -> Middleware:
@@ -96,11 +136,11 @@ _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "O
 def _route(request: web.Request) -> str:
     """The pattern that matched, never the path: what clients make up must not become labels."""
     resource = request.match_info.route.resource
-    return resource.canonical if resource is not None else "none"
+    return resource.canonical if resource is not None else _NONE
 
 
 def _log(request: web.Request, status: int, seconds: float) -> None:
     caller = request.get(CALLER)
     name = caller.name if caller is not None and caller.name else "-"
-    path = request.path if _route(request) != "none" else "(no such address)"
+    path = request.path if _route(request) != _NONE else "(no such address)"
     logger.info("%s %s %s %d %.1f ms", name, request.method, path, status, seconds * 1000)

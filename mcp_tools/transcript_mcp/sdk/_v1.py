@@ -1,8 +1,10 @@
-"""SDK 1.29 and 1.30. The requests come as its typed objects; the answers leave as plain ones, past its own checks."""
+"""SDK 1.26 to 1.30. The requests come as its typed objects; the answers leave as plain ones, past its own checks."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from inspect import signature
 from typing import Any
 
 import anyio
@@ -19,7 +21,7 @@ from mcp.shared.exceptions import McpError
 from mcp.shared.message import SessionMessage
 from pydantic import AnyUrl, ValidationError
 
-from transcript_mcp.sdk.backend import HttpOptions
+from transcript_mcp.sdk.backend import HttpManager, HttpOptions
 from transcript_mcp.sdk.calls import Call, cannot
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Answer, Dispatch, ProtocolError
@@ -171,12 +173,19 @@ class _V1:
     def user(self, caller: str) -> AuthenticatedUser:
         return AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
 
-    def http_manager(self, dispatch: Dispatch, options: HttpOptions) -> StreamableHTTPSessionManager:
-        return StreamableHTTPSessionManager(
+    def http_manager(self, dispatch: Dispatch, options: HttpOptions) -> HttpManager:
+        making = partial(
+            StreamableHTTPSessionManager,
             _LowServer(dispatch),
             json_response=options.json,
             stateless=options.stateless,
             security_settings=_security(options),
+        )
+        if "max_request_body_size" not in signature(StreamableHTTPSessionManager).parameters:
+            from transcript_mcp.sdk._v1_older import OlderManager
+
+            return OlderManager(making(), options)
+        return making(
             session_idle_timeout=None if options.stateless else options.idle_timeout,
             max_request_body_size=options.max_body,
         )

@@ -19,6 +19,7 @@ from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.server import Completion, Resource, Server, Template, Tool
 from transcript_mcp.sdk.signature import ArgumentsError, Signature
 from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.sdk.watching import Watch, watched
 
 __all__ = ["NOT_FOUND", "Answer", "Dispatch", "ProtocolError"]
 
@@ -30,6 +31,9 @@ _MOST_SUGGESTIONS = 100
 
 Answer: TypeAlias = Callable[[Any, Call], Awaitable[Wire]]
 """From the SDK's typed parameters, whose attributes have the same names in both generations, to the wire."""
+
+
+_Found: TypeAlias = tuple[Resource | Template, dict[str, str]]
 
 
 class ProtocolError(Exception):
@@ -44,8 +48,9 @@ class ProtocolError(Exception):
 class Dispatch:
     """One server's answers. Stateless: what belongs to a connection is the ``Peer``."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, watch: Watch | None = None) -> None:
         self.server = server
+        self._watch = watch
 
     @property
     def methods(self) -> dict[str, Answer]:
@@ -106,12 +111,17 @@ class Dispatch:
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None, context: Context) -> Wire:
         """The result of a tool. Raises ProtocolError for a tool that is not there."""
         tool = self.server.tools.get(name)
-        if tool is None:
-            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}. There are: {', '.join(self.server.tools)}")
-        try:
-            return _result_wire(tool, await _run(tool.function, tool.signature, arguments, context))
-        except Exception as error:  # noqa: BLE001 - logged by _sentence
-            return {"content": blocks(_sentence(error, f"tool {name}")), "isError": True}
+        with watched(self._watch, "tool", tool and tool.name) as work:
+            if tool is None:
+                work.outcome = "refused"
+                raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}. There are: {', '.join(self.server.tools)}")
+            try:
+                wire = _result_wire(tool, await _run(tool.function, tool.signature, arguments, context))
+            except Exception as error:  # noqa: BLE001 - logged by _sentence
+                work.outcome = "refused" if _is_expected(error) else "failed"
+                return {"content": blocks(_sentence(error, f"tool {name}")), "isError": True}
+            work.outcome = "ok"
+            return wire
 
     async def _get_prompt(self, params: Any, call: Call) -> Wire:
         prompt = self.server.prompts.get(params.name)
@@ -125,13 +135,24 @@ class Dispatch:
 
     async def _read_resource(self, params: Any, call: Call) -> Wire:
         uri = str(params.uri)
-        offered, values = self._find(uri)
-        value = await _run_or_refuse(offered.function, offered.signature, values, call, f"resource {offered.name}")
-        return {"contents": [each.contents() for each in _documents(value, uri, offered)]}
+        found = self.server.find(uri)
+        with watched(self._watch, "resource", _registered(found[0]) if found else None) as work:
+            try:
+                offered, values = self._found(uri, found)
+                value = await _run_or_refuse(
+                    offered.function, offered.signature, values, call, f"resource {offered.name}"
+                )
+                wire = {"contents": [each.contents() for each in _documents(value, uri, offered)]}
+            except Exception as error:
+                refused = isinstance(error, ProtocolError) and error.code != INTERNAL_ERROR
+                work.outcome = "refused" if refused else "failed"
+                raise
+            work.outcome = "ok"
+            return wire
 
     async def _subscribe(self, params: Any, call: Call) -> Wire:
         uri = str(params.uri)
-        self._find(uri)
+        self._found(uri, self.server.find(uri))
         if call.peer is not None:
             await call.peer.subscribe(uri)
         return {}
@@ -154,8 +175,7 @@ class Dispatch:
             call.peer.level = params.level
         return {}
 
-    def _find(self, uri: str) -> tuple[Resource | Template, dict[str, str]]:
-        found = self.server.find(uri)
+    def _found(self, uri: str, found: _Found | None) -> _Found:
         if found is None:
             raise ProtocolError(NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return found
@@ -200,8 +220,12 @@ async def _run_or_refuse(
     try:
         return await _run(function, signature, arguments, context)
     except Exception as error:  # noqa: BLE001 - logged by _sentence
-        expected = isinstance(error, (ArgumentsError, TranscriptError))
-        raise ProtocolError(INVALID_PARAMS if expected else INTERNAL_ERROR, _sentence(error, what)) from None
+        raise ProtocolError(INVALID_PARAMS if _is_expected(error) else INTERNAL_ERROR, _sentence(error, what)) from None
+
+
+def _is_expected(error: Exception) -> bool:
+    """True for an error that is part of the work, and whose own sentence the client may read."""
+    return isinstance(error, (ArgumentsError, TranscriptError))
 
 
 def _sentence(error: Exception, what: str) -> str:
@@ -241,6 +265,10 @@ def _result_wire(tool: Tool, value: Any) -> Wire:
     _, wrapped = tool.output
     text = json_text({"result": value} if wrapped else value)
     return {"content": blocks(text), "structuredContent": json.loads(text), "isError": False}
+
+
+def _registered(offered: Resource | Template) -> str:
+    return offered.uri.text if isinstance(offered, Template) else offered.uri
 
 
 def _documents(value: Any, uri: str, offered: Resource | Template) -> list[Embedded]:

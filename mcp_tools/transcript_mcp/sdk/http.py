@@ -8,6 +8,7 @@ from transcript_mcp.sdk.backend import HttpManager, HttpOptions, Receive, Scope,
 from transcript_mcp.sdk.calls import CALLER
 from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
+from transcript_mcp.sdk.watching import Watch
 
 __all__ = ["HttpApp", "http_app"]
 
@@ -18,9 +19,10 @@ class HttpApp:
     Put the identity of whoever asks into the scope under ``CALLER``; a session then belongs to the one who opened it.
     """
 
-    def __init__(self, server: Server, options: HttpOptions) -> None:
+    def __init__(self, server: Server, options: HttpOptions, watch: Watch | None = None) -> None:
         self.server = server
         self._options = options
+        self._watch = watch
         self._manager: HttpManager | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +50,7 @@ class HttpApp:
             await running
 
     async def _run(self, ready: asyncio.Event, stop: asyncio.Event) -> None:
-        manager = backend().http_manager(Dispatch(self.server), self._options)
+        manager = backend().http_manager(Dispatch(self.server, self._watch), self._options)
         async with manager.run():
             self._manager = manager
             ready.set()
@@ -67,6 +69,7 @@ def http_app(
     idle_timeout: float = HttpOptions.idle_timeout,
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
+    watch: Watch | None = None,
 ) -> HttpApp:
     """The server as an ASGI app.
 
@@ -74,7 +77,8 @@ def http_app(
     are single JSON documents instead of event streams, and nothing else can be sent while a tool works. Bodies above
     ``max_body`` bytes are refused; a session that nothing was heard of for ``idle_timeout`` seconds ends.
     ``allowed_hosts`` switches on the check of the Host and Origin headers (``name:*`` for any port) for apps that are
-    not behind the hub, which checks them itself.
+    not behind the hub, which checks them itself. ``watch`` is told of each tool that was called and each resource that
+    was read.
     """
     hosts, origins = tuple(allowed_hosts), tuple(allowed_origins)
-    return HttpApp(server, HttpOptions(stateless, json, max_body, idle_timeout, hosts, origins))
+    return HttpApp(server, HttpOptions(stateless, json, max_body, idle_timeout, hosts, origins), watch)

@@ -18,6 +18,7 @@ from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.updates import Peer
+from transcript_mcp.sdk.watching import Watch
 
 __all__ = ["Answer", "InMemoryClient"]
 
@@ -57,12 +58,13 @@ class InMemoryClient:
         caller: str | None = None,
         elicit: Callable[[str, dict[str, Any]], Elicited] | None = None,
         sample: Callable[[str], str] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.server = server
         self.progressed: list[tuple[float, float | None, str | None]] = []
         self.logged: list[tuple[str, str]] = []
         self.told: list[str | None] = []
-        self._dispatch = Dispatch(server)
+        self._dispatch = Dispatch(server, watch)
         self._caller = caller
         self._peer: Peer | None = None
         self.on_elicit = elicit
