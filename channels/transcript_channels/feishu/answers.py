@@ -6,8 +6,10 @@ https://open.feishu.cn/document/server-docs/im-v1/message/error-code
 
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any, Final
 
@@ -25,7 +27,12 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 
-__all__ = ["Answer", "decode", "failure", "grant_url"]
+__all__ = ["LARGE", "Answer", "decode", "failure", "grant_url"]
+
+LARGE: Final = 256 * 1024
+"""Bytes from which an answer is taken apart in a thread."""
+
+_MOST_PARTS: Final = 150_000
 
 _Kind = tuple[type[PlatformError], str, str]
 
@@ -71,7 +78,12 @@ class Answer:
 
 
 def decode(raw: bytes) -> dict[str, Any] | None:
-    """A JSON object, or None for anything else."""
+    """A JSON object, or None for anything else.
+
+    None also for what is large and consists of nothing but brackets: while it is taken apart, no thread runs.
+    """
+    if len(raw) > LARGE and raw.count(b"{") + raw.count(b"[") > _MOST_PARTS:
+        return None
     try:
         value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -146,12 +158,36 @@ def _said(answer: Answer) -> str:
 
 
 def _reset_seconds(answer: Answer) -> float:
-    """Seconds until the platform counts anew; one second when it does not say."""
+    """Seconds until the platform counts anew; one second when neither it nor a gateway in front of it says."""
+    told = _seconds(answer.headers.get("x-ogw-ratelimit-reset", "")) or _retry_after(answer.headers)
+    return min(told, _LONGEST_RESET) if told else 1.0
+
+
+def _seconds(text: str) -> float | None:
     try:
-        seconds = float(answer.headers.get("x-ogw-ratelimit-reset", ""))
+        seconds = float(text)
     except ValueError:
-        return 1.0
-    return min(seconds, _LONGEST_RESET) if isfinite(seconds) and seconds > 0 else 1.0
+        return None
+    return seconds if isfinite(seconds) and seconds > 0 else None
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """``Retry-After``: seconds, or a time, which counts from the one that the answer itself carries."""
+    text = headers.get("retry-after", "")
+    until = _moment(text)
+    if until is None:
+        return _seconds(text)
+    now = _moment(headers.get("date", ""))
+    left = until - (now if now is not None else time.time())
+    return left if left > 0 else None
+
+
+def _moment(text: str) -> float | None:
+    """Seconds since 1970 of an HTTP date."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 _CHECK_APP: Final = "Compare app id and app secret with the credentials page of the app in the developer console."

@@ -17,6 +17,8 @@ _NOT_SHOWN: Final = "请升级至最新版本客户端，以查看内容"
 """What the platform gives out instead of a card it does not want to take apart."""
 
 _DEEPEST: Final = 24
+_COLUMNS: Final = 50  # as many as the platform allows
+_ROWS: Final = 500
 _LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
 _WRITTEN: Final = ("user_dsl", "json_card")
 _WRAPPED: Final = ("card", "data")
@@ -172,11 +174,12 @@ def _button(element: _Node, mentions: Mentions) -> str:
 
 def _table(table: _Node, mentions: Mentions) -> Iterator[str]:
     columns = table.get("columns")
-    named = [column for column in columns if isinstance(column, Mapping)] if isinstance(columns, list) else []
+    listed = columns[:_COLUMNS] if isinstance(columns, list) else []
+    named = [column for column in listed if isinstance(column, Mapping)]
     keys = [column["name"] for column in named if isinstance(column.get("name"), str)]
     yield " | ".join(str(column.get("display_name") or column.get("name") or "") for column in named)
     rows = table.get("rows")
-    for row in rows if isinstance(rows, list) else ():
+    for row in rows[:_ROWS] if isinstance(rows, list) else ():
         if isinstance(row, Mapping):
             yield " | ".join(_cell(row.get(key), mentions) for key in keys)
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import isawaitable
+from math import isfinite, nan
 from typing import Any, Final, Self
 
 import httpx
@@ -22,7 +23,8 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from transcript_channels.feishu.addresses import FEISHU_URL, LARK_URL, console_of, is_loopback, web_origin
-from transcript_channels.feishu.answers import Answer, decode, failure
+from transcript_channels.feishu.answers import LARGE, Answer, decode, failure
+from transcript_channels.feishu.connections import Connections
 from transcript_channels.feishu.patience import Patience, Pauses, Tries, UnsentError
 from transcript_channels.feishu.tokens import TenantToken, Token
 
@@ -35,11 +37,11 @@ Spend = Callable[[], bool | Awaitable[bool]]
 
 _TOKEN_PATH: Final = "/open-apis/auth/v3/tenant_access_token/internal"
 _QUOTA: Final = "quota"
-_LARGEST_ANSWER: Final = 64 * 1024 * 1024
-_LARGE: Final = 256 * 1024
+_LARGEST_ANSWER: Final = 16 * 1024 * 1024
 _LEAST_LIFE: Final = 5.0
+_USUAL_LIFE: Final = 300.0
+_LONGEST_LIFE: Final = 86_400.0
 _ID: Final = re.compile(r"/(?:[a-z]{2,4}_[^/]+|\d[^/]*)")
-_POOL: Final = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=60.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,8 @@ class FeishuClient:
         self._spend: Spend | None = spend
         self._sleep: Callable[[float], Awaitable[None]] = sleep
         self._clock: Callable[[], float] = clock
-        self._own_http: bool = http is None
-        self._http: httpx.AsyncClient = http or httpx.AsyncClient(
-            limits=_POOL, trust_env=not is_loopback(self.base_url)
-        )
+        self._borrowed: bool = False
+        self._connections: Connections = Connections(http, trust_env=not is_loopback(self.base_url))
         self._tokens: TenantToken = TenantToken(self._fetch_token, clock)
         self._pauses: Pauses = Pauses(clock)
 
@@ -106,14 +106,14 @@ class FeishuClient:
         """The same client (its token, connections and pauses) with another budget."""
         other = copy.copy(self)
         other._spend = spend
-        other._own_http = False
+        other._borrowed = True
         return other
 
     def patient(self, patience: Patience) -> Self:
         """The same client with other bounds for a call."""
         other = copy.copy(self)
         other._patience = patience
-        other._own_http = False
+        other._borrowed = True
         return other
 
     async def call(
@@ -159,8 +159,8 @@ class FeishuClient:
 
     async def close(self) -> None:
         """Close the connections, unless they belong to somebody else."""
-        if self._own_http:
-            await self._http.aclose()
+        if not self._borrowed:
+            await self._connections.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -241,17 +241,17 @@ class FeishuClient:
             raise self._hidden(failure(answer, self.app_id, self.console))
         if not isinstance(value, str) or not value.isascii() or not value.isprintable() or not value:
             raise UnexpectedAnswerError("Feishu's answer holds no access token.", hint="Look at the API's address.")
-        lasts = float(seconds) if isinstance(seconds, int | float) else 0.0
-        return Token(value, max(lasts, _LEAST_LIFE))
+        return Token(value, _life(seconds))
 
     async def _exchange(self, request: _Request, headers: Mapping[str, str]) -> Answer:
         """Send a request and read its answer. Raises NoAnswerError and UnexpectedAnswerError."""
         query = {key: _spelled(value) for key, value in request.query.items() if value is not None}
         url = self.base_url + request.path
+        http = await self._connections.get()
         try:
             async with (
                 asyncio.timeout(self._patience.timeout),
-                self._http.stream(
+                http.stream(
                     request.method, url, params=query, json=request.body, headers=headers, follow_redirects=False
                 ) as response,
             ):
@@ -263,7 +263,7 @@ class FeishuClient:
             raise NoAnswerError(f"{request.api} got no answer: {_why(error)}.", hint=_REACH) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise UnexpectedAnswerError(f"{request.api} cannot be understood: {_why(error)}.", hint=_REACH) from None
-        body = decode(raw) if len(raw) < _LARGE else await asyncio.to_thread(decode, raw)
+        body = decode(raw) if len(raw) < LARGE else await asyncio.to_thread(decode, raw)
         return Answer(response.status_code, body, known)
 
     def _hidden(self, error: PlatformError) -> PlatformError:
@@ -274,6 +274,15 @@ class FeishuClient:
 
 
 _REACH: Final = "Look at the network, at proxies, and at the address of the API."
+
+
+def _life(expire: Any) -> float:
+    """Seconds that a token lasts; a while when the platform does not say, as it is renewed whenever it is refused."""
+    try:
+        seconds = float(expire) if isinstance(expire, int | float | str) and not isinstance(expire, bool) else nan
+    except (ValueError, OverflowError):
+        seconds = nan
+    return min(max(seconds, _LEAST_LIFE), _LONGEST_LIFE) if isfinite(seconds) else _USUAL_LIFE
 
 
 async def _read(response: httpx.Response) -> bytes:

@@ -17,23 +17,31 @@ __all__ = ["text_of"]
 _Body = Mapping[str, Any]
 _Reader = Callable[[_Body, Mentions], str]
 _LONGEST_NAME: Final = 200
+_LONGEST_CONTENT: Final = 384 * 1024  # characters; the platform takes 150 KB, which escapes may double
+_LONGEST_TEXT: Final = 200_000
 _LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
 _TEMPLATE_FIELD: Final = re.compile(r"\{(\w+)\}")
 
 
 def text_of(msg_type: Any, content: Any, mentions: Any = ()) -> str:
-    """The text of a message; never empty.
+    """The text of a message; never empty, and never more than 200 000 characters.
 
     ``content`` is the platform's JSON string (an object is taken as well), ``mentions`` the list that stands
     beside it.
     """
     kind = msg_type if isinstance(msg_type, str) and msg_type else "message"
+    if isinstance(content, str) and len(content) > _LONGEST_CONTENT:
+        return f"[{_LABELS.get(kind, kind)}: too large to be read]"
     body = _decode(content)
     if body is None:
         return _raw(kind, content)
     reader = _READERS.get(kind)
     text = reader(body, Mentions(mentions)) if reader else _unknown(body)
-    return text.strip() or f"[{_LABELS.get(kind, kind)}]"
+    return _clipped(text.strip()) or f"[{_LABELS.get(kind, kind)}]"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
 def _decode(content: Any) -> _Body | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final, cast
@@ -33,7 +33,7 @@ _PAGE: Final = 50
 _PAGES: Final = 40
 _THREADS: Final = 10
 _FORWARDS: Final = 5
-_LARGE: Final = 64 * 1024
+_MOST: Final = 500  # of a page; the platform lists 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class FeishuHistory:
         parts = await self._forwarded(item)
         if not parts:
             return item
-        text = text_of(FORWARDED, {"items": parts})
+        text = await asyncio.to_thread(text_of, FORWARDED, {"items": parts})
         return replace(item, message=replace(item.message, text=text))
 
     async def _forwarded(self, item: HistoryItem) -> list[dict[str, Any]]:
@@ -238,7 +238,7 @@ class _Reading:
         messages, seen = 0, {""}
         for _ in range(_PAGES):
             page = await self._client.call("GET", _PATH, query=query, chat=self._chat_id, needs=_NEEDS)
-            items = [item async for item in self._read(page)]
+            items = await self._read(page)
             messages += sum(not item.deleted for item in items)
             token = page.get("page_token")
             if page.get("has_more") is not True or messages >= self._limit or self._is_past(items):
@@ -255,19 +255,16 @@ class _Reading:
         since = self._span.since_ms
         return since is not None and bool(items) and (items[-1].message.ts_ms or 0.0) < since
 
-    async def _read(self, page: dict[str, Any]) -> AsyncIterator[HistoryItem]:
+    async def _read(self, page: dict[str, Any]) -> list[HistoryItem]:
         listed = page.get("items", [])
         if not isinstance(listed, list):
             raise UnexpectedAnswerError("The history is no list.", hint="Look at the address of the API.")
-        size = 0
-        for value in listed:
-            item = item_from_api(value, self._client.app_id, self._chat_id)
-            if item is None or not item.is_said:
-                continue
-            size += len(item.message.text)
-            if size > _LARGE:  # long texts are not to keep the event loop from everything else
-                size = 0
-                await asyncio.sleep(0)
-            yield item
+        items = await asyncio.to_thread(self._items, listed)  # long texts are not to keep the event loop from all else
+        for item in items:
             if self._span.holds(item.message.ts_ms or 0):
                 self._found.setdefault(item.message.message_id, item)
+        return items
+
+    def _items(self, listed: list[Any]) -> list[HistoryItem]:
+        items = [item_from_api(value, self._client.app_id, self._chat_id) for value in listed[:_MOST]]
+        return [item for item in items if item is not None and item.is_said]

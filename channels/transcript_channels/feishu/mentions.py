@@ -11,7 +11,7 @@ EVERYONE: Final = "all"
 
 _ALL_KEYS: Final = ("@_all", "@all")
 _AT_ELEMENT: Final = re.compile(
-    r"<at\s+(?:user_id|open_id|id)\s*=\s*[\"']?([^\"'>\s]*)[\"']?\s*>([^<]*)</at>", re.IGNORECASE
+    r"<at\s+(?:user_id|open_id|id)\s*+=\s*+[\"']?([^\"'>\s]*+)[\"']?\s*+>([^<]*+)</at>", re.IGNORECASE
 )
 _PLACEHOLDER: Final = re.compile("@[A-Za-z0-9_]+")
 _UNKNOWN: Final = "someone"

@@ -1,13 +1,17 @@
 """The client of the open API: tokens, limits, retries, errors."""
 
 import asyncio
+import json
 import logging
+import time as clock
+from pathlib import Path
 
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.feishu_answers import TOKEN_PATH, ok, refused, token
+from support.loop_rest import silence
 
 from nanobot_transcript.errors import (
     CallBudgetError,
@@ -24,6 +28,7 @@ from nanobot_transcript.errors import (
 )
 from transcript_channels.feishu.answers import Answer, failure
 from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.connections import Connections
 from transcript_channels.feishu.patience import Patience
 
 PATH = "/open-apis/im/v1/chats"
@@ -127,6 +132,30 @@ async def test_an_answer_without_a_usable_token_is_an_error(api, client, answer)
         await client.call("GET", PATH)
 
 
+@pytest.mark.parametrize(
+    ("expire", "seconds"), [("7200", 7200), ("7200.5", 7200), (1800, 1800), (10**400, 300), (10**9, 86_400), (-1, 5)]
+)
+async def test_how_long_a_token_lasts_is_read_however_it_is_written(api, client, time, expire, seconds) -> None:
+    await _lasts(api, client, time, expire, seconds)
+
+
+@pytest.mark.parametrize("expire", [None, "", "soon", "nan", "inf", True, [], {"s": 1}])
+async def test_a_token_of_unknown_life_is_kept_for_a_while(api, client, time, expire) -> None:
+    await _lasts(api, client, time, expire, 300)
+
+
+async def _lasts(api, client, time, expire, seconds) -> None:
+    """A token is renewed ten minutes, or half its life, before its end."""
+    body = json.dumps({"code": 0, "tenant_access_token": "t-1", "expire": expire})
+    api["token"].mock(return_value=httpx.Response(200, content=body))
+    api.get(PATH).mock(return_value=ok())
+    renewed = seconds - min(600, seconds / 2)
+    for later, calls in ((0.0, 1), (renewed - 1, 1), (2.0, 2)):
+        time.now += later
+        await client.call("GET", PATH)
+        assert api["token"].call_count == calls
+
+
 async def test_nothing_secret_is_logged_or_shown(api, client, caplog) -> None:
     caplog.set_level(logging.DEBUG)
     api.get(PATH).mock(side_effect=[refused(99991400, 429), httpx.Response(400, json={"code": 1, "msg": "t-1 is bad"})])
@@ -135,6 +164,41 @@ async def test_nothing_secret_is_logged_or_shown(api, client, caplog) -> None:
     shown = caplog.text + str(caught.value) + repr(client) + repr(caught.value)
     assert "the-secret" not in shown
     assert "t-1" not in shown
+
+
+# --- the event loop
+
+
+async def test_making_a_client_and_its_connections_costs_the_event_loop_next_to_nothing() -> None:
+    start = clock.thread_time()
+    client = FeishuClient("cli_a", "the-secret")
+    assert clock.thread_time() - start < 0.01
+    await client.close()
+    start, connections = clock.thread_time(), Connections()
+    first, second = await asyncio.gather(connections.get(), connections.get())
+    assert clock.thread_time() - start < 0.015
+    assert first is second
+    await connections.close()
+    assert first.is_closed
+
+
+async def test_connections_that_cannot_be_made_are_a_matter_of_the_configuration(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    client = FeishuClient("cli_a", "the-secret")
+    with pytest.raises(ConfigError, match="connection"):
+        await client.call("GET", PATH)
+    await client.close()
+
+
+async def test_an_answer_of_nothing_but_brackets_is_refused_and_keeps_nobody_waiting(api, client) -> None:
+    raw = b'{"code": 0, "data": {"items": [' + b",".join([b"[]"] * 2_000_000) + b"]}}"
+    api.get(PATH).mock(return_value=httpx.Response(200, content=raw))
+    async with silence() as kept:
+        with pytest.raises(UnexpectedAnswerError):
+            await client.call("GET", PATH)
+    assert kept.longest < 0.1
 
 
 # --- limits
@@ -154,6 +218,32 @@ async def test_without_a_usable_reset_the_waits_grow(api, client, time, reset) -
         await client.call("GET", PATH)
     assert len(time.slept) == 3
     assert time.slept[-1] > time.slept[0] >= 1
+
+
+SIX_SECONDS_ON = {"Date": "Sun, 22 Nov 2026 07:00:00 GMT", "Retry-After": "Sun, 22 Nov 2026 07:00:06 GMT"}
+
+
+@pytest.mark.parametrize("headers", [{"Retry-After": "6"}, {"x-ogw-ratelimit-reset": "0", **SIX_SECONDS_ON}])
+async def test_a_gateway_that_says_when_to_come_again_is_obeyed(api, client, time, headers) -> None:
+    api.get(PATH).mock(side_effect=[httpx.Response(429, text="slow down", headers=headers), ok(n=1)])
+    assert await client.call("GET", PATH) == {"n": 1}
+    assert 6 <= time.slept[0] < 8
+
+
+@pytest.mark.parametrize(
+    "told", ["Wed, 21 Oct 2015 07:28:00 GMT", "tomorrow", "-5", "nan", "", "Sun, 99 Nov 2026 0:0:0"]
+)
+async def test_a_gateway_that_says_nothing_usable_costs_the_usual_wait(api, client, time, told) -> None:
+    api.get(PATH).mock(side_effect=[httpx.Response(429, headers={"Retry-After": told}), ok(n=1)])
+    assert await client.call("GET", PATH) == {"n": 1}
+    assert 1 <= time.slept[0] < 2
+
+
+async def test_no_gateway_makes_a_bot_wait_longer_than_an_hour(api, client) -> None:
+    api.get(PATH).mock(return_value=httpx.Response(429, headers={"Retry-After": "Fri, 22 Nov 2999 07:00:00 GMT"}))
+    with pytest.raises(RateLimitedError) as caught:
+        await client.call("GET", PATH)
+    assert caught.value.retry_after == 3600
 
 
 async def test_a_limit_that_lasts_longer_than_the_patience_is_reported_at_once(api, client, time) -> None:

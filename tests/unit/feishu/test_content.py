@@ -1,6 +1,7 @@
 """Every kind of Feishu message has a readable text, and garbage has a safe one."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -268,3 +269,47 @@ _JSON = st.recursive(
 def test_no_content_raises_and_none_is_empty(kind: str, body: Any, mentions: Any) -> None:
     assert text_of(kind, body, mentions).strip()
     assert text_of(kind, json.dumps(body), mentions).strip()
+
+
+# --- what is too much
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<at id=" + " " * 100_000, "<at user_id" + " " * 100_000 + "<", "<at id=x>" * 15_000, "@" * 100_000],
+    ids=["spaces", "spaces-before", "unclosed", "signs"],
+)
+def test_hostile_mentions_are_read_in_no_time(text: str) -> None:
+    start = time.thread_time()
+    assert read("text", {"text": text})
+    assert time.thread_time() - start < 0.25
+
+
+@pytest.mark.parametrize("kind", ["text", "post", "interactive", "merge_forward"])
+def test_content_of_megabytes_is_not_taken_apart(kind: str) -> None:
+    start = time.thread_time()
+    text = text_of(kind, '{"elements": [' + "[]," * 2_000_000 + "[]]}")
+    assert time.thread_time() - start < 0.05
+    assert text.endswith(": too large to be read]")
+
+
+def test_a_text_that_is_longer_than_any_the_platform_takes_is_clipped() -> None:
+    assert len(read("text", {"text": "好" * 380_000})) < 201_000
+    parts = [{"msg_type": "text", "body": {"content": json.dumps({"text": "x" * 150_000})}} for _ in range(100)]
+    assert len(text_of("merge_forward", {"items": parts})) < 201_000
+
+
+def test_a_table_is_read_as_far_as_the_platform_would_show_it() -> None:
+    columns = [{"name": "a"}] * 6_000
+    table = {"tag": "table", "columns": columns, "rows": [{"a": "x"}] * 6_000}
+    start = time.thread_time()
+    text = read("interactive", {"elements": [[table], table]})
+    assert time.thread_time() - start < 0.5
+    assert "x | x" in text
+
+
+@pytest.mark.parametrize("depth", [30, 3000, 60_000])
+def test_a_card_nested_thousands_deep_is_read_as_far_as_it_makes_sense(depth: int) -> None:
+    nested = '{"tag": "div", "elements": [' * depth + '{"tag": "markdown", "content": "deep"}' + "]}" * depth
+    card = '{"elements": [{"tag": "markdown", "content": "top"}, ' + nested[:380_000]
+    assert text_of("interactive", card + "]}") in ("top", "[card]", "[card: too large to be read]")

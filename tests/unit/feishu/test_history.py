@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.feishu_answers import ok, refused
+from support.loop_rest import silence
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import (
@@ -117,6 +118,20 @@ async def test_messages_of_one_moment_are_ordered_by_their_position(api, client)
     api.get(LIST).mock(return_value=ok(items=same))
     entries = await FeishuHistory(client).list_recent_messages("oc_1")
     assert [entry["message_id"] for entry in entries] == ["om_11", "om_10", "om_9"]
+
+
+async def test_a_page_of_giant_messages_keeps_nobody_waiting(api, client) -> None:
+    line = {"tag": "markdown", "content": "x" * 20}
+    contents = {"interactive": {"elements": [[line] * 10] * 100}, "text": {"text": "看" * 300_000}}
+    page = [
+        item(n, msg_type=kind, body={"content": json.dumps(body, ensure_ascii=False)})
+        for n, (kind, body) in enumerate([*contents.items()] * 12)
+    ]
+    api.get(LIST).mock(return_value=ok(items=page))
+    async with silence() as kept:
+        entries = await FeishuHistory(client).list_recent_messages("oc_1")
+    assert len(entries) == 24
+    assert kept.longest < 0.1
 
 
 # --- what an entry holds
