@@ -1,0 +1,73 @@
+"""The runner works against the simulator as the simulator's chapter prints it."""
+
+import json
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.watched import Watched
+
+pytestmark = pytest.mark.timeout(150)
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 100.0
+
+
+def section(language: str) -> list[tuple[str, str]]:
+    """The blocks of the section about the runner, with their languages."""
+    text = (ROOT / "docs" / language / "simulator.md").read_text(encoding="utf-8")
+    start = text.index("simulated.yaml")
+    start = text.rindex("\n### ", 0, start)
+    return re.findall(r"^```(\w+)\n(.*?)^```", text[start : text.index("\n## ", start)], re.DOTALL | re.MULTILINE)
+
+
+def test_both_languages_print_the_same() -> None:
+    assert section("en") == section("zh")
+
+
+def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    (_, platform), (_, config), (_, run), (_, say), (_, tail) = [
+        (language, text.replace("9400", port).replace("~", str(tmp_path))) for language, text in section("en")
+    ]
+    (tmp_path / "simulated.yaml").write_text(config, encoding="utf-8")
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    env = {**kept, "HOME": str(tmp_path), "PYTHONUTF8": "1", "NO_PROXY": "*"}
+    simulator = subprocess.Popen(
+        arguments(platform), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, encoding="utf-8"
+    )
+    assert simulator.stdin is not None
+    assert simulator.stdout is not None
+    try:
+        assert json.loads(simulator.stdout.readline())["event"] == "ready"
+        command = [part.replace("simulated.yaml", str(tmp_path / "simulated.yaml")) for part in arguments(run)]
+        runner = Watched(command, env, terminal=False, deadline=SECONDS)
+        try:
+            runner.until("Connected: Alpha, Beta.")
+            simulator.stdin.write(say)
+            simulator.stdin.flush()
+            while (event := json.loads(simulator.stdout.readline())).get("from") != "Beta":
+                pass
+            assert event["text"] == "Beta heard: @Beta are you there?"
+        finally:
+            runner.close()
+        shown = subprocess.run(arguments(tail), env=env, capture_output=True, check=True, timeout=60, encoding="utf-8")
+        assert len(shown.stdout.splitlines()) == 2
+    finally:
+        simulator.kill()
+        simulator.communicate()
+
+
+def arguments(block: str) -> list[str]:
+    """The printed command, run by this interpreter."""
+    words = shlex.split(block.removeprefix("$ "))
+    if words[0] == "python":
+        return [sys.executable, *words[1:]]
+    return [sys.executable, "-m", "nanobot_transcript", *words[1:]]
