@@ -26,9 +26,9 @@ class JudgeSettings(EndpointSettings):
         "off",
         "Whom to ask: `off`: nobody, the score decides; `host`: the model that nanobot uses; "
         "`openai`: an OpenAI-compatible endpoint.",
-        "询问谁：`off`：不询问，由评分决定；`host`：nanobot 正在使用的模型；`openai`：兼容 OpenAI 的接口。",
+        "询问谁：`off`：不询问，由分数决定；`host`：nanobot 正在使用的模型；`openai`：兼容 OpenAI 的模型接口。",
     )
-    timeout: float = setting(5.0, "Seconds the judge is waited for.", "等待判断的秒数。", gt=0, le=60)
+    timeout: float = setting(5.0, "Seconds the judge is waited for.", "等待裁判模型的秒数。", gt=0, le=60)
     per_hour: int = setting(
         60,
         "How often it may be asked in an hour, by all bots of the store together.",
@@ -38,7 +38,7 @@ class JudgeSettings(EndpointSettings):
     on_failure: Literal["score", "open", "closed"] = setting(
         "score",
         "When it fails, is late or may not be asked: `score`: the score decides; `open`: answer; `closed`: be silent.",
-        "询问失败、超时或额度用尽时：`score`：由评分决定；`open`：应答；`closed`：保持沉默。",
+        "询问失败、超时或额度用尽时：`score`：由分数决定；`open`：应答；`closed`：保持沉默。",
     )
 
     def asking(self, endpoint: EndpointSettings) -> "OpenAIJudge":
@@ -64,7 +64,7 @@ class GateSettings(Section):
     threshold: float | None = setting(
         None,
         "Score from 0 to 1 from which on a bot answers; null takes what the shipped weights were tuned for.",
-        "达到该评分（0 到 1）即应答；null 表示采用内置权重的推荐值。",
+        "达到该分数（0 到 1）即应答；null 表示采用内置权重的推荐值。",
         ge=0,
         le=1,
     )
@@ -74,10 +74,10 @@ class GateSettings(Section):
     log: bool = setting(
         True,
         "Keep each decision with its reason, for `gate explain`.",
-        "保存每次判断及其理由，供 `gate explain` 查看。",
+        "保存每次判断及其原因，供 `gate explain` 查看。",
     )
     judge: JudgeSettings = setting(
-        JudgeSettings, "A model that is asked when the gate is not sure.", "判断不确定时询问的模型。"
+        JudgeSettings, "A model that is asked when the gate is not sure.", "裁判模型：分数拿不准时询问。"
     )
 
     def options(self) -> "GateOptions":
@@ -98,19 +98,19 @@ class ClaimSettings(Section):
     answer: Annotated[Literal["questions", "all", "off"], OFF] = setting(
         "questions",
         "What one of the bots answers although nobody is addressed: `questions`, `all`, or `off`: nothing.",
-        "无人被点名时由其中一个机器人应答什么：`questions`：提问；`all`：所有消息；`off`：都不应答。",
+        "没有指明对象的消息，由其中一个机器人认领哪些：`questions`：提问；`all`：全部；`off`：都不认领。",
     )
     ttl: float = setting(
         20.0,
         "Seconds after which a bot that died while answering is replaced by another.",
-        "应答中的机器人失联多少秒后由另一个接手。",
+        "认领的机器人失联多少秒后，由另一个接手。",
         ge=1,
         le=600,
     )
     longest_wait: float = setting(
         1.0,
         "Longest time in seconds that the least likely bot waits for the others.",
-        "最不相关的机器人最多等待其他机器人的秒数。",
+        "分数最低的机器人认领前等待的秒数，分数越高等得越短。",
         ge=0,
         le=30,
     )
@@ -128,14 +128,14 @@ class TurnsSettings(Section):
     max_hops: int = setting(
         4,
         "Bot messages in a row since a person spoke; then all bots are silent.",
-        "自上一位真人发言以来允许的连续机器人发言次数，之后所有机器人保持沉默。",
+        "上次有人发言之后，机器人最多连续发言的轮数，之后不再互相回答。",
         ge=0,
         le=100,
     )
     pair_limit: int = setting(
         20,
         "Messages between two bots within `turns.pair_seconds`, then they pause.",
-        "两个机器人在 `turns.pair_seconds` 内的往来消息上限，超过后暂停。",
+        "两个机器人在 `turns.pair_seconds` 内最多来回多少次，达到后暂停。",
         ge=1,
     )
     pair_seconds: float = setting(60.0, "See `turns.pair_limit`.", "见 `turns.pair_limit`。", gt=0)
@@ -143,12 +143,12 @@ class TurnsSettings(Section):
         60.0, "Seconds that two bots pause when they reached the limit.", "两个机器人达到上限后暂停的秒数。", ge=0
     )
     idle_reset: float = setting(
-        600.0, "After this many silent seconds the count begins anew.", "安静这么多秒后重新计数。", gt=0
+        600.0, "After this many silent seconds the count begins anew.", "这么多秒没有新消息后，重新计数。", gt=0
     )
     claim: ClaimSettings = setting(
         ClaimSettings,
         "Which of several bots answers what is addressed to nobody.",
-        "无人被点名时由哪个机器人应答。",
+        "消息没有指明对象时，由哪个机器人应答。",
     )
 
     def limits(self) -> "LoopLimits":
@@ -165,7 +165,8 @@ class RelaySettings(Section):
         "off",
         "`off`: not at all; `mentions`: when another bot mentions it or replies to it; `all`: everything. "
         "`turns.max_hops` holds in any case.",
-        "`off`：不听；`mentions`：被其他机器人提到或回复时；`all`：全部。`turns.max_hops` 始终有效。",
+        "听取其他机器人的哪些话：`off`：不听；`mentions`：@ 本机器人或回复它的；`all`：全部。"
+        "`turns.max_hops` 始终有效。",
     )
     max_age: float = setting(
         300.0, "What is older than this many seconds is not heard.", "早于此秒数的内容不再转达。", gt=0

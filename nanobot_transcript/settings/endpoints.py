@@ -13,14 +13,14 @@ class EndpointSettings(Section):
     """Where a model is and what it is called; what ``kind`` may be besides ``openai``, each section says itself."""
 
     kind: Any = setting("openai", "What is asked.", "询问的对象。")
-    model: Name | None = setting(None, "Model of the endpoint.", "接口使用的模型。", example="gpt-5-mini")
+    model: Name | None = setting(None, "Model of the endpoint.", "模型接口所用的模型。", example="gpt-5-mini")
     base_url: Address | None = setting(
-        None, "Address of the endpoint; null is OpenAI's own.", "接口地址；null 表示 OpenAI 官方地址。"
+        None, "Address of the endpoint; null is OpenAI's own.", "模型接口的地址；null 表示 OpenAI 官方地址。"
     )
     api_key: SecretStr | None = setting(
         None,
         "Key of the endpoint; better written as ${NAME} than in full.",
-        "接口密钥；建议写成 ${NAME}，不要直接写明文。",
+        "模型接口的密钥；建议写成 ${NAME}，不要直接写明文。",
         example="${OPENAI_API_KEY}",
     )
 

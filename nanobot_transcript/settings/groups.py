@@ -28,8 +28,8 @@ class GroupsSettings(Section):
         "listen",
         "`listen`: record, and show each turn what is new; `gate`: the same, and decide for every message whether this "
         "bot answers (nanobot's group policy is not asked there); `observe`: record only; `off`: nothing.",
-        "`listen`：记录，并在每轮对话中提供新内容；`gate`：同上，并对每条消息判断本机器人是否应答"
-        "（这些群不再询问 nanobot 的群策略）；`observe`：只记录；`off`：什么都不做。",
+        "`listen`：记录，并在每轮对话中提供新内容；`gate`：同上，并由相关性判断决定本机器人是否应答"
+        "（这些群不再看 nanobot 的群策略）；`observe`：只记录；`off`：什么都不做。",
     )
     chats: dict[str, ChatSettings] = setting(
         dict,
@@ -54,7 +54,7 @@ class ContextSettings(Section):
         8000,
         "At most this many characters are put into one turn's prompt, everything counted; the oldest entries are "
         "left out first.",
-        "每轮对话最多放进提示词的字符数，一切都计算在内，超出时先省略最早的内容。",
+        "每轮对话最多放进提示词的字符数，所有文字都计算在内，超出时先省略最早的内容。",
         ge=500,
         le=1_000_000,
     )

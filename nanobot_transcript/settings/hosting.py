@@ -41,12 +41,12 @@ class ResponderSettings(EndpointSettings):
     kind: Literal["openai", "command", "scripted"] = setting(
         "openai",
         "`openai`: an OpenAI-compatible endpoint; `command`: any program; `scripted`: fixed answers.",
-        "`openai`：兼容 OpenAI 的接口；`command`：任意程序；`scripted`：固定回答。",
+        "`openai`：兼容 OpenAI 的模型接口；`command`：任意程序；`scripted`：固定回答。",
     )
     extra: dict[str, Any] = setting(
         dict,
         "What else a request to the endpoint says, as the endpoint calls it.",
-        "发给接口的其他请求参数，使用接口自己的名称。",
+        "发给模型接口的其他请求参数，使用接口自己的参数名。",
         example={"temperature": 0.2},
     )
     command: list[str] = setting(
@@ -72,7 +72,7 @@ class ResponderSettings(EndpointSettings):
     stream: bool | None = setting(
         None,
         "Show an answer in a card while it is being written; null: for `openai` only.",
-        "在卡片中边写边显示回答；null 表示仅 `openai` 如此。",
+        "在卡片中边生成边显示回答；null 表示仅 `openai` 如此。",
     )
     timeout: float = setting(300.0, "Seconds an answer may take.", "一次回答最多用时（秒）。", gt=0)
     max_output: int = setting(
@@ -87,21 +87,21 @@ class RunnerSettings(Section):
     grace: float = setting(
         20.0,
         "Seconds that the answers under way get when `run` is ended.",
-        "结束 `run` 时留给正在进行的回答的秒数。",
+        "退出 `run` 时，为正在生成的回答再等待的秒数。",
         ge=0,
         le=3600,
     )
     parallel_chats: int = setting(
         8,
         "Chats in which one bot answers at the same time; the others wait.",
-        "一个机器人同时在多少个群里作答，其余的群等待。",
+        "一个机器人最多同时在多少个群里回答，其余的群排队。",
         ge=1,
         le=100,
     )
     max_answer_chars: int = setting(
         50_000,
         "Characters of an answer; a longer one is an error and is not sent.",
-        "一次回答的最大字符数；超出视为出错，不会发送。",
+        "一次回答的最大字符数；超出视为错误，不会发送。",
         ge=1,
     )
 
@@ -121,21 +121,22 @@ class AgentProfile(Section):
         None,
         "Secret of the app, for `run` and the history; better written as ${NAME} than in full. "
         "nanobot's plugin takes it from nanobot.",
-        "应用密钥，供 `run` 和历史消息使用；建议写成 ${NAME}，不要直接写明文。nanobot 插件使用 nanobot 自己的配置。",
+        "应用的 App Secret，供 `run` 和补取历史使用；建议写成 ${NAME}，不要直接写明文。"
+        "nanobot 插件使用 nanobot 自己的配置。",
         example="${ALPHA_SECRET}",
     )
     verification_token: SecretStr | None = setting(
         None,
         "Verification token of the app's event subscription, for the webhook.",
-        "应用事件订阅的（用于回调） Verification Token。",
+        "应用事件订阅的 Verification Token，webhook 使用。",
     )
     encrypt_key: SecretStr | None = setting(
         None,
         "Encrypt key of the app's event subscription, for the webhook.",
-        "应用事件订阅的（用于回调） Encrypt Key。",
+        "应用事件订阅的 Encrypt Key，webhook 使用。",
     )
     instructions: str = setting(
-        "", "What this bot is told with every prompt of `run`.", "`run` 每次提示词中给该机器人的说明。"
+        "", "What this bot is told with every prompt of `run`.", "`run` 在每次提示词中给该机器人的说明。"
     )
     responder: ResponderSettings = setting(
         ResponderSettings, "The mind of this bot under `run`.", "该机器人在 `run` 下的应答方式。"
@@ -151,7 +152,7 @@ class WebhookSettings(Section):
         "null uses the long connection.",
         "接收平台请求的监听地址和端口，例如 127.0.0.1:9000；null 表示使用长连接。",
     )
-    path: str = setting("/feishu", "Path of the requests; the app id follows it.", "请求路径，后面接应用 ID。")
+    path: str = setting("/feishu", "Path of the requests; the app id follows it.", "请求路径，后面接 App ID。")
 
 
 class FeishuSettings(Section):
@@ -161,10 +162,12 @@ class FeishuSettings(Section):
         None,
         "Address of a private Feishu deployment, for requests and the long connection; "
         "null leaves what the host is set to.",
-        "私有化部署的飞书地址，同时用于接口请求和长连接；null 表示沿用宿主的设置。",
+        "私有化部署的飞书地址，同时用于 API 请求和长连接；null 表示沿用宿主的设置。",
     )
     webhook: WebhookSettings = setting(
-        WebhookSettings, "Hearing the platform over HTTP instead of a long connection.", "通过 HTTP 回调接收事件。"
+        WebhookSettings,
+        "Hearing the platform over HTTP instead of a long connection.",
+        "用 webhook 代替长连接接收事件。",
     )
 
 
@@ -174,7 +177,7 @@ class HistorySettings(Section):
     enabled: bool = setting(
         True,
         "Ask the platform for messages that no bot has heard. Without the scope for it nothing happens.",
-        "向平台补取所有机器人都没有收到的消息。没有相应权限时不做任何事。",
+        "从平台的历史消息中补取没有进程收到的消息；没有相应权限时不补取。",
     )
     calls_per_hour: int = setting(
         120,
@@ -190,16 +193,16 @@ class OutboxSettings(Section):
     serve: bool = setting(
         True,
         "Send them where this bot sits in the group.",
-        "在本机器人所在的群里代为发送。",
+        "在本机器人所在的群里发送代发消息。",
     )
     expires_in: float = setting(
         86_400.0,
         "Seconds after which a post that nobody could send is given up.",
-        "无法发送的消息在多少秒后放弃。",
+        "代发消息超过多少秒仍未发出就放弃。",
         gt=0,
     )
     keep_days: float = setting(
-        7.0, "Days that a post and its answers are kept after its end.", "发送结束后保留的天数。", gt=0
+        7.0, "Days that a post and its answers are kept after its end.", "代发消息结束后，连同回答保留的天数。", gt=0
     )
 
     def limits(self) -> "OutboxLimits":

@@ -35,7 +35,7 @@ class Settings(BaseSettings):
     store: StoreSettings = setting(StoreSettings, "The shared record.", "共享记录。")
     agent: AgentSettings = setting(AgentSettings, "This process's bot.", "本进程的机器人。")
     agents: dict[str, AgentProfile] = setting(
-        dict, "The bots of the group, by app id.", "群里的机器人，按应用 ID。", example="cli_0123456789abcdef"
+        dict, "The bots of the group, by app id.", "群里的机器人，按 App ID。", example="cli_0123456789abcdef"
     )
     runner: RunnerSettings = setting(RunnerSettings, "The process behind `run`.", "`run` 启动的进程。")
     feishu: FeishuSettings = setting(FeishuSettings, "The platform.", "平台。")
@@ -44,17 +44,19 @@ class Settings(BaseSettings):
         ContextSettings, "What an agent is given of the group.", "提供给智能体的群聊内容。"
     )
     gate: GateSettings = setting(
-        GateSettings, "Whether a bot answers what may not be meant for it.", "机器人是否应答可能与它无关的消息。"
+        GateSettings, "Whether a bot answers what may not be meant for it.", "相关性判断：机器人是否应答一条消息。"
     )
     turns: TurnsSettings = setting(TurnsSettings, "How bots take turns.", "机器人之间如何轮流发言。")
     relay: RelaySettings = setting(
-        RelaySettings, "Whether a bot hears other bots by way of the record.", "机器人是否通过记录听到其他机器人。"
+        RelaySettings,
+        "Whether a bot hears other bots by way of the record.",
+        "转达：机器人是否通过记录听到其他机器人。",
     )
     history: HistorySettings = setting(
-        HistorySettings, "Filling gaps from the platform's own history.", "用平台的历史消息补全缺口。"
+        HistorySettings, "Filling gaps from the platform's own history.", "用平台的历史消息补取缺失的消息。"
     )
     outbox: OutboxSettings = setting(
-        OutboxSettings, "Posts that other processes hand over for a group.", "其他进程交来发往群聊的消息。"
+        OutboxSettings, "Posts that other processes hand over for a group.", "代发消息：其他程序交来、发往群里的消息。"
     )
     hub: HubSettings = setting(HubSettings, "The process behind `serve`.", "`serve` 运行的进程。")
     filebox: FileboxSettings = setting(FileboxSettings, "Mailboxes of Markdown files.", "Markdown 文件邮箱。")

@@ -39,7 +39,7 @@ class HubSettings(Section):
         dict,
         "Who may come in: a name for the log, and the bearer token; better written as ${NAME} than in full. "
         "Without any, only this machine is let in.",
-        "允许访问者：日志中使用的名字及其 Bearer 令牌；建议写成 ${NAME}，不要直接写明文。不设置时只允许本机访问。",
+        "允许的访问者：日志中使用的名字及其 Bearer 令牌；建议写成 ${NAME}，不要直接写明文。不设置时只允许本机访问。",
         example="laptop",
     )
     servers: list[ServerName] | None = setting(
@@ -98,20 +98,20 @@ class FileboxSettings(Section):
     tokens: dict[Name, Token] = setting(
         dict,
         "Bearer tokens of agents on other machines, by agent: each opens `/mcp/filebox` as that agent.",
-        "其他机器上智能体的 Bearer 令牌，按智能体填写：每个令牌以该智能体身份访问 `/mcp/filebox`。",
+        "其他机器上智能体的 Bearer 令牌，每个智能体一个；持有令牌即以该智能体的身份访问 `/mcp/filebox`。",
         example="qa_agent",
     )
     types: list[Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,15}$")]] = setting(
         list,
         "Kinds of messages besides BR, ACK, ER, INFO and URGENT.",
-        "除 BR、ACK、ER、INFO、URGENT 外的消息类型。",
+        "除 BR、ACK、ER、INFO、URGENT 外的邮件类型。",
         example=["DIS"],
     )
-    max_title: int = setting(200, "Characters of a title.", "标题的最大字符数。", ge=1, le=1000)
+    max_title: int = setting(200, "Characters of a title.", "邮件标题的最大字符数。", ge=1, le=1000)
     max_content: ByteSize = setting(
         1024 * 1024,
         "Largest content of one message, as a number of bytes or as `1 MiB`.",
-        "单条消息内容的最大字节数，也可写成 `1 MiB`。",
+        "单封邮件正文的最大字节数，也可写成 `1 MiB`。",
         ge=1024,
     )
     max_read: int = setting(
