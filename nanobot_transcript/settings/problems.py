@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import date
+from fnmatch import fnmatchcase
+from typing import Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -11,6 +13,15 @@ from nanobot_transcript.settings.sources import Origin, Source, origin_of
 from nanobot_transcript.settings.wording import Place, place_of, shown
 
 __all__ = ["config_error"]
+
+_NEEDED: Final = (
+    "agents.*.app_secret",
+    "*.responder.model",
+    "*.responder.command",
+    "*.responder.answers",
+    "*.judge.model",
+)
+"""Settings whose default is nothing, with which what they belong to does not work."""
 
 
 def config_error(error: ValidationError, sources: Sequence[Source]) -> ConfigError:
@@ -52,4 +63,5 @@ def _remedy(problem: ErrorDetails, sources: Sequence[Source]) -> str:
         return f"Put {'each item' if place.within else 'the value'} of {place.key}{where} in quotes."
     if place.is_section and origin.kind == "file":
         return f"Write what belongs to {place.key}{where} on the lines below it, indented."
-    return f"Correct {place.key}{where}{'' if place.required else ', or remove it to use the default'}."
+    needed = place.required or any(fnmatchcase(place.key, pattern) for pattern in _NEEDED)
+    return f"Correct {place.key}{where}{'' if needed else ', or remove it to use the default'}."

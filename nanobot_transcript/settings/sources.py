@@ -12,6 +12,7 @@ import yaml
 from pydantic_settings import EnvSettingsSource, SettingsError, YamlConfigSettingsSource
 
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings.broken_yaml import reason, repeated
 from nanobot_transcript.settings.model import Settings
 from nanobot_transcript.settings.wording import place_of, shown
 
@@ -101,9 +102,12 @@ def _expanded(path: Path) -> Path:
 
 def yaml_file(path: Path) -> Source:
     """The values of a YAML file with ``${VAR}`` filled in. Raises ConfigError with line and reason."""
+    text = ""
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader)
+        text = path.read_text(encoding="utf-8-sig")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
         if isinstance(node, yaml.MappingNode):
+            _require_no_repetition(path, node)
             values = YamlConfigSettingsSource(Settings, yaml_file=path, yaml_file_encoding="utf-8-sig")()
             return _file_source(path, node, values)
     except OSError as error:
@@ -111,7 +115,7 @@ def yaml_file(path: Path) -> Source:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text.", hint="Save the file as UTF-8.") from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not valid YAML: {_yaml_reason(error)}.", hint="Correct that line.") from error
+        raise ConfigError(f"{path} is not valid YAML: {reason(error, text)}.", hint="Correct that line.") from error
     if node is None:
         return Source({}, "file")
     raise ConfigError(f"{path} does not hold settings.", hint="Write lines such as `store:` and `  dir: ~/x`.")
@@ -179,18 +183,20 @@ def _file_source(path: Path, node: yaml.MappingNode, values: dict[str, Any]) -> 
     return replace(source, values=_expand(values, "", source))
 
 
+def _require_no_repetition(path: Path, node: yaml.MappingNode) -> None:
+    for key, first, again in repeated(node):
+        raise ConfigError(
+            f"{key} stands twice in {path}, in lines {first} and {again}.",
+            hint="Put both into one, or remove one of them: only one would count.",
+        )
+
+
 def _lines(node: yaml.MappingNode, prefix: str = "") -> Iterator[tuple[str, int]]:
     for name, value in node.value:
         key = f"{prefix}{name.value}"
         yield key, name.start_mark.line + 1
         if isinstance(value, yaml.MappingNode):
             yield from _lines(value, f"{key}.")
-
-
-def _yaml_reason(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem or error.context}"
-    return str(error).replace("\n", " ")
 
 
 def _expand(value: Any, key: str, source: Source) -> Any:

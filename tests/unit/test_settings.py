@@ -370,3 +370,64 @@ def test_each_setting_is_described_in_english_and_chinese() -> None:
 def test_settings_cannot_be_changed_behind_the_readers_back() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().store.fsync = "always"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("store:\n  dir: /tmp/x\n gate:\n  log: true\n", 3, "not indented"),
+        ("agents:\n  cli_1:\n    name: A\n   aliases: [b]\n", 4, "not indented"),
+        ("agents:\n  cli_1:\n    name: A\n      aliases: [b]\n", 4, "colon where none can be"),
+        ("store:\n  dir: /tmp/x\ngate:\n\tlog: true\n", 4, "a tab"),
+        ("store:\n  dir /tmp/x\n  fsync: never\n", 2, "colon is missing"),
+        ("agents:\n  cli_1:\n    name: A\n    description: |\n      x\n     y\n", 6, "not indented"),
+        ("- a\nb: c\n", 2, "not indented"),
+        ("agents:\n  cli_1:\n    name A\n\n    # no more\n    aliases: [b]\n", 3, "colon is missing"),
+        ("agents:\n  cli_1:\n    name: A: B\n", 3, "in quotes"),
+        ('store:\n  dir: "/tmp/x\ngate:\n  log: true\n', 2, "not closed"),
+        ("agents:\n  cli_1:\n    aliases: [a, b\n    name: A\ngate:\n  log: true\n", 3, "begins here with ["),
+        ("gate: {log: true\nstore:\n  dir: /tmp/x\n", 1, "begins here with {"),
+        ("agents:\n  cli_1:\n    name: @A\n", 3, "'@'"),
+    ],
+)
+def test_a_broken_file_is_told_with_the_line_that_a_person_has_to_mend(
+    write: Callable[[str], Path], text: str, line: int, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=rf"settings\.yaml is not valid YAML: line {line}: ") as caught:
+        load_settings(write(text))
+    assert said in str(caught.value)
+
+
+def test_wrong_and_unknown_settings_are_told_with_their_own_line(write: Callable[[str], Path]) -> None:
+    path = write("# mine\nstore:\n  dir: /tmp/x\n\ngate:\n  treshold: 0.5\n  threshold: 0.5\n")
+    (sentence,) = load_settings(path).unknown
+    assert "settings.yaml:6" in sentence
+    with pytest.raises(ConfigError, match=r"settings\.yaml:4\)"):
+        load_settings(write("# mine\n\ngate:\n  threshold: much\n"))
+
+
+def test_a_bot_that_stands_twice_in_the_file_is_told_with_both_lines(write: Callable[[str], Path]) -> None:
+    path = write("agents:\n  cli_1:\n    name: A\n  cli_2:\n    name: B\n  cli_1:\n    name: C\n")
+    with pytest.raises(ConfigError, match=r"agents\.cli_1 stands twice in .*settings\.yaml, in lines 2 and 6"):
+        load_settings(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("app_secret", "[s]"),
+        ("responder", "{model: [m]}"),
+        ("responder", "{kind: command, command: 7}"),
+        ("responder", "{kind: scripted, answers: 7}"),
+    ],
+)
+def test_nobody_is_told_to_use_a_default_that_does_not_work(write: Callable[[str], Path], key: str, value: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(f"agents:\n  cli_1:\n    name: A\n    {key}: {value}\n"))
+    assert "default" not in caught.value.hint
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write("gate:\n  judge: {kind: openai, model: [m]}\n"))
+    assert "default" not in caught.value.hint
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write("gate:\n  stale_after: long\n"))
+    assert "to use the default" in caught.value.hint
