@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, require_directory
 from nanobot_transcript.cli.output import console, emit_json, printable
 from nanobot_transcript.cli.problems import DONE, NEGATIVE, USAGE
+from nanobot_transcript.errors import StoreError
 
 if TYPE_CHECKING:
     from nanobot_transcript.cli.checks import Finding
+    from nanobot_transcript.settings import LoadedSettings
+    from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["doctor"]
 
@@ -46,11 +49,22 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
     from nanobot_transcript.cli.checks import host, installation, mailboxes, place, settings
 
     found, loaded = settings.check(config, store)
+    opened = None
     if loaded is not None:
         found += place.check(loaded.store.dir)
-        found += settings.check_names(loaded)
+        opened = _opened(loaded)
+        found += settings.check_names(loaded, opened)
         found += mailboxes.check(loaded)
-    return found + installation.check() + host.check(loaded)
+    return found + installation.check() + host.check(loaded, opened)
+
+
+def _opened(loaded: "LoadedSettings") -> "GroupTranscriptStore | None":
+    """The store for those who look into it; None when that cannot be, which the checks of its place have told."""
+    try:
+        require_directory(loaded.store.dir)
+    except StoreError:
+        return None
+    return loaded.store.open()
 
 
 def _code(findings: "list[Finding]") -> int:

@@ -10,6 +10,7 @@ from nanobot_transcript.errors import StoreError
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
+    from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["check"]
 
@@ -26,7 +27,7 @@ _REINSTALL: Final = (
 )
 
 
-def check(loaded: "LoadedSettings | None") -> list[Finding]:
+def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None") -> list[Finding]:
     """Findings about nanobot and the plugin in this environment."""
     found = version_of("nanobot-ai")
     if found is None:
@@ -39,7 +40,7 @@ def check(loaded: "LoadedSettings | None") -> list[Finding]:
     version = _version(found)
     findings = [version, *_seams(), _plugin(version.fix or _REINSTALL)]
     if loaded is not None:
-        findings += [_mode(loaded), _traces(loaded)]
+        findings += [_mode(loaded), *_traces(store)]
     return findings
 
 
@@ -83,26 +84,27 @@ def _mode(loaded: "LoadedSettings") -> Finding:
     return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
 
 
-def _traces(loaded: "LoadedSettings") -> Finding:
+def _traces(store: "GroupTranscriptStore | None") -> list[Finding]:
     """What running bots have left in the store: the proof that the plugin is at work."""
+    if store is None:
+        return []
     try:
-        store = loaded.store.open()
         bots, chats = store.members.bots(), store.chats()
     except StoreError as error:
-        return Finding("activity", "error", str(error), error.hint)
+        return [Finding("activity", "error", str(error), error.hint)]
     if not bots:
         fix = "Start a gateway with a Feishu channel; it writes its profile at once. If not, read its log."
-        return Finding("activity", "info", "No bot with the plugin has used this store yet.", fix)
+        return [Finding("activity", "info", "No bot with the plugin has used this store yet.", fix)]
     at_work = [bot for bot in bots if not bot.silent]
     if not at_work:
         message = f"{', '.join(bot.name for bot in bots)} gave no sign of life for 30 days."
-        return Finding("activity", "info", message, "Start their gateways. If they run, read their logs.")
+        return [Finding("activity", "info", message, "Start their gateways. If they run, read their logs.")]
     names = ", ".join(bot.name for bot in at_work)
     if not chats:
         fix = "Say something in a group; if it does not arrive, give the bots the scope im:message.group_msg."
-        return Finding("activity", "info", f"{names} used this store, but no message has been recorded.", fix)
+        return [Finding("activity", "info", f"{names} used this store, but no message has been recorded.", fix)]
     age = max(0, int(time.time() - max(chat.last_write_ms for chat in chats) / 1000))
-    return Finding("activity", "ok", f"{names} used this store; the last line was written {_ago(age)} ago.")
+    return [Finding("activity", "ok", f"{names} used this store; the last line was written {_ago(age)} ago.")]
 
 
 def _ago(seconds: int) -> str:

@@ -11,6 +11,7 @@ from nanobot_transcript.identity import name_clashes
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
+    from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["check", "check_names"]
 
@@ -33,18 +34,22 @@ def check(config: Path | None, store: Path | None) -> "tuple[list[Finding], Load
     return findings, loaded
 
 
-def check_names(loaded: "LoadedSettings") -> list[Finding]:
-    """Do two bots want one name, in the settings or in the store's members?"""
+def check_names(loaded: "LoadedSettings", store: "GroupTranscriptStore | None") -> list[Finding]:
+    """Do two bots want one name, in the settings or in the members of the store, if that can be opened?"""
     clashes = _clashes({app_id: agent.name for app_id, agent in loaded.agents.items()}, "the settings")
+    if store is None:
+        return clashes
     try:
-        bots = loaded.store.open().members.bots()
+        bots = store.members.bots()
     except StoreError as error:
         return [*clashes, Finding("bot names", "error", str(error), error.hint)]
     clashes += _clashes({bot.app_id: bot.name for bot in bots if not bot.silent}, "the store")
     if clashes:
         return clashes
-    known = f": {', '.join(bot.name for bot in bots)}" if bots else ""
-    return [Finding("bot names", "ok", f"{len(bots)} bots are known{known}; each has a name of its own.")]
+    names = ", ".join(bot.name for bot in bots)
+    if len(bots) < 2:
+        return [Finding("bot names", "ok", f"1 bot is known: {names}." if bots else "No bot is known yet.")]
+    return [Finding("bot names", "ok", f"{len(bots)} bots are known: {names}; each has a name of its own.")]
 
 
 def _clashes(names: Mapping[str, str], where: str) -> list[Finding]:

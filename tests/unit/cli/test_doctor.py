@@ -150,3 +150,26 @@ def test_the_plugin_is_looked_for_where_nanobot_is(run: Run, store: GroupTranscr
     assert findings["plugin"]["severity"] == "ok"
     assert findings["seams"]["severity"] == "ok"
     assert "Alpha, Beta" in findings["activity"]["message"]
+
+
+def test_a_store_that_is_no_directory_is_told_once(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    for place in (file, file / "below"):
+        findings = run("doctor", "--json", store=place).document["findings"]
+        wrong = [finding["check"] for finding in findings if str(tmp_path) in finding["message"]]
+        assert wrong == ["store"]
+
+
+def test_members_that_cannot_be_read_are_told_once(
+    run: Run, store: GroupTranscriptStore, base_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (base_dir / ".state" / "members.json").write_text("no JSON", encoding="utf-8")
+    run("doctor")
+    assert len([record for record in caplog.records if "members" in record.getMessage()]) == 1
+
+
+def test_one_bot_is_not_many(run: Run, base_dir: Path) -> None:
+    with GroupTranscriptStore(base_dir) as opened:
+        opened.members.remember_bot("cli_a", "Alpha")
+    assert "1 bot is known: Alpha." in run("doctor").out
