@@ -12,7 +12,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.text import is_dense, words
 from nanobot_transcript.scripts import folded
 
-__all__ = ["STRANGER", "Naming", "Roster", "speaker_of", "strangers", "whole_word"]
+__all__ = ["STRANGER", "Naming", "Roster", "hint_of", "speaker_of", "strangers", "whole_word"]
 
 STRANGER: Final = -1
 """The position of somebody who is mentioned and no known member."""
@@ -43,14 +43,21 @@ class Roster:
     """The members of a group, to be found by id or by name. Positions are those of ``members``."""
 
     def __init__(self, members: Sequence[AgentProfile]) -> None:
-        self.members: tuple[AgentProfile, ...] = tuple(members)
+        self.members: tuple[AgentProfile, ...] = ()
         self._by_id: dict[str, int] = {}
         self._called: dict[str, int] = {}
         self._words: dict[str, int] = {}
         self._phrases: list[tuple[str, frozenset[str], int]] = []
-        for at, member in enumerate(self.members):
-            self._add(at, member)
-        self._phrases.sort(key=lambda phrase: -len(phrase[0]))
+        self._take_in(members)
+
+    def joined(self, newcomers: Sequence[AgentProfile]) -> "Roster":
+        """The roster with further members behind the others, who keep their positions, ids and names."""
+        roster = Roster(())
+        roster.members = self.members
+        roster._by_id, roster._called, roster._words = self._by_id.copy(), self._called.copy(), self._words.copy()
+        roster._phrases = self._phrases.copy()
+        roster._take_in(newcomers)
+        return roster
 
     def __len__(self) -> int:
         return len(self.members)
@@ -58,6 +65,10 @@ class Roster:
     def by_id(self, identity: Any) -> int | None:
         """The member with this id or, failing that, exactly this name."""
         return self._by_id.get(identity) if isinstance(identity, str) else None
+
+    def holds(self, node: Any) -> bool:
+        """True when an at-node means a member by id."""
+        return isinstance(node, Mapping) and self.by_id(node.get("id")) is not None
 
     def mentioned(self, mentions: Any) -> frozenset[int]:
         """The members behind the at-nodes of a message: by id, else by name; ``STRANGER`` for an id nobody has."""
@@ -84,6 +95,12 @@ class Roster:
             hinted = self._hinted(found[0])
         colon = vocative and lead[len(found[0]) :].lstrip(" ")[:1] in (":", "：")
         return Naming(frozenset(named), first, hinted, colon and not hinted)
+
+    def _take_in(self, newcomers: Sequence[AgentProfile]) -> None:
+        for at, member in enumerate(newcomers, len(self.members)):
+            self._add(at, member)
+        self.members += tuple(newcomers)
+        self._phrases.sort(key=lambda phrase: -len(phrase[0]))
 
     def _add(self, at: int, member: AgentProfile) -> None:
         for identity in (*member.ids, member.name):
@@ -200,6 +217,11 @@ def strangers(entries: Iterable[Mapping[str, Any]], roster: Roster) -> list[Agen
             bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
             found[speaker] = AgentProfile(name[:_NAME_LIMIT], ids=frozenset({speaker}), kind="bot" if bot else "human")
     return list(found.values())
+
+
+def hint_of(name: str) -> str:
+    """What stands in every folded text that a name could be found in, or that could begin with a part of it."""
+    return folded(name.strip())[:_ABBREVIATION]
 
 
 def _first(entry: Mapping[str, Any], keys: Sequence[str]) -> str | None:

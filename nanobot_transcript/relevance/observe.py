@@ -4,7 +4,7 @@ What a line says is worked out once and remembered, as the same lines come again
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -13,11 +13,11 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.addressing import at_nodes, called_beside, is_for_everyone
 from nanobot_transcript.relevance.features import Message
-from nanobot_transcript.relevance.names import STRANGER, Naming, Roster, speaker_of, strangers
+from nanobot_transcript.relevance.names import STRANGER, Naming, Roster, hint_of, speaker_of, strangers
 from nanobot_transcript.relevance.past import HISTORY_LINES
 from nanobot_transcript.relevance.scene import NEVER, Scene, Turn
 from nanobot_transcript.relevance.text import breadth, clipped, is_question, terms
-from nanobot_transcript.scripts import TEXT_LIMIT
+from nanobot_transcript.scripts import TEXT_LIMIT, folded
 
 __all__ = ["Observation", "Observer", "content_of"]
 
@@ -53,13 +53,18 @@ class Observation(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """What a line says by itself, for one roster."""
+    """What a line says by itself, for one roster.
+
+    ``text`` is its folded text; ``settled`` says that everybody it mentions is known by id.
+    """
 
     turn: Turn
     naming: Naming
     mentioned: frozenset[int]
     called: frozenset[int]
     everyone: bool
+    text: str
+    settled: bool
 
 
 class _Group:
@@ -77,8 +82,9 @@ class _Group:
         try:
             return [known[entry["message_id"], entry["content"]] for entry in entries]
         except (KeyError, TypeError):  # a line that is new, or has something odd where a string belongs
-            if any(_known(entry, self.roster) is None for entry in entries):
-                self._admit(entries)
+            unknown = [entry for entry in entries if _known(entry, self.roster) is None]
+            if unknown:
+                self._admit(unknown, entries)
         return [line for entry in entries if (line := self._line(entry)) is not None]
 
     def whole(self, message: Entry, line: _Line) -> _Line:
@@ -103,10 +109,14 @@ class _Group:
                 del self.lines[old]
         self.lines[message_id, content] = line
 
-    def _admit(self, entries: Sequence[Entry]) -> None:
-        met = self.roster.members[len(self.members) :] if len(self.roster) < 4 * HISTORY_LINES else ()
-        self.roster = Roster((*self.members, *met, *strangers(entries, self.roster)))
-        self.lines = {}
+    def _admit(self, unknown: Sequence[Entry], entries: Sequence[Entry]) -> None:
+        """Let those who are unknown join. Lines that say the same with them as without them stay read."""
+        if len(self.roster) >= 4 * HISTORY_LINES:
+            self.roster, self.lines, unknown = Roster(self.members), {}, entries
+        newcomers = strangers(unknown, self.roster)
+        self.roster = self.roster.joined(newcomers)
+        hints = {hint_of(newcomer.name) for newcomer in newcomers} - {""}
+        self.lines = {key: line for key, line in self.lines.items() if line.settled and not _holds(line.text, hints)}
 
     def _read(self, entry: Entry, limit: int = _LINE_LIMIT) -> _Line | None:
         roster, text = self.roster, content_of(entry, limit)
@@ -114,16 +124,18 @@ class _Group:
         if who is None:
             return None
         naming = roster.naming(text)
-        mentioned = roster.mentioned(entry.get("mentions")) - {who}
+        nodes = entry.get("mentions")
+        mentioned = roster.mentioned(nodes) - {who}
         everyone = is_for_everyone(text)
         called = naming.named - mentioned
         if called and _is_addressed(roster, naming, mentioned, everyone):
-            others = at_nodes(entry.get("mentions"), [roster.members[at] for at in mentioned if at != STRANGER])
+            others = at_nodes(nodes, [roster.members[at] for at in mentioned if at != STRANGER])
             called = called_beside(text, called, roster, others)
         to = (called | mentioned) - {who}
         asks, about, length = _gist(text)
         turn = Turn(who, to, asks, _minute(entry), about, length)
-        return _Line(turn, naming, mentioned, called - {who}, everyone)
+        settled = not nodes or (isinstance(nodes, list) and all(roster.holds(node) for node in nodes))
+        return _Line(turn, naming, mentioned, called - {who}, everyone, folded(text), settled)
 
 
 class Observer:
@@ -207,6 +219,10 @@ def content_of(entry: Mapping[str, Any], limit: int = TEXT_LIMIT) -> str:
 def _gist(text: str) -> tuple[bool, frozenset[str], int]:
     """What a text says whoever reads it: remembered apart, as a new speaker makes everything else be read anew."""
     return is_question(text), terms(text), breadth(text)
+
+
+def _holds(text: str, pieces: Iterable[str]) -> bool:
+    return any(piece in text for piece in pieces)
 
 
 def _with_agent(members: Sequence[AgentProfile], agent: AgentProfile) -> Sequence[AgentProfile]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -457,6 +458,41 @@ GARBAGE: list[Any] = [
     {"content": "\ud800 ok", "sender": "", "message_id": "", "ts": float("inf"), "reply_to": 9},
     {"content": "Alpha", "sender": "on_q", "message_id": "om_q", "mentions": [None, 3, {"id": []}, {"name": 1}]},
 ]
+
+
+NAMES = ["Al", "alpha", "Alphabet", "小明", "小明明", "bob-x", "Bo", "x y", "on_3", "ann"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whoever_joins_later_changes_nothing_that_would_be_read_otherwise(group: Any, seed: int) -> None:
+    dice = random.Random(seed)
+    gate, history, people = RelevanceGate(), list[Any](), NAMES.copy()
+    dice.shuffle(people)
+    for number in range(40):
+        here = people[: 1 + number // 4]  # one more speaks every four lines
+        name, other, third = dice.choice(here), dice.choice(NAMES), dice.choice(NAMES)
+        text = dice.choice(["{}: look at this", "{}, {}?", "well @{} and {}", "{}看看{}", "alp: yes", "I think so"])
+        message = entry_of(text.format(other, third), message_id=f"om_{number}", ts=1000.0 * number)
+        message |= {"sender": f"on_{NAMES.index(name)}", "sender_name": name}
+        if dice.random() < 0.3:
+            node = {"name": other} | ({"id": f"on_{NAMES.index(other)}"} if dice.random() < 0.5 else {})
+            message["mentions"] = [node]
+        decision = gate.decide(message, history, group.alpha, group.members)
+        assert decision == RelevanceGate().decide(message, history, group.alpha, group.members)
+        history.append(message)
+
+
+def test_a_newcomer_among_fifty_bots_costs_little(group: Any) -> None:
+    bots = [AgentProfile(f"机器人{n}号", (f"Bot{n}",), ids=frozenset({f"cli_{n}"})) for n in range(50)]
+    gate, history, spent = RelevanceGate(), list[Any](), 0.0
+    for number in range(300):
+        text = f"step {number % 37}: how do we go on with the plan, and what did 机器人{number % 60}号 say?"
+        message = entry_of(text, message_id=f"om_{number}", sender=f"on_{number}", ts=1000.0 * number)
+        start = time.thread_time()
+        gate.decide(message, history[-100:], bots[0], bots)
+        spent += time.thread_time() - start if number >= 200 else 0.0
+        history.append(message)
+    assert spent / 100 < 0.0025
 
 
 def test_garbage_in_the_history_changes_nothing_and_raises_nothing(group: Any) -> None:
