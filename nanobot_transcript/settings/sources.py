@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -121,14 +121,15 @@ def yaml_file(path: Path) -> Source:
     raise ConfigError(f"{path} does not hold settings.", hint="Write lines such as `store:` and `  dir: ~/x`.")
 
 
-def environment() -> Source:
+def environment(variables: Mapping[str, str] = os.environ, where: str = "") -> Source:
     """The values of ``NANOBOT_TRANSCRIPT_*``; ``__`` separates nested names. Raises ConfigError with the name of one
-    that is no JSON and should be.
+    that is no JSON and should be. ``where`` is the file that the variables stand in, if they do.
     """
-    for name in _our_variables():
-        _require_json(name)
-    values = EnvSettingsSource(Settings)()
-    origins = {_key_of(name): Origin("environment", name) for name in _our_variables()}
+    ours = {name: value for name, value in variables.items() if _is_ours(name)}
+    for name, value in ours.items():
+        _require_json(name, value)
+    values = _parsed(ours)
+    origins = {_key_of(name): Origin("environment", f"{where} {name}".lstrip()) for name in ours}
     for key in list(origins):
         top = key.partition(".")[0]
         if top not in Settings.model_fields:
@@ -142,23 +143,26 @@ def command_line(overrides: dict[str, Any]) -> Source:
     return Source(_without_none(overrides), "command line")
 
 
-def _require_json(variable: str) -> None:
+def _require_json(variable: str, text: str) -> None:
     """Raise ConfigError when the variable cannot be read; only lists and sections can be that wrong."""
-    source = EnvSettingsSource(Settings)
-    source.env_vars = {variable.lower(): os.environ[variable]}
     try:
-        source()
+        _parsed({variable: text})
     except SettingsError as error:
         place = place_of(_key_of(variable).split("."))
-        value = shown(os.environ[variable], place)
         raise ConfigError(
-            f"{place.key} (environment {variable}) is {value}, but must be {place.must}, written as JSON.",
+            f"{place.key} (environment {variable}) is {shown(text, place)}, but must be {place.must}, written as JSON.",
             hint=f"Write it as {_AS_JSON[place.is_section]}, or set it in the configuration file.",
         ) from error
 
 
-def _our_variables() -> list[str]:
-    return [name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() != CONFIG_VARIABLE]
+def _parsed(variables: Mapping[str, str]) -> dict[str, Any]:
+    source = EnvSettingsSource(Settings)
+    source.env_vars = {name.lower(): value for name, value in variables.items() if value}
+    return source()
+
+
+def _is_ours(name: str) -> bool:
+    return name.upper().startswith(PREFIX) and name.upper() != CONFIG_VARIABLE
 
 
 def _key_of(variable: str) -> str:
