@@ -36,7 +36,17 @@ CREATE TABLE agents (
 # Found by its exact name; two that differ only in case would share a folder on some disks.
 _AGENT_NAMES: Final = "CREATE UNIQUE INDEX agents_by_name ON agents (project_id, name COLLATE NOCASE)"
 _AGENTS_ANYWHERE: Final = "CREATE INDEX agents_anywhere ON agents (name)"
-# ``thread_id`` is what the sender gave, or the id of the message that a conversation began with.
+# Who has mail in a project without being at home there: in the project's mail a name means one agent, for good.
+_GUESTS: Final = """
+CREATE TABLE guests (
+    project_id INTEGER NOT NULL REFERENCES projects (id),
+    name TEXT NOT NULL COLLATE NOCASE,
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    PRIMARY KEY (project_id, name)
+) WITHOUT ROWID
+"""
+# ``thread_id`` is what the sender gave, or the id of the message that a conversation began with. ``recipients_json``
+# has the names of ``to`` and ``cc`` in the sender's order.
 _MESSAGES: Final = """
 CREATE TABLE messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -53,15 +63,17 @@ CREATE TABLE messages (
     sender_id INTEGER REFERENCES agents (id),
     reply_to TEXT,
     idempotency_key TEXT,
-    digest TEXT
+    digest TEXT,
+    recipients_json TEXT NOT NULL
 )
 """
 _ONCE: Final = (
     "CREATE UNIQUE INDEX messages_once ON messages (sender_id, idempotency_key) WHERE idempotency_key IS NOT NULL"
 )
-_THREADS: Final = "CREATE INDEX messages_by_thread ON messages (project_id, thread_id, seq)"
+_THREADS: Final = "CREATE INDEX messages_by_thread ON messages (thread_id, project_id, seq)"
 _SENT: Final = "CREATE INDEX messages_by_sender ON messages (sender_id, seq)"
-# ``seq`` is the message's: an inbox is read newest first without a join.
+# ``seq`` and ``urgent`` (high or urgent) are the message's: an inbox finds the newest that count by an index alone,
+# however much else there is in it.
 _RECIPIENTS: Final = """
 CREATE TABLE message_recipients (
     message_id TEXT NOT NULL REFERENCES messages (id),
@@ -71,10 +83,16 @@ CREATE TABLE message_recipients (
     ack_ts REAL,
     agent_id INTEGER NOT NULL REFERENCES agents (id),
     seq INTEGER NOT NULL,
+    urgent INTEGER NOT NULL,
     PRIMARY KEY (message_id, agent_id)
 ) WITHOUT ROWID
 """
 _INBOX: Final = "CREATE INDEX recipients_inbox ON message_recipients (agent_id, seq)"
+_UNREAD: Final = "CREATE INDEX recipients_unread ON message_recipients (agent_id, seq) WHERE read_ts IS NULL"
+_URGENT: Final = "CREATE INDEX recipients_urgent ON message_recipients (agent_id, seq) WHERE urgent = 1"
+_URGENT_UNREAD: Final = (
+    "CREATE INDEX recipients_urgent_unread ON message_recipients (agent_id, seq) WHERE urgent = 1 AND read_ts IS NULL"
+)
 _CLAIMS: Final = """
 CREATE TABLE claims (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -137,12 +155,16 @@ SHAPE: Final = Shape(
             _AGENTS,
             _AGENT_NAMES,
             _AGENTS_ANYWHERE,
+            _GUESTS,
             _MESSAGES,
             _ONCE,
             _THREADS,
             _SENT,
             _RECIPIENTS,
             _INBOX,
+            _UNREAD,
+            _URGENT,
+            _URGENT_UNREAD,
             _CLAIMS,
             _ACTIVE,
             _SEARCH,
