@@ -33,8 +33,8 @@ class RelevanceGate:
     """Who answers? Every process that reads the same record comes to the same verdict.
 
     ``decide`` is pure and quick; ``resolve`` asks the ``judge`` about what is left undecided and notes the decision in
-    the ``log``, where there are such. ``allow`` is called before each question to the judge and says whether there is
-    budget left. One gate serves any number of agents and chats; it is not to be used by two threads at once.
+    the ``log``, where there are such. ``allow`` is called before each question to the judge, in a thread, and says
+    whether there is budget left. One gate serves any number of agents and chats; it is not to be used by two threads at once.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class RelevanceGate:
         if self.judge is None or case is None:
             return self._without_judge(decision, Reason.JUDGE_FAILED)
         try:  # judge and budget are somebody else's code: whatever they raise, the message waits for a decision
-            if self._allow is not None and not self._allow():
+            if self._allow is not None and not await asyncio.to_thread(self._allow):  # a lock may be held
                 return self._without_judge(decision, Reason.JUDGE_BUDGET)
             answer = await self._asked(self.judge, case)
         except Exception:

@@ -31,7 +31,7 @@ class FallbackOptions:
     ``wait`` for another process's fetch; ``off`` after a scope was missing or the app's secret was refused.
     """
 
-    calls_per_hour: int = 200
+    calls_per_hour: int = 120
     first: int = 100
     rest: float = 5.0
     ttl: float = 20.0
@@ -101,7 +101,7 @@ class HistoryFallback:
         asked = time.time()
         deadline = time.monotonic() + self._options.wait
         while time.monotonic() < deadline:
-            grant = self._lease.acquire(name, self._holder, self._options.ttl)
+            grant = await asyncio.to_thread(self._lease.acquire, name, self._holder, self._options.ttl)
             # looked at with the lease in hand: whoever is done rests before giving it back
             rested = self._lease.current(resting)
             if grant is not None and rested is None:
@@ -171,9 +171,10 @@ class HistoryFallback:
             self._complained.add(app_id)
             logger.warning("Gaps in the record are not filled from Feishu's history: %s. %s", error, error.hint)
 
-    def _pay(self) -> bool:
-        try:
-            return self._budget.take(_BUDGET, limit=self._options.calls_per_hour, window=_HOUR)
+    async def _pay(self) -> bool:
+        limit = self._options.calls_per_hour
+        try:  # in a thread: another process may hold the lock
+            return await asyncio.to_thread(self._budget.take, _BUDGET, limit=limit, window=_HOUR)
         except StoreError as error:
             logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
             return False

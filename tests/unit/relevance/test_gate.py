@@ -1,9 +1,11 @@
 """What the gate decides in a group of people and bots, in English and Chinese."""
 
 import asyncio
+import fcntl
 import random
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import GateOptions, Prompt, Reason, RelevanceGate, Stage
+from nanobot_transcript.turns import FileBudget
 
 MINUTE = 60_000
 
@@ -685,3 +688,20 @@ async def test_a_cancelled_judge_does_not_hide_the_cancellation(group: Any) -> N
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_budget_whose_lock_is_held_keeps_nobody_else_waiting(group: Any, base_dir: Path) -> None:
+    budget = FileBudget(base_dir, wait=0.5)
+    assert budget.take("judge", limit=5, window=60)
+    held = [path.open("rb") for path in (base_dir / ".state" / "locks" / "budgets").glob("*.lock")]
+    for file in held:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    gate, judge, decision = judged(group, "yes", allow=lambda: budget.take("judge", limit=5, window=60))
+    resolving, turns = asyncio.create_task(gate.resolve(decision)), 0
+    while not resolving.done():
+        await asyncio.sleep(0.01)
+        turns += 1
+    for file in held:
+        file.close()
+    assert turns > 5
+    assert (resolving.result().reason, judge.asked) == (Reason.JUDGE_FAILED, [])
