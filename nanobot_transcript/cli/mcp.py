@@ -1,9 +1,6 @@
 """``mcp``: MCP servers over stdin and stdout, for clients that start them."""
 
-import gc
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -36,25 +33,11 @@ def mcp(
 
     names = server_names(servers)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
-    with _nothing_collected():
-        settings = read_settings(config, store)
+    settings = read_settings(config, store)
 
-        from transcript_mcp.hub.servers import build_servers
-        from transcript_mcp.sdk import merged, serve_stdio
-        from transcript_mcp.sdk.backend import backend
+    from transcript_mcp.hub.servers import build_servers
+    from transcript_mcp.sdk import merged, serve_stdio
 
-        built = build_servers(settings, names, cwd=Path.cwd())
-        server = built[names[0]] if len(names) == 1 else merged(built.values(), name="nanobot-transcript")
-        backend()
+    built = build_servers(settings, names, cwd=Path.cwd())
+    server = built[names[0]] if len(names) == 1 else merged(built.values(), name="nanobot-transcript")
     asyncio.run(serve_stdio(server))
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """A client waits for the start, a tenth of which would be spent on looking for garbage among what is imported."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import stat
+import time
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -30,6 +31,8 @@ ID_TABLE_SUFFIX: Final = ".ids"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _CLOSED = re.compile(r"\.(\d{6,})\.jsonl\Z")
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_SETTLED_NS: Final = 2_000_000_000
+"""A folder that was changed later than this ago may change again without its time of change showing it."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -97,13 +100,14 @@ def open_read(path: str) -> int | None:
 class Layout:
     """The paths of one store."""
 
-    __slots__ = ("base", "index", "locks", "state")
+    __slots__ = ("_listing", "base", "index", "locks", "state")
 
     def __init__(self, base: Path) -> None:
         self.base: Final = base
         self.state: Final = base / STATE_FOLDER
         self.index: Final = self.state / "index"
         self.locks: Final = self.state / "locks"
+        self._listing: tuple[tuple[int, int, int], dict[str, list[int]]] | None = None
 
     def create(self) -> None:
         """Make the folders (0700) where they are missing."""
@@ -155,6 +159,30 @@ class Layout:
     def lock(self, stem: str, purpose: str) -> str:
         """A lock file for work that is not on the append path."""
         return str(self.locks / f"{stem}.{purpose}.lock")
+
+    def listed_numbers(self, stem: str) -> list[int]:
+        """Like ``closed_numbers``, but for readers of many chats: as long as the folder stays as it was, one look at it
+        serves all of them. Whoever writes needs what is there at this moment.
+        """
+        try:
+            status = os.stat(self.base)
+        except OSError:
+            return self.closed_numbers(stem)
+        state = status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+        listing = self._listing
+        if listing is None or listing[0] != state:
+            if time.time_ns() - status.st_mtime_ns < _SETTLED_NS:
+                return self.closed_numbers(stem)
+            listing = self._listing = state, self._every_closed()
+        return list(listing[1].get(stem, ()))
+
+    def _every_closed(self) -> dict[str, list[int]]:
+        closed: dict[str, list[int]] = {}
+        for stem, paths in self.files().items():
+            numbers = [int(match[1]) for path in paths if (match := _CLOSED.search(path))]
+            if numbers:
+                closed[stem] = sorted(numbers)
+        return closed
 
     def closed_numbers(self, stem: str) -> list[int]:
         """Numbers of the closed segments on the disk, oldest first."""

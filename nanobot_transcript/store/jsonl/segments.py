@@ -92,7 +92,7 @@ class Segments:
                 return None
             inode = os.fstat(descriptor).st_ino
             try:
-                number = tables.active_number(self.layout, self.stem, inode)
+                number = tables.active_number(self.layout, self.stem, inode, reading=True)
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -117,7 +117,7 @@ class Segments:
         direct = self.closed(number - 1)
         if direct is not None:
             return direct
-        for candidate in reversed(self.layout.closed_numbers(self.stem)):
+        for candidate in reversed(self.layout.listed_numbers(self.stem)):
             if candidate < number and (segment := self.closed(candidate)) is not None:
                 return segment
         return None
@@ -129,7 +129,7 @@ class Segments:
             if direct is not None:
                 return direct
             active = self.active()
-            later = [n for n in self.layout.closed_numbers(self.stem) if n >= number]
+            later = [n for n in self.layout.listed_numbers(self.stem) if n >= number]
             if active is not None and active.number >= number and (not later or later[0] >= active.number):
                 return active
             if active is not None:

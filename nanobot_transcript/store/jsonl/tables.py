@@ -31,18 +31,19 @@ _BUILD_WAIT: Final = 10.0
 logger = logging.getLogger(__name__)
 
 
-def active_number(layout: Layout, stem: str, inode: int) -> int:
+def active_number(layout: Layout, stem: str, inode: int, *, reading: bool = False) -> int:
     """The number of the active segment whose file has this inode (0 = there is no active file).
 
-    The id table remembers it; without one it follows from the closed segments.
+    The id table remembers it; without one it follows from the closed segments. Nothing may be
+    named by what it is for ``reading``.
     """
     try:
         owner = read_owner(layout.ids(stem))
     except UnsafePathError:  # readers need no table
         owner = None
-    last = max(layout.closed_numbers(stem), default=0)
     if owner is None:
-        return last + 1
+        return max(layout.closed_numbers(stem), default=0) + 1
+    last = max(layout.listed_numbers(stem) if reading else layout.closed_numbers(stem), default=0)
     # Never a number that a closed segment has, whatever a table claims.
     return max(owner.number if owner.inode == inode else owner.number + 1, last + 1)
 
