@@ -198,9 +198,11 @@ class DeliveryError(TranscriptError):
     """A message could not be sent to its chat.
 
     ``retryable`` says that another attempt may succeed, ``retry_after`` (seconds) when the platform wants it.
+    ``arrived`` is what of the message stands in the chat nevertheless, as whoever sent it describes that.
     """
 
     code = "delivery"
+    arrived: object = None
 
     def __init__(
         self, message: str, *, hint: str = "", retryable: bool = False, retry_after: float | None = None
@@ -358,10 +360,12 @@ class PlatformError(TranscriptError):
     """The chat platform failed a call or refused it.
 
     ``platform_code`` is its own error code and ``status`` the HTTP status, where there are such; ``log_id`` is what
-    its support asks for.
+    its support asks for. ``arrived`` is what of a message in several parts stands in the chat nevertheless, as whoever
+    sent it describes that.
     """
 
     code = "platform"
+    arrived: object = None
 
     def __init__(
         self,

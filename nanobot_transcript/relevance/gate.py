@@ -34,7 +34,8 @@ class RelevanceGate:
 
     ``decide`` is pure and quick; ``resolve`` asks the ``judge`` about what is left undecided and notes the decision in
     the ``log``, where there are such. ``allow`` is called before each question to the judge, in a thread, and says
-    whether there is budget left. One gate serves any number of agents and chats; it is not to be used by two threads at once.
+    whether there is budget left. One gate serves any number of agents and chats; it is not to be used by two threads at
+    once.
     """
 
     def __init__(

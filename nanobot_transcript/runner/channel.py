@@ -31,7 +31,8 @@ class Channel(Protocol):
     async def send(self, message: OutboundMessage) -> SentMessage:
         """Send a message and return what the platform says about it.
 
-        Raises DeliveryError or PlatformError; another attempt uses the same ``idempotency_key``.
+        Raises DeliveryError or PlatformError; another attempt uses the same ``idempotency_key``. Where a part of the
+        message arrived, ``arrived`` of the error is that part, a SentMessage with its ``text``.
         """
         ...
 

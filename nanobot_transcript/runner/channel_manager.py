@@ -112,18 +112,25 @@ class ChannelManager:
         return shown.sent
 
     async def _send(self, message: OutboundMessage) -> SentMessage:
-        for delay in self._delays:
-            await _check_may_send(message)
-            try:
-                return await self._channel.send(message)
-            except (DeliveryError, NoAnswerError, RateLimitedError) as error:
-                if isinstance(error, DeliveryError) and not error.retryable:
-                    raise
-                wanted = getattr(error, "retry_after", None)
-                logger.warning("A message was not sent yet: %s %s", error, error.hint)
-            await asyncio.sleep(delay if wanted is None else min(max(wanted, 0.0), _LONGEST_WAIT))
-        await _check_may_send(message)
-        return await self._channel.send(message)
+        """Send it, trying again. What arrived of it is recorded although it failed: the group has seen it."""
+        partly: TranscriptError | None = None
+        try:
+            for delay in (*self._delays, None):
+                await _check_may_send(message)
+                try:
+                    return await self._channel.send(message)
+                except (DeliveryError, PlatformError) as error:
+                    partly = error if error.arrived is not None else partly
+                    if delay is None or not _may_pass(error):
+                        raise
+                    wanted = getattr(error, "retry_after", None)
+                    logger.warning("A message was not sent yet: %s %s", error, error.hint)
+                await asyncio.sleep(delay if wanted is None else min(max(wanted, 0.0), _LONGEST_WAIT))
+        except BaseException:
+            if partly is not None and self._recorder is not None:
+                await self._recorder.said_in_part(message, partly)
+            raise
+        raise AssertionError("the last attempt returns or raises")
 
     async def _record(self, message: OutboundMessage, sent: SentMessage, source: Source) -> None:
         if self._recorder is None or message.private:
@@ -142,6 +149,13 @@ async def _show(message: OutboundMessage, text: LiveText, shown: LiveMessage) ->
             await _check_may_send(message)
             due = now() + _ASK_EVERY
         await shown.update(state)
+
+
+def _may_pass(error: DeliveryError | PlatformError) -> bool:
+    """True for a failure after which another attempt may succeed."""
+    if isinstance(error, DeliveryError):
+        return error.retryable
+    return isinstance(error, NoAnswerError | RateLimitedError)
 
 
 async def _check_may_send(message: OutboundMessage) -> None:

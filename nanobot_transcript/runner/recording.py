@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from nanobot_transcript.entry import Entry, EntryFields
-from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -20,6 +20,7 @@ _DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
 _FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 Source = Literal["send", "stream"]
+_OWN: Final = frozenset({"send", "stream"})
 
 
 async def append_entry(store: AsyncGroupTranscriptStore, session_key: str, entry: Entry) -> bool:
@@ -76,7 +77,7 @@ class Recorder:
     async def said(self, message: OutboundMessage, sent: SentMessage, source: Source) -> None:
         """Append a delivered message, now, or soon when the store is in trouble."""
         entry = answer_entry(message, sent, self._agent, source)
-        write = partial(append_entry, self._store, message.session_key, entry)
+        write = partial(self._write, message.session_key, entry)
         try:
             await write()
         except InvalidEntryError:
@@ -86,6 +87,22 @@ class Recorder:
             later = asyncio.get_running_loop().create_task(self._write_later(write))
             self._later.add(later)
             later.add_done_callback(self._later.discard)
+
+    async def said_in_part(self, message: OutboundMessage, error: TranscriptError) -> None:
+        """Append what of a message arrived although it could not be sent as a whole: the group has seen it."""
+        arrived = getattr(error, "arrived", None)
+        if isinstance(arrived, SentMessage) and not message.private:
+            await self.said(message, arrived, "send")
+
+    async def _write(self, session_key: str, entry: Entry) -> bool:
+        """Of a message that is there in part already, the record gets the whole."""
+        store, target = self._store, entry["message_id"]
+        if await append_entry(store, session_key, entry) or not target:
+            return True
+        known = await store.get(session_key, target)
+        if known is None or known.get("source") not in _OWN or len(known["content"]) >= len(entry["content"]):
+            return False
+        return await store.edit(session_key, target, entry["content"], entry["sender"], entry["ts"])
 
     async def close(self) -> None:
         """Give up waiting; what is still to be recorded is tried once more, now."""

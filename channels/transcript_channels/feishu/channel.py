@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
@@ -14,6 +14,7 @@ from nanobot_transcript.runner.channel import LiveMessage, Publish
 from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
 from nanobot_transcript.session_key import FEISHU, session_key, split
 from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.bodies import At
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.events import Message, message_from_event, recall_from_event
@@ -199,7 +200,12 @@ class FeishuChannel:
             sent = [await self._sender.card(chat_id, card, **_where(message))]
             return self._confirmed(sent, "interactive", text=message.content or text_of("interactive", card))
         mentions = self._mentionable.named_in(message.content)
-        sent = await self._sender.post(chat_id, message.content, mentions=mentions, **_where(message))
+        try:
+            sent = await self._sender.post(chat_id, message.content, mentions=mentions, **_where(message))
+        except PlatformError as error:
+            arrived = cast("list[Sent]", error.arrived or [])
+            error.arrived = self._confirmed(arrived, "post", text=_shown(arrived, mentions)) if arrived else None
+            raise
         return self._confirmed(sent, "post")
 
     @asynccontextmanager
@@ -249,6 +255,12 @@ class _LiveCard:
         """Show the text so far."""
         self.text = text
         await self.card.update(text)
+
+
+def _shown(parts: Iterable[Sent], mentions: Iterable[At]) -> str:
+    """The text of the posts that are there."""
+    named = [{"id": at.open_id, "name": at.name} for at in mentions]
+    return "\n\n".join(text_of("post", part.content, named) for part in parts)
 
 
 def _where(message: OutboundMessage) -> dict[str, Any]:

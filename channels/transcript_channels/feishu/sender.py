@@ -5,11 +5,11 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from nanobot_transcript.errors import MessageGoneError, RequestRefusedError, UnexpectedAnswerError
+from nanobot_transcript.errors import MessageGoneError, PlatformError, RequestRefusedError, UnexpectedAnswerError
 from transcript_channels.feishu.bodies import CARD_BYTES, At, card_content, post_contents, text_contents
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fields import milliseconds, string
@@ -27,7 +27,10 @@ _RECEIVERS: Final = {"oc_": "chat_id", "ou_": "open_id", "on_": "union_id"}
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A message that is there, as the platform says: its id, its time in milliseconds, and where it stands."""
+    """A message that is there, as the platform says: its id, its time in milliseconds, and where it stands.
+
+    ``content`` is the JSON that was sent.
+    """
 
     message_id: str
     chat_id: str
@@ -35,6 +38,7 @@ class Sent:
     thread_id: str | None = None
     root_id: str | None = None
     parent_id: str | None = None
+    content: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ class FeishuSender:
     ``key`` makes a message unmistakable: sent again with the same key within an hour, also after a crash, it comes once
     and the same ids are returned. Of a message in several parts, those that are there are not sent again. Without a key
     only the client's own repetitions are safe. ``reply_to`` is a message id; when that message is gone, the answer goes
-    into the chat. ``chat_id`` may also be a person's open or union id. All calls raise PlatformError kinds.
+    into the chat. ``chat_id`` may also be a person's open or union id. All calls raise PlatformError kinds; ``arrived``
+    of the error lists the parts (``Sent``) that are there nevertheless.
     """
 
     def __init__(self, client: FeishuClient) -> None:
@@ -153,7 +158,11 @@ class FeishuSender:
         for number, content in enumerate(contents):
             uuid = uuid_for(self.client.app_id, place.key, number)
             body = {"msg_type": msg_type, "content": content, "uuid": uuid}
-            sent.append(await self._put(place, body))
+            try:
+                sent.append(replace(await self._put(place, body), content=content))
+            except PlatformError as error:
+                error.arrived = sent
+                raise
         return sent
 
     async def _put(self, place: _Place, body: dict[str, Any]) -> Sent:

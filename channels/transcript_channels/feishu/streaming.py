@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import PlatformError, UnexpectedAnswerError
@@ -84,8 +84,15 @@ class CardStream(Generic[_T]):
         first, *rest = await asyncio.to_thread(split_markdown, plain(text) or "…", _ROOM)
         await self._replace(first)
         if rest and self.send_rest is not None:
-            self.sent += await self.send_rest("\n\n".join(rest))
+            await self._go_on(self.send_rest, "\n\n".join(rest))
         return self.sent
+
+    async def _go_on(self, send_rest: Callable[[str], Awaitable[list[_T]]], text: str) -> None:
+        try:
+            self.sent += await send_rest(text)
+        except PlatformError as error:  # what is there belongs to the message, whatever becomes of it
+            self.sent += cast("list[_T]", error.arrived or [])
+            raise
 
     async def _show(self, client: FeishuClient, text: str) -> None:
         path = f"{_PATH}/{self._card_id}/elements/{_ELEMENT}/content"

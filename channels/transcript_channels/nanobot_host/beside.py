@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import TranscriptError
+from transcript_channels.nanobot_host.clients import load
 from transcript_channels.nanobot_host.relaying import Relaying
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Beside:
 
     async def _serve(self) -> None:
         host, bot = self._host, self._bot
+        await load()
         client = host.clients.of(bot.app_id)
         if host.posts.served and client is not None:
             profile = host.deciders.profile(bot.app_id)

@@ -1,12 +1,20 @@
 """Our own clients of Feishu's open API, with the credentials of nanobot's channels."""
 
+import asyncio
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transcript_channels.feishu.client import FeishuClient
 
-__all__ = ["Clients"]
+__all__ = ["Clients", "load"]
+
+
+async def load() -> None:
+    """Import what talks to Feishu, in a thread: the first time that takes tens of milliseconds."""
+    for name in ("channel", "fallback"):
+        await asyncio.to_thread(import_module, f"transcript_channels.feishu.{name}")
 
 
 class Clients:

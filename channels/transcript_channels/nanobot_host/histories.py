@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.members import MemberDirectory
 from nanobot_transcript.turns import Budget, Lease, new_holder
-from transcript_channels.nanobot_host.clients import Clients
+from transcript_channels.nanobot_host.clients import Clients, load
 
 if TYPE_CHECKING:
     from transcript_channels.feishu.fallback import HistoryFallback
@@ -37,6 +37,7 @@ class Histories:
 
     async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> Sequence[Entry]:
         """See ``Fallback``. Nothing where no bot of this process sits."""
+        await load()
         seated = tuple(sorted(app_id for app_id in self._seated(session_key) if self._clients.of(app_id) is not None))
         if not seated:
             return []

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import DeliveryError
+from nanobot_transcript.errors import DeliveryError, PlatformError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt
 from nanobot_transcript.runner.posting import message_of
@@ -67,7 +67,11 @@ class Posts:
 
         async def send(job: Job) -> Receipt:
             message = message_of(job, agent.name)
-            sent = await channel.send(message)
+            try:
+                sent = await channel.send(message)
+            except PlatformError as error:
+                await recorder.said_in_part(message, error)
+                raise
             if not sent.message_id:
                 raise DeliveryError("The platform confirmed a post without an id.", hint="Look into the chat.")
             await recorder.said(message, sent, "send")

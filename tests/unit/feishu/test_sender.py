@@ -1,6 +1,7 @@
 """Sending as a bot, on the simulated platform and request by request."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -19,6 +20,7 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from transcript_channels.feishu.bodies import CARD_BYTES, TEXT_BYTES, At, post_contents, text_contents
+from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.sender import FeishuSender, Sent, uuid_for
 
 SEND = "/open-apis/im/v1/messages"
@@ -176,6 +178,23 @@ async def test_parts_that_are_there_are_not_sent_again(team, sender) -> None:
     assert [one.message_id for one in sent] == [one.message_id for one in team.feishu.messages(team.group)]
 
 
+async def test_of_a_message_that_breaks_off_the_parts_that_are_there_are_told(team, sender) -> None:
+    text = "\n\n".join(f"{number} " + "x" * 900 for number in range(100))
+    with pytest.raises(CallBudgetError) as caught:
+        await FeishuSender(team.client.budgeted(spent_after(2))).post(team.group.chat_id, text)
+    there = team.feishu.messages(team.group)
+    assert [part.message_id for part in caught.value.arrived] == [one.message_id for one in there]
+    assert [text_of("post", part.content) for part in caught.value.arrived] == [one.text for one in there]
+    with pytest.raises(CallBudgetError) as caught:
+        await FeishuSender(team.client.budgeted(spent_after(0))).post(team.group.chat_id, text)
+    assert caught.value.arrived == []
+
+
+def spent_after(calls: int) -> Callable[[], bool]:
+    left = iter([True] * calls)
+    return lambda: next(left, False)
+
+
 def test_a_mark_is_stable_and_short_enough_for_the_platform() -> None:
     marks = {uuid_for("cli_a", "k"), uuid_for("cli_a", "k", 1), uuid_for("cli_b", "k"), uuid_for("cli_a", "l" * 9999)}
     assert len(marks) == 4
@@ -268,6 +287,16 @@ async def test_what_does_not_fit_into_a_streamed_card_follows_it(team, sender) -
     assert len(sent) > 1
     shown = "".join(team.feishu.message(one.message_id).text for one in sent)
     assert "".join(shown.split()) == "".join(text.split())
+
+
+async def test_what_followed_a_streamed_card_before_it_broke_off_belongs_to_it(team) -> None:
+    text = "\n\n".join(f"{number} " + "x" * 900 for number in range(100))
+    stream = await FeishuSender(team.client.budgeted(spent_after(5))).stream(team.group.chat_id)
+    with pytest.raises(CallBudgetError):
+        await stream.finish(text)
+    there = [one.message_id for one in team.feishu.messages(team.group)]
+    assert [one.message_id for one in stream.sent] == there
+    assert len(there) == 2
 
 
 async def test_streaming_without_its_scope_names_it(team, sender) -> None:

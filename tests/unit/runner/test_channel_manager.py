@@ -8,7 +8,14 @@ import pytest
 from support.memory_chat import KEY, MemoryChannel, MemoryChat, StreamingMemoryChannel, profile
 
 from nanobot_transcript import AsyncGroupTranscriptStore
-from nanobot_transcript.errors import DeliveryError, NoAnswerError, RateLimitedError, StoreFullError, WithheldError
+from nanobot_transcript.errors import (
+    DeliveryError,
+    NoAnswerError,
+    RateLimitedError,
+    RequestRefusedError,
+    StoreFullError,
+    WithheldError,
+)
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
 from nanobot_transcript.runner.live import LiveText
@@ -65,6 +72,48 @@ async def test_what_will_not_pass_is_given_up_at_once_and_not_recorded(store: An
     await sending.say("another")
     await sending.end()
     assert [entry["content"] for entry in (await store.recent(KEY)).entries] == ["another"]
+
+
+async def recorded(store: Any) -> list[tuple[str, Any]]:
+    return [(entry["content"], entry.get("message_ids")) for entry in (await store.recent(KEY)).entries]
+
+
+def broken_off(error: Any, *ids: str, text: str = "one\n\ntwo") -> Any:
+    error.arrived = SentMessage(ids[0], 1_700_000_000_000, message_ids=ids, text=text)
+    return error
+
+
+async def test_of_a_message_that_breaks_off_the_record_holds_what_the_group_has_seen(store: Any) -> None:
+    sending = Sending(store)
+    sending.chat.failures = [broken_off(RequestRefusedError("not this word"), "om_p1", "om_p2")]
+    with pytest.raises(RequestRefusedError, match="not this word"):
+        await sending.say("one\n\ntwo\n\nthree", reply_to="om_q")
+    await sending.end()
+    assert await recorded(store) == [("one\n\ntwo", ["om_p1", "om_p2"])]
+    (entry,) = (await store.recent(KEY)).entries
+    assert (entry["role"], entry.get("reply_to"), entry.get("agent")) == ("assistant", "om_q", "Alpha")
+
+
+async def test_parts_that_arrived_before_the_platform_went_away_are_recorded_all_the_same(store: Any) -> None:
+    sending = Sending(store)
+    sending.chat.failures = [broken_off(NoAnswerError("down"), "om_p1", text="one"), *[NoAnswerError("down")] * 2]
+    with pytest.raises(NoAnswerError):
+        await sending.say("one\n\ntwo")
+    sending.chat.failures = [broken_off(NoAnswerError("down"), "om_p3", text="secret")] * 3
+    with pytest.raises(NoAnswerError):
+        await sending.say("secret and more", private=True)
+    await sending.end()
+    assert await recorded(store) == [("one", None)]
+
+
+async def test_a_message_that_goes_through_in_the_end_is_recorded_once_and_whole(store: Any) -> None:
+    sending = Sending(store)
+    sending.chat.failures = [broken_off(NoAnswerError("down"), "om_1", text="one")] * 3
+    with pytest.raises(NoAnswerError):
+        await sending.say("one\n\ntwo")
+    await sending.say("one\n\ntwo")
+    await sending.end()
+    assert await recorded(store) == [("one\n\ntwo", None)]
 
 
 async def test_after_the_last_attempt_the_sender_is_told(store: Any) -> None:
