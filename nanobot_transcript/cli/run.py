@@ -59,8 +59,8 @@ def run(
     settings = read_settings(config, store)
     agents = chosen(settings, agent or ())
     require_directory(settings.store.dir, written=True)
-    notice(_beginning(settings, [agent.name for agent in agents]))
-    runner = asyncio.run(_work(lambda: compose(settings, agents), jsonl=jsonl))
+    beginning = _beginning(settings, [agent.name for agent in agents])
+    runner = asyncio.run(_work(lambda: compose(settings, agents), beginning, jsonl=jsonl))
     raise typer.Exit(_code(runner))
 
 
@@ -70,11 +70,12 @@ def _beginning(settings: "Settings", names: list[str]) -> str:
     return f"Record: {settings.store.dir}\nConnecting {', '.join(names)} ({way}) …"
 
 
-async def _work(make: "Callable[[], Composed]", *, jsonl: bool) -> "Runner":
+async def _work(make: "Callable[[], Composed]", beginning: str, *, jsonl: bool) -> "Runner":
     """Run until a signal."""
     import asyncio
 
     composed = make()
+    notice(beginning)
     runner = composed.runner
     names = [hosted.name for hosted in runner.agents]
     announcing = asyncio.ensure_future(_announce(runner, jsonl=jsonl))

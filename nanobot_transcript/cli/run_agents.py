@@ -12,12 +12,14 @@ from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic import SecretStr
 
     from nanobot_transcript.outbox import Outbox
     from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
-    from nanobot_transcript.settings import Settings
+    from nanobot_transcript.settings import LoadedSettings, Settings
     from nanobot_transcript.settings.hosting import AgentProfile as AgentSettings
     from transcript_channels.feishu.channel import Connection, FeishuChannel
     from transcript_channels.feishu.client import FeishuClient
@@ -61,7 +63,7 @@ class Composed:
         self.outbox.close()
 
 
-def chosen(settings: "Settings", names: Iterable[str] = ()) -> list[Chosen]:
+def chosen(settings: "LoadedSettings", names: Iterable[str] = ()) -> list[Chosen]:
     """The agents to run: those that have a secret and a responder, or of these the ones that are named.
 
     Of several bots that want one name the log says how they are told apart. Raises ConfigError when there is none, when
@@ -74,10 +76,7 @@ def chosen(settings: "Settings", names: Iterable[str] = ()) -> list[Chosen]:
         if "responder" in agent.model_fields_set
     ]
     if not agents:
-        raise ConfigError(
-            "There is no agent to run.",
-            hint="Give a bot under `agents` an app_secret and a responder; examples/ has files to begin with.",
-        )
+        raise _nothing_to_run(settings.file)
     _warn_of_clashes(settings, called)
     agents = _named(agents, list(names))
     settings.require(*(agent.key for agent in agents))
@@ -87,6 +86,15 @@ def chosen(settings: "Settings", names: Iterable[str] = ()) -> list[Chosen]:
         if agent.settings.app_secret is None:
             raise ConfigError(f"{agent.key}.app_secret is missing.", hint="Write ${NAME} and set that variable.")
     return agents
+
+
+def _nothing_to_run(file: "Path | None") -> ConfigError:
+    examples = "examples/ has files to begin with."
+    if file is None:
+        sentence = "There is no agent to run: no configuration file was read."
+        return ConfigError(sentence, hint=f"Name one with -c FILE; {examples}")
+    hint = f"Give a bot under `agents` an app_secret and a responder; {examples}"
+    return ConfigError(f"There is no agent to run in {file}.", hint=hint)
 
 
 def _named(agents: Sequence[Chosen], names: Sequence[str]) -> list[Chosen]:

@@ -67,3 +67,21 @@ def test_an_agent_that_nobody_knows_is_refused_with_those_there_are(run: Run, co
     ended = run("run", "-c", str(config), "--agent", "B")
     assert ended.code == 2
     assert "There are: A." in ended.err
+
+
+def test_without_a_configuration_file_a_person_is_told_to_name_one(run: Run) -> None:
+    ended = run("run")
+    assert ended.code == 2
+    assert "no configuration file was read" in ended.err
+    assert "-c FILE" in ended.err
+
+
+def test_nothing_is_said_of_connecting_when_a_program_is_missing(run: Run, config: Path) -> None:
+    config.write_text(
+        config.read_text(encoding="utf-8").replace("scripted, answers: [hello]", "command, command: [no-such-program]"),
+        encoding="utf-8",
+    )
+    ended = run("run", "-c", str(config))
+    assert ended.code == 2
+    assert "agents.cli_1.responder.command: There is no program no-such-program." in ended.err
+    assert "Connecting" not in ended.err
