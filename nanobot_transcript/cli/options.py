@@ -60,16 +60,16 @@ def read_settings(
 
 @contextmanager
 def opened_store(
-    config: Path | None, store: Path | None, *, may_begin: bool = False
+    config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False
 ) -> "Iterator[GroupTranscriptStore]":
     """The store that the settings name, closed at the end.
 
     Raises StoreUnavailableError when its directory cannot be read, or was named and is missing, unless the command
-    ``may_begin`` a store.
+    ``may_begin`` a store; and when it is to be ``written`` and cannot be.
     """
     settings = read_settings(config, store)
     named = settings.origin_of("store.dir").kind != "default"
-    require_directory(settings.store.dir, must_exist=named and not may_begin)
+    require_directory(settings.store.dir, must_exist=named and not may_begin, written=written)
     with settings.store.open() as opened:
         yield opened
 

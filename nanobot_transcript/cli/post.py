@@ -64,7 +64,7 @@ def post(
     from nanobot_transcript.outbox import Outbox
 
     content, shown = _content(text, card), _card(card)
-    with opened_store(config, store, may_begin=True) as opened:
+    with opened_store(config, store, may_begin=True, written=True) as opened:
         session, place = _session(opened, chat), opened.base_dir
         known = any(one.session_key == session for one in opened.chats())
     with Outbox(place) as outbox:

@@ -50,7 +50,9 @@ def test_a_store_that_cannot_be_written_is_told_before_anything_connects(
     place.mkdir()
     with read_only(place):
         ended = run("run", "-c", str(config), store=place / below)
-    assert ended.code == 3
+        posted = run("post", "oc_team", "hello", store=place / below)
+    assert (ended.code, posted.code) == (3, 3)
+    assert ended.err == posted.err
     assert "Read-only file system" in ended.err or "Permission denied" in ended.err
     assert f"{place}" in ended.err
     assert "doctor" in ended.err
