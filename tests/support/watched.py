@@ -36,9 +36,9 @@ class Watched:
             assert self._read(0.2) or self.process.poll() is None or self._read(0), f"no {text!r} in:\n{self.seen}"
         return at + len(text)
 
-    def type(self, line: str) -> None:
-        """Write a line on the keyboard."""
-        os.write(self._output, f"{line}\r".encode())
+    def type(self, line: str, *, end: str = "\r") -> None:
+        """Write a line on the keyboard; with another ``end`` only a part of one."""
+        os.write(self._output, f"{line}{end}".encode())
 
     def end(self) -> int:
         """Wait for the end; the exit code."""

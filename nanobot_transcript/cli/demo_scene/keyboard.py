@@ -2,11 +2,16 @@
 
 import asyncio
 import contextlib
+import shutil
 import sys
 import termios
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
+
+from rich.cells import cell_len
 
 __all__ = ["Keyboard"]
 
@@ -39,6 +44,22 @@ class Keyboard:
                 sys.stdout.write(f"{_END_OF_PASTE_MODE}\n")
                 sys.stdout.flush()
 
+    @contextmanager
+    def above(self) -> Iterator[None]:
+        """For what is printed while a line is being typed: it goes above the prompt, and what is typed stays below."""
+        if not self._waiting:
+            yield
+            return
+        typed = f"{self._prompt}{_typed()}"
+        higher = (cell_len(typed) - 1) // shutil.get_terminal_size().columns
+        sys.stdout.write("\r" + (f"\x1b[{higher}A" if higher else "") + "\x1b[J")
+        sys.stdout.flush()
+        try:
+            yield
+        finally:
+            sys.stdout.write(typed)
+            sys.stdout.flush()
+
     async def line(self) -> str | None:
         """The next line without its end; None when the person closed the input (Ctrl-D)."""
         loop = asyncio.get_running_loop()
@@ -58,6 +79,15 @@ class Keyboard:
         text = await typed
         self._waiting = False
         return text
+
+
+def _typed() -> str:
+    """What stands behind the prompt."""
+    try:
+        import readline
+    except ImportError:
+        return ""
+    return readline.get_line_buffer()
 
 
 def _read(prompt: str) -> str | None:

@@ -75,6 +75,8 @@ class NanobotBot(Bot):
                     "workspace": str(self.home / "workspace"),
                     "model": "demo",
                     "provider": "custom",
+                    # nanobot tells the group when it compresses its context; the script has no use for that
+                    "contextWindowTokens": 1_000_000,
                     "dream": {"enabled": False},
                 }
             },

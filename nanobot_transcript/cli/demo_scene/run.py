@@ -91,7 +91,7 @@ class _Demo:
     async def _play(self) -> Tally:
         screen, world = self._screen, self._world
         screen.title(world.host)
-        with screen.starting(world.host) as ready:
+        async with screen.starting(world.host) as ready:
             await world.open(lambda bot: ready(bot.app.name))
         for bot in world.bots:
             screen.bot(bot, self._version)

@@ -1,15 +1,18 @@
 """What a person sees: the group as a chat, what each bot was given below it, and what that proves."""
 
+import asyncio
 import shlex
 import sys
-from contextlib import contextmanager
+import time
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.cli.output import console, notice, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractContextManager
 
     from rich.console import Console
     from rich.text import Text
@@ -25,6 +28,8 @@ NAME_WIDTH: Final = 8
 _WIDEST: Final = 100
 _PLAIN_WIDTH: Final = 80
 _MOST_GIVEN: Final = 4
+_SPIN_SECONDS: Final = 0.5
+_REMIND_SECONDS: Final = 10.0
 _COLOURS: Final = {"Alpha": "bold cyan", "Beta": "bold magenta"}
 _MARGIN: Final = " " * (NAME_WIDTH + 1)
 
@@ -44,6 +49,9 @@ class Screen:
         self.brief: bool = False
         """Say only how much a bot was given, and not what."""
 
+        self.above: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Where to write what happens by itself, while the person may be typing."""
+
     @property
     def reading_seconds(self) -> float:
         """How long a person needs for a line."""
@@ -57,25 +65,27 @@ class Screen:
         self._line(f"{host.title}, a simulated Feishu group, one shared record.", style="dim")
         self._line()
 
-    @contextmanager
-    def starting(self, host: "Host") -> "Iterator[Callable[[str], None]]":
+    @asynccontextmanager
+    async def starting(self, host: "Host") -> "AsyncIterator[Callable[[str], None]]":
         """Progress on standard error while the bots start; call it with the name of one that is ready."""
         waiting = ["Alpha", "Beta"]
-        text = f"Starting the {host.noun}s of {{}} (the Feishu SDK loads slowly) …"
-        if not (self.live and sys.stderr.isatty()):
-            notice(text.format(" and ".join(waiting)))
+        began = time.monotonic()
+
+        def text() -> str:
+            seconds = round(time.monotonic() - began)
+            passed = f" {seconds} s" if seconds else ""
+            return f"Starting the {host.noun}s of {' and '.join(waiting)}, up to half a minute …{passed}"
+
+        if self.live and sys.stderr.isatty():
+            telling = asyncio.ensure_future(_spin(text))
+        else:
+            notice(text())
+            telling = asyncio.ensure_future(_repeat(lambda: notice(text())))
+        try:
             yield waiting.remove
-            return
-        from rich.console import Console
-
-        with Console(stderr=True).status(text.format(" and ".join(waiting))) as status:
-
-            def ready(name: str) -> None:
-                waiting.remove(name)
-                if waiting:
-                    status.update(text.format(" and ".join(waiting)))
-
-            yield ready
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
 
     def bot(self, bot: "Bot", version: str) -> None:
         """One bot is there."""
@@ -125,6 +135,10 @@ class Screen:
 
     def show(self, event: "Event") -> None:
         """Something happened."""
+        with self.above():
+            self._show(event)
+
+    def _show(self, event: "Event") -> None:
         if event["kind"] == "said" and event["from"] != self.typed_by:
             self._chat(event["from"], event["text"], bot=event["bot"])
         elif event["kind"] == "given":
@@ -220,6 +234,23 @@ class Screen:
         from rich.text import Text
 
         return Text(text, style=style)
+
+
+async def _spin(text: "Callable[[], str]") -> None:
+    """A line at a terminal that is written anew and is gone at the end."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(text()) as status:
+        while True:
+            await asyncio.sleep(_SPIN_SECONDS)
+            status.update(text())
+
+
+async def _repeat(tell: "Callable[[], None]") -> None:
+    """A further line now and then, for whoever wonders."""
+    while True:
+        await asyncio.sleep(_REMIND_SECONDS)
+        tell()
 
 
 def command() -> str:

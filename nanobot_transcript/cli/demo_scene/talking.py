@@ -36,6 +36,7 @@ class Talking:
         self._show_phrases()
         self._screen.typed_by = you
         async with Keyboard(f"{you:>{NAME_WIDTH}} │ ") as keyboard:
+            self._screen.above = keyboard.above
             while (line := await keyboard.line()) is not None:
                 text = line.strip()
                 if text.casefold() in ("/quit", "/exit", "/q"):
