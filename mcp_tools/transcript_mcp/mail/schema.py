@@ -46,7 +46,8 @@ CREATE TABLE guests (
 ) WITHOUT ROWID
 """
 # ``thread_id`` is what the sender gave, or the id of the message that a conversation began with. ``recipients_json``
-# has the names of ``to`` and ``cc`` in the sender's order.
+# has the names of ``to`` and ``cc`` in the sender's order. A long body stands last, so that SQLite need not walk
+# through its pages for the other columns.
 _MESSAGES: Final = """
 CREATE TABLE messages (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -54,7 +55,6 @@ CREATE TABLE messages (
     project_id INTEGER NOT NULL REFERENCES projects (id),
     thread_id TEXT,
     subject TEXT NOT NULL,
-    body_md TEXT NOT NULL,
     from_agent TEXT NOT NULL,
     created_ts REAL NOT NULL,
     importance TEXT NOT NULL CHECK (importance IN ('low', 'normal', 'high', 'urgent')),
@@ -64,7 +64,8 @@ CREATE TABLE messages (
     reply_to TEXT,
     idempotency_key TEXT,
     digest TEXT,
-    recipients_json TEXT NOT NULL
+    recipients_json TEXT NOT NULL,
+    body_md TEXT NOT NULL
 )
 """
 _ONCE: Final = (
@@ -109,10 +110,11 @@ CREATE TABLE claims (
 """
 _ACTIVE: Final = "CREATE INDEX claims_active ON claims (project_id, expires_ts) WHERE released_ts IS NULL"
 # The index holds the words of messages with Chinese, Japanese and Korean characters apart (see ``spacing``), and the
-# project as a word, so that a search in a small project does not walk through the hits of a large one.
+# project as a word, so that a search in a small project does not walk through the hits of a large one. Beginnings of
+# two letters have an index of their own: without it `mi*` gathers the hits of every word that begins so.
 _SEARCH: Final = (
     "CREATE VIRTUAL TABLE fts_messages USING fts5(subject, body_md, project, content='',"
-    " tokenize='unicode61 remove_diacritics 2')"
+    " tokenize='unicode61 remove_diacritics 2', prefix='2')"
 )
 _INDEXED: Final = "{row}.seq, spaced({row}.subject), spaced({row}.body_md), 'p' || {row}.project_id"
 _INSERTED: Final = f"""
@@ -146,7 +148,8 @@ CREATE TABLE archive_jobs (
     commit_sha TEXT
 )
 """
-_WAITING: Final = "CREATE INDEX archive_jobs_waiting ON archive_jobs (seq) WHERE done_ts IS NULL"
+_WAITING: Final = "CREATE INDEX archive_jobs_waiting ON archive_jobs (project_id, seq) WHERE done_ts IS NULL"
+_DONE: Final = "CREATE INDEX archive_jobs_done ON archive_jobs (done_ts) WHERE done_ts IS NOT NULL"
 
 SHAPE: Final = Shape(
     migrations=(
@@ -173,6 +176,7 @@ SHAPE: Final = Shape(
             _UPDATED,
             _JOBS,
             _WAITING,
+            _DONE,
         ),
     ),
     functions={"spaced": (1, spaced)},

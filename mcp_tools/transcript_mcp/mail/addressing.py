@@ -1,0 +1,75 @@
+"""Who is meant by a name in a project."""
+
+import difflib
+import sqlite3
+from typing import Any, Final
+
+from nanobot_transcript.errors import InvalidLetterError, UnregisteredAgentError
+from nanobot_transcript.scripts import folded
+from transcript_mcp.mail import agents, names
+from transcript_mcp.mail.values import Agent, Project
+
+__all__ = ["most_recent", "resolve"]
+
+_COMPARED: Final = 1000
+_LISTED: Final = 10
+
+
+def resolve(db: sqlite3.Connection, project: Project, name: Any, parameter: str) -> Agent:
+    """The agent of this exact name: in this project, else in the one other project that has it.
+
+    ``parameter`` says in an error what the name was given as. Raises UnregisteredAgentError, which names those that
+    are like it, and InvalidLetterError.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidLetterError(f"{parameter} holds {str(name)[:40]!r}, which is no name.", hint="Give agents' names.")
+    clean = names.normal(name)
+    found = agents.here(db, project.id, clean)
+    if found is not None:
+        return found
+    elsewhere = [] if names.is_reserved(clean) else _elsewhere(db, clean)
+    if len(elsewhere) == 1:
+        return elsewhere[0]
+    if elsewhere:
+        raise _ambiguous(project, clean, parameter, elsewhere)
+    raise UnregisteredAgentError(
+        f"{parameter} not registered: {project.key} has no agent {clean[:80]}.", hint=_hint(db, project, clean)
+    )
+
+
+def most_recent(db: sqlite3.Connection, name: Any) -> Agent:
+    """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""
+    clean = names.normal(str(name))
+    row = db.execute(
+        f"{agents.ROWS} WHERE name = ? ORDER BY last_active_ts DESC, agents.id DESC LIMIT 1", (clean,)
+    ).fetchone()
+    if row is None:
+        raise UnregisteredAgentError(
+            f"agent not registered: no project has an agent {clean[:80]}.", hint="Names are case-sensitive."
+        )
+    return agents.agent(row)
+
+
+def _elsewhere(db: sqlite3.Connection, name: str) -> list[Agent]:
+    rows = db.execute(f"{agents.ROWS} WHERE name = ? ORDER BY last_active_ts DESC LIMIT ?", (name, _LISTED))
+    return [agents.agent(row) for row in rows]
+
+
+def _ambiguous(project: Project, name: str, parameter: str, found: list[Agent]) -> UnregisteredAgentError:
+    places = ", ".join(f"{each.name} in {each.project}" for each in found)
+    return UnregisteredAgentError(
+        f"{parameter} not registered: {project.key} has no agent {name}, and several other projects do: {places}.",
+        hint="Give the project of the one you mean as project_key.",
+    )
+
+
+def _hint(db: sqlite3.Connection, project: Project, name: str) -> str:
+    rows = db.execute(
+        "SELECT name FROM agents WHERE project_id = ? ORDER BY last_active_ts DESC LIMIT ?", (project.id, _COMPARED)
+    ).fetchall()
+    rows += db.execute("SELECT name FROM guests WHERE project_id = ? LIMIT ?", (project.id, _COMPARED)).fetchall()
+    by_folded = {folded(row["name"]): row["name"] for row in rows}
+    like = difflib.get_close_matches(folded(name), by_folded, n=3, cutoff=0.6)
+    if like:
+        return f"Do you mean {' or '.join(by_folded[each] for each in like)}? Names are case-sensitive."
+    return "Create the agent first with create_agent or register_agent, or check project_key; list_agents shows all."

@@ -1,0 +1,110 @@
+"""What a message must be like to be sent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast, get_args
+
+import msgspec
+
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import InvalidLetterError
+from transcript_mcp.mail.texts import line
+from transcript_mcp.mail.values import IMPORTANCES, Draft, Importance, Kind, MailOptions
+
+__all__ = ["LONGEST_SUBJECT", "CleanDraft", "checked"]
+
+LONGEST_SUBJECT: Final = 500
+_LONGEST_ID: Final = 200
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanDraft:
+    """A draft as it is kept. ``names`` are the recipients' by kind, as they were given.
+
+    ``compared_body`` is what an idempotency key goes by; ``attachments_json`` a JSON array.
+    """
+
+    subject: str
+    body: str
+    compared_body: str
+    names: Mapping[Kind, Sequence[str]]
+    importance: Importance
+    ack_required: bool
+    thread_id: str | None
+    idempotency_key: str | None
+    attachments_json: str
+    present: Sequence[str]
+
+
+def checked(draft: Draft, options: MailOptions, *, is_reply: bool) -> CleanDraft:
+    """The draft as it is kept. Only a reply may be without subject and recipients. Raises InvalidLetterError."""
+    names: dict[Kind, list[str]] = {kind: _names(kind, getattr(draft, kind)) for kind in _KINDS}
+    count = sum(map(len, names.values()))
+    if not count and not is_reply:
+        raise InvalidLetterError("The message has no recipient.", hint="Name at least one agent in `to`.")
+    if count > options.max_recipients:
+        raise InvalidLetterError(
+            f"The message has {count:,} recipients; {options.max_recipients:,} are allowed.",
+            hint="Send it to fewer, or in several messages.",
+        )
+    if not isinstance(draft.ack_required, bool):
+        raise InvalidLetterError(f"ack_required is true or false, not {str(draft.ack_required)[:40]!r}.")
+    body = _body(draft.body, options.max_body)
+    return CleanDraft(
+        subject=line("subject", draft.subject or "", LONGEST_SUBJECT, empty=is_reply),
+        body=body,
+        compared_body=body if draft.original_body is None else well_formed(draft.original_body),
+        names=names,
+        importance=_importance(draft.importance),
+        ack_required=draft.ack_required,
+        thread_id=None if draft.thread_id is None else line("thread_id", draft.thread_id, _LONGEST_ID),
+        idempotency_key=_key(draft.idempotency_key),
+        attachments_json=_attachments(draft.attachments),
+        present=draft.present,
+    )
+
+
+def _names(kind: Kind, given: Any) -> list[str]:
+    """A name alone is what a list of one name is."""
+    if given is None:
+        return []
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Sequence):
+        raise InvalidLetterError(f"`{kind}` is a list of agents' names, not {str(given)[:40]!r}.")
+    return list(cast("Sequence[str]", given))
+
+
+def _body(body: Any, longest: int) -> str:
+    if not isinstance(body, str):
+        raise InvalidLetterError(f"The body is a text, not {str(body)[:40]!r}.", hint="Give it as Markdown.")
+    clean = well_formed(body)
+    size = len(clean.encode())
+    if size > longest:
+        raise InvalidLetterError(
+            f"The body has {size:,} bytes; {longest:,} are allowed.",
+            hint="Put the long part into a file and say where it lies.",
+        )
+    if "\0" in clean:
+        raise InvalidLetterError("The body holds a NUL character.", hint="Send text; name binary files by their path.")
+    return clean
+
+
+def _importance(given: Any) -> Importance:
+    if given not in IMPORTANCES:
+        raise InvalidLetterError(
+            f"{str(given)[:40]!r} is no importance.", hint=f"It is one of {', '.join(IMPORTANCES)}."
+        )
+    return given
+
+
+def _key(given: Any) -> str | None:
+    return None if given is None else line("idempotency_key", given, _LONGEST_ID)
+
+
+def _attachments(given: Sequence[Mapping[str, Any]]) -> str:
+    try:
+        return msgspec.json.encode(list(given)).decode()
+    except (TypeError, UnicodeEncodeError) as error:
+        raise InvalidLetterError(f"The attachments cannot be written as JSON: {error}.") from error

@@ -1,0 +1,109 @@
+"""A message as a file: JSON between ``---json`` and ``---``, then the body as it was sent, to the last character.
+
+Read and write these files without translating line ends: the body is part of what was said.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from nanobot_transcript.errors import ArchiveError
+from transcript_mcp.mail.moments import iso
+from transcript_mcp.mail.values import Importance, Letter
+
+__all__ = ["MessageFile", "parse", "render"]
+
+_OPENING: Final = "---json\n"
+_CLOSING: Final = "\n---\n"
+
+
+class _Header(msgspec.Struct):
+    """Keys as they stand in the file. What we do not know is skipped; ``created`` is for people."""
+
+    id: str
+    project: str
+    sender: str = msgspec.field(name="from")
+    to: list[str]
+    created_ts: float
+    subject: str
+    cc: list[str] = []
+    thread_id: str | None = None
+    importance: Importance = "normal"
+    ack_required: bool = False
+    attachments: list[dict[str, Any]] = []
+    reply_to: str | None = None
+    bcc: list[str] = []
+    idempotency_key: str | None = None
+
+
+_decoder = msgspec.json.Decoder(_Header)
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFile:
+    """What a file of a message holds. ``bcc`` names the one whose copy it is, when it came to it as ``bcc``."""
+
+    letter: Letter
+    bcc: tuple[str, ...] = ()
+    idempotency_key: str | None = None
+
+
+def render(letter: Letter, *, bcc: Sequence[str] = (), idempotency_key: str | None = None) -> str:
+    """The text of a message's file. ``bcc`` belongs into the copy of that recipient alone."""
+    header: dict[str, Any] = {
+        "id": letter.id,
+        "thread_id": letter.thread_id,
+        "project": letter.project,
+        "from": letter.sender,
+        "to": letter.to,
+        "cc": letter.cc,
+        "created": iso(letter.created_ts),
+        "importance": letter.importance,
+        "ack_required": letter.ack_required,
+        "attachments": letter.attachments,
+        "subject": letter.subject,
+        "reply_to": letter.reply_to,
+        "created_ts": letter.created_ts,
+    }
+    if bcc:
+        header["bcc"] = list(bcc)
+    if idempotency_key is not None:
+        header["idempotency_key"] = idempotency_key
+    return f"{_OPENING}{_json(header)}{_CLOSING}{letter.body or ''}"
+
+
+def parse(text: str) -> MessageFile:
+    """What a file holds, such that ``render`` makes the same text of it. Raises ArchiveError."""
+    end = text.find(_CLOSING)  # JSON has no line end inside of a text: this cannot stand in the header
+    if not text.startswith(_OPENING) or end < 0:
+        raise ArchiveError("This is no message: it does not begin with a header between ---json and ---.", hint=_HINT)
+    try:
+        header = _decoder.decode(text[len(_OPENING) : end])
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise ArchiveError(f"The header of a message cannot be read: {error}.", hint=_HINT) from error
+    letter = Letter(
+        id=header.id,
+        project=header.project,
+        thread_id=header.thread_id,
+        subject=header.subject,
+        body=text[end + len(_CLOSING) :],
+        sender=header.sender,
+        to=tuple(header.to),
+        cc=tuple(header.cc),
+        created_ts=header.created_ts,
+        importance=header.importance,
+        ack_required=header.ack_required,
+        attachments=tuple(header.attachments),
+        reply_to=header.reply_to,
+    )
+    return MessageFile(letter, tuple(header.bcc), header.idempotency_key)
+
+
+_HINT: Final = "`git log -- FILE` in the archive shows who changed it, and what it was before."
+
+
+def _json(header: Mapping[str, Any]) -> str:
+    return msgspec.json.format(_encoder.encode(header), indent=2).decode()

@@ -1,0 +1,282 @@
+"""Sending: one transaction puts a message into every inbox, under the search and onto the archive's list."""
+
+import hashlib
+import secrets
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
+from transcript_mcp.mail import agents, frontmatter, jobs, projects, records
+from transcript_mcp.mail.addressing import resolve
+from transcript_mcp.mail.checking import LONGEST_SUBJECT, CleanDraft
+from transcript_mcp.mail.layout import Archive
+from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.rows import URGENT, RecipientNames, letter, recipients_encoder
+from transcript_mcp.mail.values import Agent, Kind, Letter, Project, Sent
+
+__all__ = ["Addressed", "addressed", "addressed_reply", "put"]
+
+_LATEST_AHEAD: Final = 60.0
+_STEP: Final = 0.001
+_SUMMARY_NAMES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A draft whose recipients are known. ``reply_to`` is the id of the message it answers."""
+
+    project: Project
+    draft: CleanDraft
+    people: Sequence[tuple[Kind, Agent]]
+    reply_to: str | None = None
+
+    def names(self, kind: Kind) -> tuple[str, ...]:
+        """The recipients' names of one kind, in the sender's order."""
+        return tuple(agent.name for each, agent in self.people if each == kind)
+
+
+def addressed(db: sqlite3.Connection, key: str, draft: CleanDraft) -> Addressed:
+    """The draft with its project and recipients. Raises UnknownProjectError and UnregisteredAgentError."""
+    project = projects.get(db, key)
+    return Addressed(project, draft, _people(db, project, draft))
+
+
+def addressed_reply(db: sqlite3.Connection, sender: Agent, message_id: str, draft: CleanDraft) -> Addressed:
+    """A reply with what it has from its original: project, thread, and what the draft leaves out.
+
+    Raises LetterNotFoundError and UnregisteredAgentError.
+    """
+    original = db.execute(
+        "SELECT messages.*, projects.human_key FROM messages JOIN projects ON projects.id = project_id"
+        " WHERE messages.id = ?",
+        (message_id,),
+    ).fetchone()
+    if original is None:
+        raise LetterNotFoundError(
+            f"There is no message {str(message_id)[:80]}.", hint="The inbox shows each message's id."
+        )
+    project = projects.get(db, original["human_key"])
+    people = _people(db, project, draft)
+    if not draft.names["to"]:
+        answered = _answered(db, original, sender)
+        met = {agent.id for agent in answered}
+        people = [*_as_to(answered), *(each for each in people if each[1].id not in met)]
+    completed = replace(
+        draft,
+        subject=draft.subject or _answering(original["subject"]),
+        thread_id=draft.thread_id or original["thread_id"] or original["id"],
+    )
+    return Addressed(project, completed, people, original["id"])
+
+
+def put(db: sqlite3.Connection, letter_: Addressed, sender: Agent, archive: Archive, now: float) -> Sent:
+    """Accept a message; the transaction's end is its acknowledgement.
+
+    Under an idempotency key that the sender has used, the message of then is returned. Raises InvalidLetterError when
+    that was another one.
+    """
+    digest = _digest(letter_)
+    before = _sent_before(db, sender, letter_.draft.idempotency_key, digest)
+    if before is not None:
+        return before
+    accepted = _insert(db, letter_, sender, digest, _moment(db, now))
+    profiles = _welcome(db, letter_, sender)
+    agents.touch(db, sender.id, now)
+    files = _files(accepted, letter_, archive) | profiles
+    job = jobs.enqueue(
+        db, letter_.project.id, _summary(accepted), files, now=accepted.created_ts, present=letter_.draft.present
+    )
+    return Sent(
+        id=accepted.id,
+        project=accepted.project,
+        thread_id=accepted.thread_id,
+        subject=accepted.subject,
+        created_ts=accepted.created_ts,
+        recipients={"to": accepted.to, "cc": accepted.cc, "bcc": letter_.names("bcc")},
+        attachments=accepted.attachments,
+        job=job,
+    )
+
+
+def _people(db: sqlite3.Connection, project: Project, draft: CleanDraft) -> list[tuple[Kind, Agent]]:
+    """Each recipient once, as the first kind it is named under."""
+    people: dict[int, tuple[Kind, Agent]] = {}
+    for kind, names in draft.names.items():
+        for name in names:
+            agent = resolve(db, project, name, kind)
+            people.setdefault(agent.id, (kind, agent))
+    return list(people.values())
+
+
+def _answered(db: sqlite3.Connection, original: sqlite3.Row, sender: Agent) -> list[Agent]:
+    """Whom a reply goes to: who wrote the original; who had received it, when that is the one who writes on."""
+    if original["sender_id"] is not None and original["sender_id"] != sender.id:
+        return [agents.by_id(db, original["sender_id"])]
+    to = "SELECT agent_id FROM message_recipients WHERE message_id = ? AND kind = 'to'"
+    rows = db.execute(f"{agents.ROWS} WHERE agents.id IN ({to}) ORDER BY agents.name", (original["id"],))
+    found = [agents.agent(row) for row in rows]
+    if not found:
+        raise InvalidLetterError("The reply has no recipient.", hint="Name at least one agent in `to`.")
+    return found
+
+
+def _as_to(people: Sequence[Agent]) -> list[tuple[Kind, Agent]]:
+    return [("to", agent) for agent in people]
+
+
+def _answering(subject: str) -> str:
+    """
+    >>> _answering("Plan"), _answering("RE: Plan")
+    ('Re: Plan', 'RE: Plan')
+    """
+    return subject if subject.casefold().startswith("re:") else f"Re: {subject}"[:LONGEST_SUBJECT]
+
+
+def _moment(db: sqlite3.Connection, now: float) -> float:
+    """When this message was accepted: after all that were accepted before it, also when a clock was set back a little.
+
+    So whoever asks for what came since the newest message that it has seen misses nothing.
+    """
+    row = db.execute("SELECT created_ts FROM messages ORDER BY seq DESC LIMIT 1").fetchone()
+    latest = row["created_ts"] if row is not None else now
+    after = latest + _STEP if row is not None and now < latest + _STEP <= now + _LATEST_AHEAD else now
+    return to_the_millisecond(after)
+
+
+def _digest(letter_: Addressed) -> str:
+    draft = letter_.draft
+    content = [
+        letter_.project.key,
+        letter_.reply_to,
+        draft.thread_id,
+        draft.subject,
+        draft.compared_body,
+        [[kind, agent.name] for kind, agent in letter_.people],
+        draft.importance,
+        draft.ack_required,
+    ]
+    return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+
+
+def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest: str) -> Sent | None:
+    if key is None:
+        return None
+    row = db.execute(
+        "SELECT messages.*, projects.human_key FROM messages JOIN projects ON projects.id = project_id"
+        " WHERE sender_id = ? AND idempotency_key = ?",
+        (sender.id, key),
+    ).fetchone()
+    if row is None:
+        return None
+    if row["digest"] is not None and row["digest"] != digest:  # none in a database that was made from the archive
+        raise InvalidLetterError(
+            f"{sender.name} has used this idempotency_key for another message, {row['id']}.",
+            hint="Use a new key for a new message.",
+        )
+    blind = db.execute("SELECT agent_name FROM message_recipients WHERE message_id = ? AND kind = 'bcc'", (row["id"],))
+    latest = db.execute("SELECT max(seq) AS seq FROM archive_jobs").fetchone()["seq"]
+    kept = letter(row)
+    return Sent(
+        id=kept.id,
+        project=kept.project,
+        thread_id=kept.thread_id,
+        subject=kept.subject,
+        created_ts=kept.created_ts,
+        recipients={"to": kept.to, "cc": kept.cc, "bcc": tuple(each["agent_name"] for each in blind)},
+        attachments=kept.attachments,
+        job=latest or 0,  # jobs are done in order: with the latest one, that of the message is done, too
+        repeated=True,
+    )
+
+
+def _insert(db: sqlite3.Connection, letter_: Addressed, sender: Agent, digest: str, created_ts: float) -> Letter:
+    draft = letter_.draft
+    names = RecipientNames(letter_.names("to"), letter_.names("cc"))
+    row = None
+    while row is None:
+        message_id = _new_id(created_ts)
+        row = db.execute(
+            "INSERT INTO messages (id, project_id, thread_id, subject, from_agent, created_ts, importance,"
+            " ack_required, attachments_json, sender_id, reply_to, idempotency_key, digest, recipients_json, body_md)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+            " RETURNING *, ? AS human_key",
+            (
+                message_id,
+                letter_.project.id,
+                draft.thread_id,
+                draft.subject,
+                sender.name,
+                created_ts,
+                draft.importance,
+                draft.ack_required,
+                draft.attachments_json,
+                sender.id,
+                letter_.reply_to,
+                draft.idempotency_key,
+                digest,
+                recipients_encoder.encode(names).decode(),
+                draft.body,
+                letter_.project.key,
+            ),
+        ).fetchone()
+    urgent = draft.importance in URGENT
+    db.executemany(
+        "INSERT INTO message_recipients (message_id, agent_name, kind, agent_id, seq, urgent)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [(row["id"], agent.name, kind, agent.id, row["seq"], urgent) for kind, agent in letter_.people],
+    )
+    return letter(row)
+
+
+def _new_id(created_ts: float) -> str:
+    """
+    >>> _new_id(1761232934.5)[:13]
+    'msg_20251023_'
+    """
+    return f"msg_{datetime.fromtimestamp(created_ts, UTC):%Y%m%d}_{secrets.token_hex(4)}"
+
+
+def _welcome(db: sqlite3.Connection, letter_: Addressed, sender: Agent) -> dict[str, str]:
+    """Note whose name is used in this project from now on though it is not at home here; the profiles to show it."""
+    files: dict[str, str] = {}
+    for agent in (sender, *(agent for _, agent in letter_.people)):
+        if agent.project_id != letter_.project.id and _is_new_guest(db, letter_.project, agent):
+            files[Archive.profile(agent.name)] = records.profile(agent)
+    return files
+
+
+def _is_new_guest(db: sqlite3.Connection, project: Project, agent: Agent) -> bool:
+    here = agents.here(db, project.id, agent.name)
+    if here is not None and here.id == agent.id:
+        return False
+    if agents.is_taken(db, project.id, agent.name):
+        raise InvalidLetterError(
+            f"{agent.name} of {agent.project} cannot have mail in {project.key}: somebody else has this name there.",
+            hint="Begin a new conversation in the project where it is registered.",
+        )
+    db.execute("INSERT INTO guests (project_id, name, agent_id) VALUES (?, ?, ?)", (project.id, agent.name, agent.id))
+    return True
+
+
+def _files(accepted: Letter, letter_: Addressed, archive: Archive) -> dict[str, str]:
+    """The canonical copy, the sender's, and one for each recipient; who got it as ``bcc`` stands in that copy alone."""
+    key, at = letter_.draft.idempotency_key, (accepted.id, accepted.created_ts)
+    text = frontmatter.render(accepted, idempotency_key=key)
+    files = {archive.message(*at): text, archive.outbox(accepted.sender, *at): text}
+    for kind, agent in letter_.people:
+        own = text if kind != "bcc" else frontmatter.render(accepted, bcc=[agent.name], idempotency_key=key)
+        files[archive.inbox(agent.name, *at)] = own
+    return files
+
+
+def _summary(accepted: Letter) -> str:
+    """The line in the commit's message; like all that is shared, without ``bcc``."""
+    names = [*accepted.to, *accepted.cc]
+    more = f" and {len(names) - _SUMMARY_NAMES} more" if len(names) > _SUMMARY_NAMES else ""
+    shown = f" -> {', '.join(names[:_SUMMARY_NAMES])}{more}" if names else ""
+    return f"mail {accepted.id}: {accepted.sender}{shown}: {accepted.subject}"

@@ -1,0 +1,250 @@
+"""The front of Agent Mail: what tools, commands and pages call."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from nanobot_transcript.database import Database
+from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
+from transcript_mcp.mail import addressing, agents, letters, names, projects, reading, receipts
+from transcript_mcp.mail.checking import checked
+from transcript_mcp.mail.layout import Archive, MailStore
+from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.values import (
+    Agent,
+    Delivery,
+    Draft,
+    InboxQuery,
+    Letter,
+    MailOptions,
+    Project,
+    Receipt,
+    Registration,
+    Sent,
+    Thread,
+)
+
+__all__ = ["AgentMail"]
+
+_T = TypeVar("_T")
+_EVERYTHING: Final = InboxQuery()
+
+
+class AgentMail:
+    """The mail of all projects under ``store``. For any process and any thread; a call takes milliseconds.
+
+    ``acting`` says who acts; what is done as an agent takes what it returned. All calls raise StoreError kinds when
+    the database cannot be read or written; then nothing was changed.
+    """
+
+    def __init__(
+        self, store: str | Path, options: MailOptions | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        """``store`` is made with the first agent. ``clock`` gives seconds since 1970."""
+        self.options: MailOptions = options or MailOptions()
+        self.places: MailStore = MailStore(Path(store).expanduser())
+        self.archive: Archive = Archive(self.options.shard)
+        self.database: Database = self._opened()
+        # A connection of its own: who reads does not wait for who writes.
+        self.reader: Database = self._opened()
+        self._clock: Callable[[], float] = clock
+
+    def now(self) -> float:
+        """The time that is noted for what happens now."""
+        return to_the_millisecond(self._clock())
+
+    # -- projects and agents
+
+    def projects(self) -> list[Project]:
+        """All projects, in the order in which they were made."""
+        return self.reader.read(projects.all_projects, [])
+
+    def project(self, key: str) -> Project:
+        """The project with this key. Raises UnknownProjectError."""
+        return self._read(lambda db: projects.get(db, key))
+
+    def create_agent(
+        self, project: str, program: str, model: str, task: str, name_hint: str | None = None
+    ) -> Registration:
+        """A new agent under a memorable name, the hint's letters and digits if they are free. Makes the project."""
+        key, said = projects.checked_key(project), agents.about(program, model, task)
+        return self.database.write(lambda db: agents.create(db, key, said, name_hint, self.now()))
+
+    def register_agent(
+        self, project: str, name: str, program: str = "", model: str = "", task: str = "", *, token: str | None = None
+    ) -> Registration:
+        """The agent of a fixed name, made when there is none; what is not empty is brought up to date.
+
+        Raises InvalidLetterError, and ActingRefusedError for a reserved name or, with ``require_agent_token``, when
+        ``token`` is not that of the agent that is there.
+        """
+        key, said = projects.checked_key(project), agents.about(program, model, task)
+        clean, needed = names.checked_name(name), self.options.require_agent_token
+        return self.database.write(
+            lambda db: agents.register(db, key, clean, said, self.now(), token=token, token_needed=needed)
+        )
+
+    def whois(self, project: str, name: str) -> Agent:
+        """Who is meant by a name in a project. Raises UnknownProjectError, UnregisteredAgentError."""
+        return self._read(lambda db: addressing.resolve(db, projects.get(db, project), name, "agent_name"))
+
+    def agents(self, project: str, *, active_only: bool = True) -> list[Agent]:
+        """Agents at home in a project or with mail there, the most recently active first."""
+        since = self.now() - self.options.active_within if active_only else None
+        return self._read(lambda db: agents.listing(db, projects.get(db, project).id, since))
+
+    def most_recent(self, name: str) -> Agent:
+        """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""
+        return self._read(lambda db: addressing.most_recent(db, name))
+
+    # -- who acts
+
+    def acting(self, project: str, name: str, token: str | None = None, *, parameter: str = "agent_name") -> Agent:
+        """Who acts under this name. ``parameter`` is what an error calls the name.
+
+        Raises UnknownProjectError, UnregisteredAgentError, and ActingRefusedError for a reserved name or a token that
+        is needed and is missing or wrong.
+        """
+
+        def work(db: sqlite3.Connection) -> Agent:
+            found = addressing.resolve(db, projects.get(db, project), name, parameter)
+            self._let(db, found, token)
+            return found
+
+        if names.is_reserved(names.normal(str(name))):
+            raise ActingRefusedError(
+                f"Nobody acts as {name}: the name is reserved.", hint="Act under the name you are registered as."
+            )
+        return self._read(work)
+
+    def allow(self, agent: Agent, token: str | None) -> Agent:
+        """The agent, found in whatever way, if who asks may act as it. Raises ActingRefusedError."""
+
+        def work(db: sqlite3.Connection) -> Agent:
+            self._let(db, agent, token)
+            return agent
+
+        return self._read(work)
+
+    def human(self, project: str) -> Agent:
+        """Whom a person writes and reads as in a project; for commands and pages of people, never for agents."""
+
+        def work(db: sqlite3.Connection) -> Agent:
+            return agents.human(db, projects.get(db, project), self.now())
+
+        self.project(project)
+        return self.database.write(work)
+
+    def touch(self, agent: Agent) -> None:
+        """Note that an agent is active, if nothing was noted in the last half minute."""
+        now = self.now()
+        if agents.is_stale(agent, now):
+            self.database.write(lambda db: agents.touch(db, agent.id, now))
+
+    # -- sending
+
+    def send(self, project: str, sender: Agent, draft: Draft) -> Sent:
+        """Send a message in a project; it is in all inboxes when this returns.
+
+        Raises InvalidLetterError, UnknownProjectError, and UnregisteredAgentError for an unknown recipient; then
+        nobody received it.
+        """
+        clean = checked(draft, self.options, is_reply=False)
+        known = self._read(lambda db: letters.addressed(db, project, clean))
+        return self.database.write(lambda db: letters.put(db, known, sender, self.archive, self.now()))
+
+    def reply(self, sender: Agent, message_id: str, draft: Draft) -> Sent:
+        """Answer a message, in the project and the thread that it belongs to.
+
+        Raises what ``send`` raises, and LetterNotFoundError.
+        """
+        clean = checked(draft, self.options, is_reply=True)
+        known = self._read(lambda db: letters.addressed_reply(db, sender, message_id, clean))
+        return self.database.write(lambda db: letters.put(db, known, sender, self.archive, self.now()))
+
+    def send_as_human(self, project: str, draft: Draft) -> Sent:
+        """Send a message as a person; for commands and pages of people, never for agents."""
+        return self.send(project, self.human(project), draft)
+
+    def reply_as_human(self, message_id: str, draft: Draft) -> Sent:
+        """Answer a message as a person; for commands and pages of people, never for agents."""
+        return self.reply(self.human(self.message(message_id).project), message_id, draft)
+
+    # -- reading
+
+    def inbox(self, agent: Agent, query: InboxQuery = _EVERYTHING) -> list[Delivery]:
+        """What came to an agent, in all projects, the newest first. Changes nothing."""
+        return self._read(lambda db: reading.inbox(db, agent, query))
+
+    def outbox(
+        self, agent: Agent, *, since_ts: float | None = None, include_bodies: bool = False, limit: int = 20
+    ) -> list[Letter]:
+        """What an agent sent, in all projects, the newest first."""
+        return self._read(
+            lambda db: reading.outbox(db, agent, since_ts=since_ts, include_bodies=include_bodies, limit=limit)
+        )
+
+    def message(self, message_id: str, project: str | None = None) -> Letter:
+        """One message with its body. Raises LetterNotFoundError, and UnknownProjectError for a wrong project."""
+        return self._read(lambda db: reading.message(db, message_id, projects.get(db, project) if project else None))
+
+    def thread(
+        self, thread_id: str, project: str | None = None, *, include_bodies: bool = True, limit: int = reading.MOST
+    ) -> Thread:
+        """The newest messages of a conversation, the oldest first; without ``project``, where it went on last.
+
+        Raises LetterNotFoundError, and UnknownProjectError for a wrong project.
+        """
+
+        def work(db: sqlite3.Connection) -> Thread:
+            known = projects.get(db, project) if project else None
+            return reading.thread(db, thread_id, known, include_bodies=include_bodies, limit=limit)
+
+        return self._read(work)
+
+    # -- receipts
+
+    def mark_read(self, agent: Agent, message_ids: Sequence[str]) -> list[Receipt]:
+        """Note that an agent has read messages; the first time counts.
+
+        Raises LetterNotFoundError when one is not in its inbox; then none is noted.
+        """
+        return self.database.write(lambda db: receipts.note(db, agent, message_ids, self.now(), ack=False))
+
+    def acknowledge(self, agent: Agent, message_id: str) -> Receipt:
+        """Note that an agent has acknowledged, and so read, a message. Raises LetterNotFoundError."""
+        return self.database.write(lambda db: receipts.note(db, agent, [message_id], self.now(), ack=True))[0]
+
+    # -- the store
+
+    def close(self) -> None:
+        """Release the file; it is opened again when it is needed."""
+        self.reader.close()
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _opened(self) -> Database:
+        return Database(self.places.database, self.places.lock, SHAPE, busy=self.options.busy)
+
+    def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        found: list[_T] = self.reader.read(lambda db: [work(db)], [])
+        if not found:
+            raise UnknownProjectError(
+                f"There is no mail in {self.places.root} yet.", hint="create_agent or register_agent makes a project."
+            )
+        return found[0]
+
+    def _let(self, db: sqlite3.Connection, agent: Agent, token: str | None) -> None:
+        if self.options.require_agent_token and not agents.token_fits(db, agent, token):
+            raise agents.refused(agent.name)

@@ -1,0 +1,99 @@
+"""Names of agents: what may be one, and new ones of an adjective and a noun, such as GreenCastle."""
+
+import secrets
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
+from nanobot_transcript.scripts import folded
+from transcript_mcp.mail.texts import has_controls
+from transcript_mcp.mail.words import ADJECTIVES, NOUNS
+
+__all__ = [
+    "ADJECTIVES",
+    "HUMAN",
+    "NOUNS",
+    "RESERVED",
+    "checked_name",
+    "folded",
+    "is_reserved",
+    "normal",
+    "pick",
+    "reduced",
+]
+
+HUMAN: Final = "human"
+"""Who writes when a person does."""
+RESERVED: Final = frozenset({HUMAN, "overseer", "system"})
+
+_LONGEST: Final = 128
+_UNSAFE: Final = frozenset('/\\:*?"<>|')
+_DRAWS: Final = 40
+
+
+def is_reserved(name: str) -> bool:
+    """True for names that stand for people or for the system, in any case."""
+    return folded(name) in RESERVED
+
+
+def normal(name: str) -> str:
+    """The name as it is kept and looked up: composed characters, no spaces around."""
+    return unicodedata.normalize("NFC", well_formed(name).strip())
+
+
+def checked_name(name: Any) -> str:
+    """A fixed name as it is kept. Raises InvalidLetterError, and ActingRefusedError for a reserved one."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidLetterError("An agent's name is a text that is not empty.", hint=_HINT)
+    clean = normal(name)
+    if has_controls(clean) or _UNSAFE & set(clean) or clean.startswith(".") or clean.endswith("."):
+        raise InvalidLetterError(f"{clean[:80]!r} cannot be an agent's name: it names a folder, too.", hint=_HINT)
+    if len(clean.encode()) > _LONGEST:
+        raise InvalidLetterError(f"An agent's name has {_LONGEST} bytes at most.", hint=_HINT)
+    if is_reserved(clean):
+        raise ActingRefusedError(
+            f"The name {clean} is reserved: it stands for people or the system.", hint="Choose another name."
+        )
+    return clean
+
+
+_HINT: Final = "Letters and digits of any script, spaces, '-' and '_' are fine."
+
+
+def reduced(hint: str | None) -> str:
+    """The letters and digits of a hint; empty when nothing remains that could be a name.
+
+    >>> reduced("green castle!"), reduced("小 助手"), reduced("Human")
+    ('greencastle', '小助手', '')
+    """
+    text = unicodedata.normalize("NFKC", hint or "")
+    kept = "".join(char for char in text if char.isalnum()).encode()[: _LONGEST // 2].decode(errors="ignore")
+    return "" if is_reserved(kept) else kept
+
+
+def pick(is_taken: Callable[[str], bool], hint: str | None = None) -> str:
+    """A free name: the reduced hint, if need be with a number, else an adjective and a noun."""
+    return next(name for name in _candidates(reduced(hint)) if not is_taken(name))
+
+
+def _candidates(hint: str) -> Iterator[str]:
+    if hint:
+        yield hint
+        yield from _numbered(hint)
+    for _ in range(_DRAWS):
+        yield _pair()
+    yield from _numbered(_pair())
+
+
+def _numbered(name: str) -> Iterator[str]:
+    for number in range(2, 10):
+        yield f"{name}{number}"
+    for digits in range(2, 12):  # a name that many want: few tries, whatever their number
+        for _ in range(8):
+            yield f"{name}{secrets.randbelow(9 * 10 ** (digits - 1)) + 10 ** (digits - 1)}"
+
+
+def _pair() -> str:
+    return secrets.choice(ADJECTIVES) + secrets.choice(NOUNS)

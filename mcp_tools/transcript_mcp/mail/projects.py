@@ -1,0 +1,85 @@
+"""Projects: found by their key, made with their first agent."""
+
+import difflib
+import hashlib
+import re
+import sqlite3
+import unicodedata
+from typing import Any, Final
+
+from nanobot_transcript.errors import InvalidLetterError, UnknownProjectError
+from transcript_mcp.mail.values import Project
+
+__all__ = ["all_projects", "checked_key", "find", "find_or_make", "get", "slug"]
+
+_LONGEST_KEY: Final = 1000
+_LONGEST_READABLE: Final = 24
+_OTHERS: Final = re.compile(r"[\W_]+")
+
+
+def checked_key(key: Any) -> str:
+    """The key as it is kept: without a slash at the end. Raises InvalidLetterError.
+
+    >>> checked_key("/abs/path/backend/")
+    '/abs/path/backend'
+    """
+    if not isinstance(key, str) or not key.strip():
+        raise InvalidLetterError(
+            "A project's key is a text that is not empty.", hint="Give the absolute path of the code base."
+        )
+    clean = key.strip()
+    if len(clean) > _LONGEST_KEY or not clean.isprintable():
+        raise InvalidLetterError(
+            f"A project's key has {_LONGEST_KEY:,} printable characters at most.",
+            hint="Give the absolute path of the code base.",
+        )
+    return clean.rstrip("/") or "/"
+
+
+def slug(key: str) -> str:
+    """A name for the project's folder: what can be read of the key's end, and a hash of all of it.
+
+    >>> slug("/abs/path/My Backend")
+    'my-backend-9a7af1c5'
+    """
+    end = unicodedata.normalize("NFC", key.replace("\\", "/").rpartition("/")[2]).lower()
+    readable = _OTHERS.sub("-", end).strip("-")[:_LONGEST_READABLE].strip("-")
+    return f"{readable or 'project'}-{hashlib.sha256(key.encode()).hexdigest()[:10]}"
+
+
+def find(db: sqlite3.Connection, key: str) -> Project | None:
+    """The project with this key, None when there is none."""
+    row = db.execute("SELECT * FROM projects WHERE human_key = ?", (key,)).fetchone()
+    return None if row is None else _project(row)
+
+
+def get(db: sqlite3.Connection, key: Any) -> Project:
+    """The project with this key. Raises UnknownProjectError, which names keys that are like it."""
+    clean = checked_key(key)
+    found = find(db, clean)
+    if found is not None:
+        return found
+    known = [row["human_key"] for row in db.execute("SELECT human_key FROM projects ORDER BY id DESC LIMIT 1000")]
+    like = difflib.get_close_matches(clean, known, n=3, cutoff=0.6)
+    hint = f"Do you mean {' or '.join(like)}?" if like else "create_agent or register_agent makes a project."
+    raise UnknownProjectError(f"There is no project {clean}.", hint=hint)
+
+
+def find_or_make(db: sqlite3.Connection, key: str, now: float) -> tuple[Project, bool]:
+    """The project with this (checked) key, and whether it is new."""
+    found = find(db, key)
+    if found is not None:
+        return found, False
+    made = db.execute(
+        "INSERT INTO projects (human_key, slug, created_ts) VALUES (?, ?, ?) RETURNING *", (key, slug(key), now)
+    ).fetchone()
+    return _project(made), True
+
+
+def all_projects(db: sqlite3.Connection) -> list[Project]:
+    """Every project, in the order in which they were made."""
+    return [_project(row) for row in db.execute("SELECT * FROM projects ORDER BY id")]
+
+
+def _project(row: sqlite3.Row) -> Project:
+    return Project(row["id"], row["human_key"], row["slug"], row["created_ts"])

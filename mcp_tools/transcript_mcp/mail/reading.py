@@ -1,0 +1,127 @@
+"""Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than it returns."""
+
+import sqlite3
+from typing import Any, Final
+
+from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
+from transcript_mcp.mail.rows import HEADERS, WHOLE, letter
+from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Project, Thread
+
+__all__ = ["MOST", "inbox", "inbox_sql", "message", "outbox", "thread"]
+
+MOST: Final = 1000
+"""Messages of one answer."""
+
+_JOINED: Final = "JOIN projects ON projects.id = messages.project_id"
+# By name, because SQLite cannot know how few of somebody's messages are unread or urgent.
+_INDEXES: Final = {
+    (False, False): "recipients_inbox",
+    (False, True): "recipients_unread",
+    (True, False): "recipients_urgent",
+    (True, True): "recipients_urgent_unread",
+}
+
+
+def inbox_sql(query: InboxQuery) -> str:
+    """The statement that reads an inbox, the newest message first; its parameter is the agent's row."""
+    index = _INDEXES[(query.urgent_only, query.unread_only)]
+    wanted = " AND recipient.urgent = 1" if query.urgent_only else ""
+    wanted += " AND recipient.read_ts IS NULL" if query.unread_only else ""
+    columns = WHOLE if query.include_bodies else HEADERS
+    return (
+        f"SELECT {columns}, recipient.kind, recipient.read_ts, recipient.ack_ts"
+        f" FROM message_recipients AS recipient INDEXED BY {index}"
+        f" CROSS JOIN messages ON messages.seq = recipient.seq CROSS {_JOINED}"
+        f" WHERE recipient.agent_id = ?{wanted} ORDER BY recipient.seq DESC"
+    )
+
+
+def inbox(db: sqlite3.Connection, agent: Agent, query: InboxQuery) -> list[Delivery]:
+    """What came to an agent, in all projects, the newest first."""
+    found: list[Delivery] = []
+    limit, since = bounded(query.limit), moment(query.since_ts)
+    rows = db.execute(inbox_sql(query), (agent.id,))
+    for row in rows:
+        if row["created_ts"] <= since or len(found) == limit:  # times rise with the rows: what follows is older
+            break
+        found.append(Delivery(letter(row), row["kind"], row["read_ts"], row["ack_ts"]))
+    rows.close()
+    return found
+
+
+def outbox(
+    db: sqlite3.Connection, agent: Agent, *, since_ts: float | None, include_bodies: bool, limit: int
+) -> list[Letter]:
+    """What an agent sent, in all projects, the newest first."""
+    columns = WHOLE if include_bodies else HEADERS
+    rows = db.execute(
+        f"SELECT {columns} FROM messages INDEXED BY messages_by_sender CROSS {_JOINED}"
+        " WHERE sender_id = ? AND created_ts > ? ORDER BY seq DESC LIMIT ?",
+        (agent.id, moment(since_ts), bounded(limit)),
+    )
+    return [letter(row) for row in rows]
+
+
+def message(db: sqlite3.Connection, message_id: str, project: Project | None) -> Letter:
+    """The message with this id. Raises LetterNotFoundError, also when it is not in ``project``."""
+    row = db.execute(f"SELECT {WHOLE} FROM messages {_JOINED} WHERE messages.id = ?", (message_id,)).fetchone()
+    if row is None or (project is not None and row["human_key"] != project.key):
+        where = "" if project is None else f" in {project.key}"
+        hint = "The inbox shows each message's id." if row is None else f"It is in {row['human_key']}."
+        raise LetterNotFoundError(f"There is no message {str(message_id)[:80]}{where}.", hint=hint)
+    return letter(row)
+
+
+def thread(
+    db: sqlite3.Connection, thread_id: str, project: Project | None, *, include_bodies: bool, limit: int
+) -> Thread:
+    """The newest messages of a conversation, the oldest first; of the project that has the newest one of it.
+
+    A conversation is what carries its id as ``thread_id``, and the message whose own id that is. Raises
+    LetterNotFoundError.
+    """
+    row = db.execute(_LATEST, {"thread": thread_id, "project": project.id if project else None}).fetchone()
+    if row is None:
+        where = "" if project is None else f" in {project.key}"
+        raise LetterNotFoundError(
+            f"There is no thread {str(thread_id)[:80]}{where}.",
+            hint="A thread's id is a message's thread_id or, without one, the id of its first message.",
+        )
+    columns = WHOLE if include_bodies else HEADERS
+    rows = db.execute(
+        f"SELECT {columns} FROM ({_OF_PROJECT}) AS member CROSS JOIN messages ON messages.seq = member.seq"
+        f" CROSS {_JOINED} ORDER BY messages.seq",
+        {"thread": thread_id, "project": row["project_id"], "limit": bounded(limit)},
+    )
+    letters = tuple(letter(each) for each in rows)
+    return Thread(thread_id, letters[0].project, letters)
+
+
+_LATEST: Final = (
+    "SELECT project_id, max(seq) AS seq FROM ("
+    "SELECT project_id, seq FROM messages WHERE thread_id = :thread"
+    " UNION ALL SELECT project_id, seq FROM messages WHERE id = :thread)"
+    " WHERE :project IS NULL OR project_id = :project GROUP BY project_id ORDER BY 2 DESC LIMIT 1"
+)
+_OF_PROJECT: Final = (
+    "SELECT seq FROM (SELECT seq FROM messages WHERE thread_id = :thread AND project_id = :project"
+    " UNION SELECT seq FROM messages WHERE id = :thread AND project_id = :project) ORDER BY seq DESC LIMIT :limit"
+)
+
+
+def bounded(limit: Any) -> int:
+    """How many messages one answer may have. Raises InvalidLetterError for what is no number."""
+    if not isinstance(limit, int) or isinstance(limit, bool):
+        raise InvalidLetterError(f"limit is a whole number, not {str(limit)[:40]!r}.", hint=f"Up to {MOST}.")
+    return min(max(1, limit), MOST)
+
+
+def moment(since: Any) -> float:
+    """A time to look back to; the beginning without one. Raises InvalidLetterError."""
+    if since is None:
+        return 0.0
+    if not isinstance(since, int | float) or isinstance(since, bool) or since != since:
+        raise InvalidLetterError(
+            f"since_ts is a number of seconds since 1970, not {str(since)[:40]!r}.", hint="Such as 1761232934.5."
+        )
+    return float(since)

@@ -1,0 +1,35 @@
+"""Texts that stand on one line for people: subjects, names, keys."""
+
+import re
+from typing import Any, Final
+
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import InvalidLetterError
+
+__all__ = ["has_controls", "line"]
+
+# Control characters, what ends a line in Unicode, what turns the direction of writing round, halves of characters.
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def has_controls(text: str) -> bool:
+    """True when the text would not be shown as what it is on one line."""
+    return _CONTROLS.search(text) is not None
+
+
+def line(what: str, text: Any, longest: int, *, empty: bool = False) -> str:
+    """One line of at most ``longest`` characters, without spaces around. Raises InvalidLetterError about ``what``."""
+    if not isinstance(text, str):
+        raise InvalidLetterError(f"The {what} is a text, not {str(text)[:40]!r}.", hint=f"Give the {what} as a string.")
+    clean = well_formed(text).strip()
+    if not clean and not empty:
+        raise InvalidLetterError(f"The {what} is empty.", hint=f"Give the {what}.")
+    if len(clean) > longest:
+        raise InvalidLetterError(
+            f"The {what} has {len(clean):,} characters; {longest:,} are allowed.", hint=f"Shorten the {what}."
+        )
+    if has_controls(clean):
+        raise InvalidLetterError(
+            f"The {what} holds a line end or another control character.", hint="Write it on one line, as plain text."
+        )
+    return clean
