@@ -81,6 +81,14 @@ class Deciders:
             logger.error("A message is decided without the record: %s %s", error, error.hint)
             return []
 
+    def is_recorded(self, session_key: str, message_id: str) -> bool | None:
+        """True for what stands in the record, False for what does not (any more); None when that cannot be told."""
+        try:
+            return self.store.sync.get(session_key, message_id) is not None
+        except StoreError as error:
+            logger.error("Whether %s was taken back cannot be told: %s %s", message_id, error, error.hint)
+            return None
+
     def limit_passed(self, session_key: str, message: Entry, agent: AgentProfile) -> str:
         """Why a bot's message is not to be answered any more; an empty text when it may. Raises StoreError."""
         history = self.store.sync.recent(session_key, GUARD_HISTORY).entries

@@ -8,8 +8,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
@@ -43,12 +43,16 @@ Begin = Callable[[bool], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
-    """A message that may become a turn of ``bot``; ``begin`` hands it to nanobot."""
+    """A message that may become a turn of ``bot``; ``begin`` hands it to nanobot.
+
+    ``recorded``: it stood in the record when it was looked at first, and so it does unless it is taken back.
+    """
 
     bot: "Bot"
     session_key: str
     entry: Entry
     begin: Begin
+    recorded: bool = False
 
     @property
     def message_id(self) -> str:
@@ -100,6 +104,7 @@ class Gatekeeper:
 
         When deciding itself fails, nanobot gets the message, as if there were no gate.
         """
+        turn = self._looked_at(turn)
         try:
             agent = self._deciders.profile(turn.bot.app_id)
             command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
@@ -127,7 +132,7 @@ class Gatekeeper:
 
     async def relay(self, turn: Turn) -> None:
         """Let a bot's message begin a turn where no gate decides; the loop guard has the last word."""
-        agent = self._deciders.profile(turn.bot.app_id)
+        turn, agent = self._looked_at(turn), self._deciders.profile(turn.bot.app_id)
         async with self._lane(turn).place(urgent=False):
             history = await self._deciders.history(turn.session_key, _HISTORY, wait=False)
             verdict = self._deciders.guard.allows(turn.entry, history, agent)
@@ -200,15 +205,27 @@ class Gatekeeper:
 
     # --- beginning
 
+    def _looked_at(self, turn: Turn) -> Turn:
+        return replace(turn, recorded=self._deciders.is_recorded(turn.session_key, turn.message_id) is True)
+
+    def _is_taken_back(self, turn: Turn) -> bool:
+        return turn.recorded and self._deciders.is_recorded(turn.session_key, turn.message_id) is False
+
     async def _command(self, turn: Turn, choice: Choice) -> None:
         """nanobot decides about its commands, apart from those that are another bot's."""
         if choice.reason not in _FOR_OTHERS:
             await turn.begin(False)
 
     async def begin(self, turn: Turn, choice: Choice, claim: Claim | None = None) -> None:
-        """Hand the message to nanobot, and watch over the answer."""
+        """Hand the message to nanobot, and watch over the answer. Not when it was taken back meanwhile."""
         bot, message_id = turn.bot, turn.message_id
-        bot.answers.expect(message_id, choice.hop, self._objection(turn) if is_bot(turn.entry) else None)
+        if self._is_taken_back(turn):
+            logger.info("%s was taken back and gets no answer", message_id)
+            if claim is not None:
+                with suppress(StoreError):  # it runs out by itself
+                    claim.settle()
+            return
+        bot.answers.expect(message_id, choice.hop, self._objection(turn))
         if claim is not None:
             bot.answers.hold(message_id, claim)
         try:
@@ -218,9 +235,13 @@ class Gatekeeper:
                 bot.answers.drop(message_id)
 
     def _objection(self, turn: Turn) -> Callable[[], str]:
-        """Asked when an answer to a bot is ready: others may have used up the limit meanwhile."""
+        """Asked when an answer is ready. To a bot others may have used up the limit meanwhile."""
 
         def objection() -> str:
+            if self._is_taken_back(turn):
+                return "it was taken back"
+            if not is_bot(turn.entry):
+                return ""
             agent = self._deciders.profile(turn.bot.app_id)
             return self._deciders.limit_passed(turn.session_key, turn.entry, agent)
 

@@ -263,6 +263,39 @@ async def test_an_answer_whose_claim_another_bot_took_over_is_not_sent(talk: Cal
     assert here.channel._client.sent == []
 
 
+async def test_a_message_that_is_taken_back_while_the_judge_thinks_becomes_no_turn(talk: Callable[..., Talk]) -> None:
+    thinking, thought = asyncio.Event(), asyncio.Event()
+
+    async def judge() -> str:
+        thinking.set()
+        await thought.wait()
+        return "yes"
+
+    here = talk(judge)
+    await here.wander()
+    before = here.handled
+    unclear, event = here.hear("and the second one?")
+    waiting = asyncio.ensure_future(here.channel._on_message(event))
+    async with asyncio.timeout(10):
+        await thinking.wait()
+        assert here.host.store.recall(KEY, unclear)
+        thought.set()
+        await waiting
+    assert here.handled == before
+
+
+async def test_an_answer_to_what_was_taken_back_meanwhile_is_not_sent(talk: Callable[..., Talk]) -> None:
+    here = talk()
+    asked = await here.say("@Alpha, when?")
+    other = await here.say("@Alpha, and where?")
+    assert here.host.store.recall(KEY, asked)
+    for message_id in (asked, other):
+        await here.channel.send_delta("oc_1", "On Friday.", {"message_id": message_id})
+        await here.channel.send_delta("oc_1", "", {"message_id": message_id}, stream_end=True)
+    answers = [entry for entry in here.host.store.recent(KEY, 10).entries if entry.get("agent") == "Alpha"]
+    assert [entry.get("reply_to") for entry in answers] == [other]
+
+
 async def test_an_answer_carries_one_hop_more_than_what_it_answers(talk: Callable[..., Talk]) -> None:
     here = talk()
     asked = await here.say("Alpha, when?")
