@@ -1,0 +1,234 @@
+"""Patterns of files: what a claim covers. The one matcher, of the server and of the pre-commit guard.
+
+Paths and patterns are relative to the project's folder, with ``/``, case-sensitive.
+
+- ``*`` is any text and ``?`` any character within a name; ``**`` as a whole name is any number of folders.
+- ``[a-z]`` and ``[!a-z]`` are one character. A name with brackets also stands for itself: ``app/[id]/page.tsx``.
+- A pattern that ends in a name without ``*`` and ``?``, or in ``/``, also covers everything below: ``src``, ``src/*/``.
+- ``.`` is the whole project.
+
+The guard's hook holds this file's source and runs on whatever Python a machine has: standard library only, and
+nothing newer than Python 3.9. Work is bounded by the product of the lengths, whatever the pattern.
+"""
+
+from __future__ import annotations
+
+import functools
+
+TYPE_CHECKING = False  # importing `typing` would take a tenth of the guard's time
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
+
+    # A parsed pattern holds ``_STAR`` and names; a name is a text, or all its readings; a reading holds ``_STAR`` and
+    # characters; a character is the ranges (first, last) that it may be of.
+    Character: TypeAlias = tuple[tuple[int, int], ...]
+    Reading: TypeAlias = tuple[Character | None, ...]
+    Name: TypeAlias = str | tuple[Reading, ...]
+    Pattern: TypeAlias = tuple[Name | None, ...]
+
+__all__ = ["matches", "normalised", "overlap"]
+
+_LONGEST = 1000
+_DEEPEST = 64
+_LAST = 0x10FFFF
+_SLASH = ord("/")
+_ANY_CHARACTER = ((1, _SLASH - 1), (_SLASH + 1, _LAST))
+_STAR = None  # among characters: any text; among names: any number of folders
+
+
+def overlap(a: str, b: str) -> bool:
+    """True when there is a path that both patterns cover. Raises ValueError for what is no pattern.
+
+    >>> overlap("app/*.py", "app/m*"), overlap("app/*.py", "app/api/x.py"), overlap("app", "**/x.py")
+    (True, False, True)
+    """
+    return _meet(_parsed(a), _parsed(b), _names_meet)
+
+
+def matches(pattern: str, path: str) -> bool:
+    """True when the pattern covers this one path, which is taken as it is. Raises ValueError for what is no pattern.
+
+    >>> matches("src", "src/a/b.py"), matches("src/*", "src/a/b.py"), matches("src/**", "src/a/b.py")
+    (True, False, True)
+    """
+    return _is_instance(_parsed(pattern), path.split("/"), _name_matches)
+
+
+def normalised(pattern: str, root: str = "") -> str:
+    """The pattern as it is kept: relative to ``root``, the project's folder, without ``.`` and doubled slashes.
+
+    Raises ValueError, with a sentence for whoever wrote it, for a pattern that cannot be used.
+
+    >>> normalised("./src//api/"), normalised("/repo/src/*.py", "/repo"), normalised(".")
+    ('src/api', 'src/*.py', '**')
+    """
+    if not isinstance(pattern, str) or not pattern.strip():
+        raise ValueError("A path is a text that is not empty.")
+    if len(pattern) > _LONGEST:
+        raise ValueError(f"A path has {_LONGEST:,} characters at most.")
+    shown = ascii(pattern)[1:-1][:80]
+    if any(character < " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in pattern):
+        raise ValueError(f"The path {shown} holds characters that no pattern can have.")
+    if "\\" in pattern:
+        raise ValueError(f"The path {pattern[:80]} has a backslash: separate folders by /.")
+    names = _names(_below(pattern, root))
+    if len(names) > _DEEPEST:
+        raise ValueError(f"A path has {_DEEPEST} names at most.")
+    end = "/" if pattern.endswith("/") and names and _is_open(names[-1]) else ""
+    return "/".join(names) + end if names else "**"
+
+
+def _below(pattern: str, root: str) -> str:
+    root = root.rstrip("/")
+    if root and (pattern == root or pattern.startswith(f"{root}/")):
+        return pattern[len(root) :]
+    if pattern.startswith(("/", "~/")) or pattern[1:3] == ":/":
+        raise ValueError(f"The path {pattern[:80]} lies outside of the project: give it relative to {root or 'it'}.")
+    return pattern
+
+
+def _names(pattern: str) -> list[str]:
+    names: list[str] = []
+    for name in pattern.split("/"):
+        if name == "..":
+            raise ValueError(f"The path {pattern[:80]} holds '..': give it relative to the project's folder.")
+        if name not in ("", ".") and not (name == "**" and names and names[-1] == "**"):
+            names.append(name)
+    return names
+
+
+def _is_open(name: str) -> bool:
+    """True for a name that ends a pattern: it says itself how far it reaches."""
+    return name != "**" and ("*" in name or "?" in name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(pattern: str) -> Pattern:
+    clean = normalised(pattern)
+    names = _names(clean)
+    parsed: list[Name | None] = [_STAR if name == "**" else _readings(name) for name in names]
+    if parsed[-1] is not _STAR and (clean.endswith("/") or not _is_open(names[-1])):
+        parsed.append(_STAR)
+    return tuple(parsed)
+
+
+def _readings(name: str) -> Name:
+    if not any(character in name for character in "*?["):
+        return name
+    readings = [_characters(name, brackets=True)]
+    plain = _characters(name, brackets=False)
+    return (*readings, plain) if plain != readings[0] else tuple(readings)
+
+
+def _characters(name: str, *, brackets: bool) -> Reading:
+    found: list[Character | None] = []
+    at = 0
+    while at < len(name):
+        closing = _closing(name, at) if brackets and name[at] == "[" else -1
+        if closing > 0:
+            found.append(_class(name[at + 1 : closing]))
+            at = closing
+        elif name[at] == "*":
+            if not found or found[-1] is not _STAR:
+                found.append(_STAR)
+        else:
+            found.append(_ANY_CHARACTER if name[at] == "?" else ((ord(name[at]), ord(name[at])),))
+        at += 1
+    return tuple(found)
+
+
+def _closing(name: str, opening: int) -> int:
+    """Where the class that begins here ends, -1 when it does not. A ``]`` at its beginning belongs to it."""
+    first = opening + 1
+    if name[first : first + 1] in ("!", "^"):
+        first += 1
+    return name.find("]", first + 1)
+
+
+def _class(inside: str) -> Character:
+    negated = inside[0] in "!^"
+    members = inside[1:] if negated else inside
+    ranges: list[tuple[int, int]] = []
+    at = 0
+    while at < len(members):
+        last = at + 2 if members[at + 1 : at + 2] == "-" and at + 2 < len(members) else at
+        if members[at] <= members[last]:
+            ranges.append((ord(members[at]), ord(members[last])))
+        at = last + 1
+    return _others(ranges) if negated else tuple(ranges)
+
+
+def _others(ranges: Sequence[tuple[int, int]]) -> Character:
+    left: list[tuple[int, int]] = []
+    after = 1
+    for first, last in sorted((*ranges, (_SLASH, _SLASH), (_LAST + 1, _LAST + 1))):
+        left.append((after, first - 1))
+        after = max(after, last + 1)
+    return tuple((first, last) for first, last in left if first <= last)
+
+
+def _meet(a: Sequence[Any], b: Sequence[Any], compatible: Callable[[Any, Any], bool]) -> bool:
+    """True when two sequences have a common instance; ``_STAR`` in them is any number of elements.
+
+    ``b`` is an automaton whose states are the bits of a number: all that can be reached are walked at once.
+    """
+    stars = sum(1 << at for at, element in enumerate(b) if element is _STAR)
+    everything = (2 << len(b)) - 1
+    hits: dict[Any, int] = {}
+    states = 1 | (stars & 1) << 1
+    for element in a:
+        if element is _STAR:
+            states = everything & -(states & -states)  # it takes all that follows the first
+            continue
+        if element not in hits:
+            hits[element] = sum(1 << at for at, o in enumerate(b) if o is not _STAR and compatible(element, o))
+        states = states & stars | (states & hits[element]) << 1
+        states |= (states & stars) << 1  # a star may be nothing; two never stand together
+        if not states:
+            return False
+    return bool(states >> len(b) & 1)
+
+
+def _is_instance(pattern: Sequence[Any], sequence: Sequence[str], covers: Callable[[Any, str], bool]) -> bool:
+    """True when the pattern covers a sequence without stars. The latest star alone has to be tried again."""
+    at = here = 0
+    star = tried = -1
+    while here < len(sequence):
+        element = pattern[at] if at < len(pattern) else ()
+        if element is _STAR:
+            star, tried, at = at, here, at + 1
+        elif element and covers(element, sequence[here]):
+            at, here = at + 1, here + 1
+        elif star >= 0:
+            tried += 1
+            at, here = star + 1, tried
+        else:
+            return False
+    return all(element is _STAR for element in pattern[at:])
+
+
+def _names_meet(a: Name, b: Name) -> bool:
+    if isinstance(a, str):
+        return a == b if isinstance(b, str) else _name_matches(b, a)
+    if isinstance(b, str):
+        return _name_matches(a, b)
+    return any(_meet(one, other, _characters_meet) for one in a for other in b)
+
+
+def _name_matches(pattern: Name, name: str) -> bool:
+    if isinstance(pattern, str):
+        return pattern == name
+    return any(_is_instance(reading, name, _covers) for reading in pattern)
+
+
+def _characters_meet(a: Character, b: Character) -> bool:
+    return any(first <= others and other <= last for first, last in a for other, others in b)
+
+
+def _covers(ranges: Character, character: str) -> bool:
+    code = ord(character)
+    for first, last in ranges:  # noqa: SIM110 - asked for every character; a generator takes twice the time
+        if first <= code <= last:
+            return True
+    return False

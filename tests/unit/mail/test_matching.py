@@ -1,0 +1,197 @@
+"""What a claim covers, and when two claims meet."""
+
+import ast
+import functools
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from transcript_mcp.mail import matching
+from transcript_mcp.mail.matching import matches, normalised, overlap
+
+MANY = settings(max_examples=2500)
+
+# -- the reference: every path of a small world is tried, one pattern at a time
+
+FOLDERS = ["/".join(names) for depth in range(1, 6) for names in itertools.product("abc", repeat=depth)]
+NAMES = ["".join(letters) for length in range(1, 7) for letters in itertools.product("abc", repeat=length)]
+STRUCTURES = st.lists(st.sampled_from(["a", "b", "*", "**", "?", "[ab]"]), min_size=1, max_size=3).map("/".join)
+GLOBS = st.lists(st.sampled_from(["a", "b", "*", "?", "[ab]", "[!a]", "[b-c]"]), min_size=1, max_size=4)
+
+
+def covers(pattern: str, path: str) -> bool:
+    """By the definition, trying everything."""
+    names = pattern.split("/")
+    if "*" not in names[-1] and "?" not in names[-1]:
+        names.append("**")
+    return _tried(names, path.split("/"))
+
+
+def _tried(names: list[str], parts: list[str]) -> bool:
+    if not names:
+        return not parts
+    if names[0] == "**":
+        return any(_tried(names[1:], parts[start:]) for start in range(len(parts) + 1))
+    return bool(parts) and _is_called(names[0], parts[0]) and _tried(names[1:], parts[1:])
+
+
+def _is_called(name: str, part: str) -> bool:
+    return _expression(name).fullmatch(part) is not None
+
+
+@functools.cache
+def _expression(name: str) -> re.Pattern[str]:
+    with_classes = "".join(_regex(token) for token in re.findall(r"\[!?[^]]+\]|.", name))
+    without = "".join({"*": ".*", "?": "."}.get(letter, re.escape(letter)) for letter in name)
+    return re.compile(f"{with_classes}|{without}")
+
+
+def _regex(token: str) -> str:
+    if token.startswith("[") and len(token) > 1:
+        return token.replace("[!", "[^")
+    return {"*": ".*", "?": "."}.get(token, re.escape(token))
+
+
+@functools.cache
+def covered(pattern: str) -> frozenset[str]:
+    """All paths of the world that the pattern covers."""
+    return frozenset(path for path in FOLDERS if covers(pattern, path))
+
+
+@functools.cache
+def called(name: str) -> frozenset[str]:
+    """All names of the world that a name with wildcards stands for."""
+    return frozenset(filter(_expression(name).fullmatch, NAMES))
+
+
+@MANY
+@given(STRUCTURES, STRUCTURES)
+def test_two_patterns_of_folders_meet_exactly_where_some_path_is_covered_by_both(a: str, b: str) -> None:
+    expected = bool(covered(a) & covered(b))
+    assert overlap(a, b) is overlap(b, a) is expected
+
+
+@MANY
+@given(GLOBS.map("".join), GLOBS.map("".join))
+def test_two_patterns_of_one_name_meet_exactly_where_some_name_is_covered_by_both(a: str, b: str) -> None:
+    as_written = a == b or _is_called(a, b) or _is_called(b, a)  # brackets may stand for themselves
+    assert overlap(a, b) is overlap(b, a) is (as_written or not called(a).isdisjoint(called(b)))
+
+
+@MANY
+@given(STRUCTURES | GLOBS.map("".join), st.sampled_from(FOLDERS[:400] + NAMES[:400]))
+def test_a_pattern_covers_exactly_the_paths_of_its_definition(pattern: str, path: str) -> None:
+    assert matches(pattern, path) is covers(pattern, path)
+
+
+@MANY
+@given(st.text("ab/*?[]!^-.\\~ \x00é中", max_size=14), st.text("ab/*?[]!^-.中", max_size=14))
+@example("[", "[!")
+@example("[z-a]", "?")
+@example("[!\x01-\U0010ffff]", "*")
+def test_any_text_is_answered_or_refused_with_a_value_error(a: str, b: str) -> None:
+    try:
+        first, second = normalised(a), normalised(b)
+    except ValueError:
+        return
+    assert overlap(a, b) is overlap(b, a) is overlap(first, second)
+    assert normalised(first) == first
+    assert overlap(a, a) or "[" in a
+    assert matches(a, second) in (True, False)
+
+
+# -- what people write
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "covered_by_it"),
+    [
+        ("src", "src/a/b.py", True),
+        ("src/", "src/a/b.py", True),
+        ("src", "src2/a.py", False),
+        ("src/*", "src/a.py", True),
+        ("src/*", "src/a/b.py", False),
+        ("src/*/", "src/a/b.py", True),
+        ("src/**", "src/a/b.py", True),
+        ("**/*.py", "setup.py", True),
+        ("**/migrations", "app/db/migrations/1.sql", True),
+        ("packages/*/src", "packages/ui/src/x.ts", True),
+        ("*.md", "docs/a.md", False),
+        (".", "anything/at/all", True),
+        ("**", "anything/at/all", True),
+        ("README.md", "readme.md", False),
+        ("app/[id]/page.tsx", "app/[id]/page.tsx", True),
+        ("app/[id]/page.tsx", "app/i/page.tsx", True),
+        ("app/[...slug]", "app/[...slug]/page.tsx", True),
+        ("v[0-9].txt", "v7.txt", True),
+        ("v[!0-9].txt", "v7.txt", False),
+        ("v[]x].txt", "v].txt", True),
+        ("*.[ch]", "main.c", True),
+        ("文档/*.md", "文档/说明.md", True),
+        ("./src//api/./x.py", "src/api/x.py", True),
+        ("*", "a\\b", True),
+    ],
+)
+def test_patterns_mean_what_people_expect(pattern: str, path: str, covered_by_it: bool) -> None:
+    assert matches(pattern, path) is covered_by_it
+
+
+@pytest.mark.parametrize(
+    ("pattern", "kept"),
+    [
+        ("./src//api/", "src/api"),
+        ("src/*/", "src/*/"),
+        ("**/**/x", "**/x"),
+        (".", "**"),
+        ("/repo", "**"),
+        ("/repo/", "**"),
+        ("/repo/src/x.py", "src/x.py"),
+        ("/repo//src", "src"),
+        (" a", " a"),
+    ],
+)
+def test_one_thing_is_kept_in_one_way(pattern: str, kept: str) -> None:
+    assert normalised(pattern, "/repo") == kept
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "",
+        "  ",
+        "../x",
+        "a/../b",
+        "/etc/passwd",
+        "/repository/x",
+        "~/x",
+        "C:/x",
+        "src\\x.py",
+        "a\nb",
+        "a\x00",
+        "\ud800",
+        "x" * 1001,
+        "a/" * 65,
+        "/repo/../x",
+    ],
+)
+def test_what_leaves_the_project_or_is_no_path_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="path"):
+        normalised(pattern, "/repo")
+
+
+def test_hostile_patterns_are_answered_all_the_same() -> None:
+    assert overlap("*a" * 499, "*b" * 499) is False
+    assert overlap("/".join(["*a*b*[!x]*"] * 60), "/".join(["*q*[abc]*?*"] * 60)) is True
+    assert matches("*a" * 499 + "b", "a" * 4000) is False
+    assert matches("/".join(["**", "*a*"] * 32), "/".join(["b" * 60] * 60)) is False
+
+
+def test_the_source_is_understood_by_the_oldest_python_the_guard_meets() -> None:
+    source = Path(matching.__file__).read_text(encoding="utf-8")
+    tree = ast.parse(source, feature_version=(3, 9))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert imported <= {"__future__", "collections.abc", "typing"}
