@@ -95,9 +95,8 @@ class Runner:
     def _none_connected(self) -> PlatformError:
         if len(self.agents) == 1:
             return next(iter(self.refused.values()))
-        return PlatformError(
-            f"The platform refused all agents: {', '.join(self.refused)}.", hint="The log says why, for each of them."
-        )
+        names = ", ".join(agent.name for agent in self.agents)
+        return PlatformError(f"The platform refused all agents: {names}.", hint="The log says why, for each of them.")
 
     async def _until_stopped(self, *work: "asyncio.Future[Any]") -> None:
         """Until the first piece of work ends, or ``stop``; raises what it raised."""

@@ -225,7 +225,8 @@ async def test_when_all_are_refused_it_ends_with_the_remote_exit_code(site: Any)
     assert running.process.returncode == 4
     assert json.loads(output.splitlines()[-1])["error"]["code"] == "platform"
     assert running.log.count("ERROR") == 2
-    assert "Error: The platform refused all agents: Alpha, Beta." in running.log
+    names = ", ".join(app.name for app in sorted((alpha, beta), key=lambda app: app.app_id))
+    assert f"Error: The platform refused all agents: {names}." in running.log
 
 
 async def test_two_bots_of_one_name_are_told_apart_with_a_warning(site: Any) -> None:
