@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from transcript_mcp.mail import agents, frontmatter, jobs, projects, records
 from transcript_mcp.mail.addressing import resolve
@@ -21,7 +22,7 @@ from transcript_mcp.mail.values import Agent, Kind, Letter, Project, Sent
 
 __all__ = ["Addressed", "addressed", "addressed_reply", "put"]
 
-_LATEST_AHEAD: Final = 60.0
+_LATEST_AHEAD: Final = 3600.0
 _STEP: Final = 0.001
 _SUMMARY_NAMES: Final = 5
 
@@ -54,7 +55,7 @@ def addressed_reply(db: sqlite3.Connection, sender: Agent, message_id: str, draf
     original = db.execute(
         "SELECT messages.*, projects.human_key FROM messages JOIN projects ON projects.id = project_id"
         " WHERE messages.id = ?",
-        (message_id,),
+        (well_formed(message_id),),
     ).fetchone()
     if original is None:
         raise LetterNotFoundError(
@@ -179,7 +180,10 @@ def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest:
             hint="Use a new key for a new message.",
         )
     blind = db.execute("SELECT agent_name FROM message_recipients WHERE message_id = ? AND kind = 'bcc'", (row["id"],))
-    latest = db.execute("SELECT max(seq) AS seq FROM archive_jobs").fetchone()["seq"]
+    # A project's jobs are done in order: with the latest of those that wait, that of the message is done, too.
+    job = db.execute(
+        "SELECT max(seq) AS seq FROM archive_jobs WHERE project_id = ? AND done_ts IS NULL", (row["project_id"],)
+    ).fetchone()["seq"]
     kept = letter(row)
     return Sent(
         id=kept.id,
@@ -189,7 +193,7 @@ def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest:
         created_ts=kept.created_ts,
         recipients={"to": kept.to, "cc": kept.cc, "bcc": tuple(each["agent_name"] for each in blind)},
         attachments=kept.attachments,
-        job=latest or 0,  # jobs are done in order: with the latest one, that of the message is done, too
+        job=job or 0,
         repeated=True,
     )
 

@@ -115,10 +115,7 @@ class AgentMail:
             self._let(db, found, token)
             return found
 
-        if names.is_reserved(names.normal(str(name))):
-            raise ActingRefusedError(
-                f"Nobody acts as {name}: the name is reserved.", hint="Act under the name you are registered as."
-            )
+        _refuse_reserved(str(name))
         return self._read(work)
 
     def allow(self, agent: Agent, token: str | None) -> Agent:
@@ -213,7 +210,8 @@ class AgentMail:
 
         Raises LetterNotFoundError when one is not in its inbox; then none is noted.
         """
-        return self.database.write(lambda db: receipts.note(db, agent, message_ids, self.now(), ack=False))
+        ids = [message_ids] if isinstance(message_ids, str) else message_ids
+        return self.database.write(lambda db: receipts.note(db, agent, ids, self.now(), ack=False))
 
     def acknowledge(self, agent: Agent, message_id: str) -> Receipt:
         """Note that an agent has acknowledged, and so read, a message. Raises LetterNotFoundError."""
@@ -246,5 +244,13 @@ class AgentMail:
         return found[0]
 
     def _let(self, db: sqlite3.Connection, agent: Agent, token: str | None) -> None:
+        _refuse_reserved(agent.name)
         if self.options.require_agent_token and not agents.token_fits(db, agent, token):
             raise agents.refused(agent.name)
+
+
+def _refuse_reserved(name: str) -> None:
+    if names.is_reserved(names.normal(name)):
+        raise ActingRefusedError(
+            f"Nobody acts as {name}: the name is reserved.", hint="Act under the name you are registered as."
+        )

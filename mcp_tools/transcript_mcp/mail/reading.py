@@ -3,6 +3,7 @@
 import sqlite3
 from typing import Any, Final
 
+from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from transcript_mcp.mail.rows import HEADERS, WHOLE, letter
 from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Project, Thread
@@ -64,11 +65,12 @@ def outbox(
 
 def message(db: sqlite3.Connection, message_id: str, project: Project | None) -> Letter:
     """The message with this id. Raises LetterNotFoundError, also when it is not in ``project``."""
-    row = db.execute(f"SELECT {WHOLE} FROM messages {_JOINED} WHERE messages.id = ?", (message_id,)).fetchone()
+    clean = well_formed(message_id)
+    row = db.execute(f"SELECT {WHOLE} FROM messages {_JOINED} WHERE messages.id = ?", (clean,)).fetchone()
     if row is None or (project is not None and row["human_key"] != project.key):
         where = "" if project is None else f" in {project.key}"
         hint = "The inbox shows each message's id." if row is None else f"It is in {row['human_key']}."
-        raise LetterNotFoundError(f"There is no message {str(message_id)[:80]}{where}.", hint=hint)
+        raise LetterNotFoundError(f"There is no message {clean[:80]}{where}.", hint=hint)
     return letter(row)
 
 
@@ -80,33 +82,47 @@ def thread(
     A conversation is what carries its id as ``thread_id``, and the message whose own id that is. Raises
     LetterNotFoundError.
     """
-    row = db.execute(_LATEST, {"thread": thread_id, "project": project.id if project else None}).fetchone()
-    if row is None:
-        where = "" if project is None else f" in {project.key}"
-        raise LetterNotFoundError(
-            f"There is no thread {str(thread_id)[:80]}{where}.",
-            hint="A thread's id is a message's thread_id or, without one, the id of its first message.",
-        )
+    clean, most = well_formed(thread_id), bounded(limit)
+    project_id = _latest_project(db, clean) if project is None else project.id
     columns = WHOLE if include_bodies else HEADERS
     rows = db.execute(
-        f"SELECT {columns} FROM ({_OF_PROJECT}) AS member CROSS JOIN messages ON messages.seq = member.seq"
-        f" CROSS {_JOINED} ORDER BY messages.seq",
-        {"thread": thread_id, "project": row["project_id"], "limit": bounded(limit)},
-    )
-    letters = tuple(letter(each) for each in rows)
-    return Thread(thread_id, letters[0].project, letters)
+        f"SELECT {columns} FROM messages INDEXED BY messages_by_thread CROSS {_JOINED}"
+        " WHERE thread_id = ? AND project_id = ? ORDER BY seq DESC LIMIT ?",
+        (clean, project_id, most),
+    ).fetchall()
+    rows += db.execute(
+        f"SELECT {columns} FROM messages {_JOINED}"
+        " WHERE messages.id = ?1 AND project_id = ?2 AND thread_id IS NOT ?1 LIMIT ?3",
+        (clean, project_id, most - len(rows)),
+    ).fetchall()
+    if not rows:
+        where = "" if project is None else f" in {project.key}"
+        raise LetterNotFoundError(
+            f"There is no thread {clean[:80]}{where}.",
+            hint="A thread's id is a message's thread_id or, without one, the id of its first message.",
+        )
+    rows.sort(key=lambda row: row["seq"])
+    return Thread(clean, rows[0]["human_key"], tuple(letter(row) for row in rows))
 
 
-_LATEST: Final = (
-    "SELECT project_id, max(seq) AS seq FROM ("
-    "SELECT project_id, seq FROM messages WHERE thread_id = :thread"
-    " UNION ALL SELECT project_id, seq FROM messages WHERE id = :thread)"
-    " WHERE :project IS NULL OR project_id = :project GROUP BY project_id ORDER BY 2 DESC LIMIT 1"
+# From project to project through the index, however many messages a thread has in each.
+_LATEST: Final = """
+WITH RECURSIVE found (id) AS (
+    SELECT min(project_id) FROM messages WHERE thread_id = :thread
+    UNION ALL
+    SELECT (SELECT min(project_id) FROM messages WHERE thread_id = :thread AND project_id > found.id)
+    FROM found WHERE found.id IS NOT NULL
 )
-_OF_PROJECT: Final = (
-    "SELECT seq FROM (SELECT seq FROM messages WHERE thread_id = :thread AND project_id = :project"
-    " UNION SELECT seq FROM messages WHERE id = :thread AND project_id = :project) ORDER BY seq DESC LIMIT :limit"
-)
+SELECT id AS project_id, (SELECT max(seq) FROM messages WHERE thread_id = :thread AND project_id = found.id) AS latest
+FROM found WHERE id IS NOT NULL
+UNION ALL SELECT project_id, seq FROM messages WHERE id = :thread
+ORDER BY latest DESC LIMIT 1
+"""
+
+
+def _latest_project(db: sqlite3.Connection, thread_id: str) -> int | None:
+    row = db.execute(_LATEST, {"thread": thread_id}).fetchone()
+    return None if row is None else row["project_id"]
 
 
 def bounded(limit: Any) -> int:

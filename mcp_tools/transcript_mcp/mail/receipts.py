@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import LetterNotFoundError
 from transcript_mcp.mail import agents, jobs, records
 from transcript_mcp.mail.layout import Archive
@@ -17,7 +18,7 @@ def note(db: sqlite3.Connection, agent: Agent, message_ids: Sequence[str], now: 
     Raises LetterNotFoundError for one that is not in the agent's inbox; then none is noted.
     """
     agents.touch(db, agent.id, now)
-    return [_note(db, agent, message_id, now, ack=ack) for message_id in dict.fromkeys(message_ids)]
+    return [_note(db, agent, message_id, now, ack=ack) for message_id in dict.fromkeys(map(well_formed, message_ids))]
 
 
 def _note(db: sqlite3.Connection, agent: Agent, message_id: str, now: float, *, ack: bool) -> Receipt:
