@@ -12,9 +12,30 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Job", "done", "enqueue", "forget_done", "has_waiting", "outcome", "waiting"]
+__all__ = [
+    "Job",
+    "count_waiting",
+    "done",
+    "enqueue",
+    "forget_done",
+    "has_waiting",
+    "outcome",
+    "waiting",
+    "waiting_projects",
+]
 
 _KEPT: Final = 3600.0
+_FORGOTTEN_AT_ONCE: Final = 2000
+# Goes from project to project through the index, however many jobs each of them has.
+_PROJECTS: Final = """
+WITH RECURSIVE found (id) AS (
+    SELECT min(project_id) FROM archive_jobs WHERE done_ts IS NULL
+    UNION ALL
+    SELECT (SELECT min(project_id) FROM archive_jobs WHERE done_ts IS NULL AND project_id > found.id)
+    FROM found WHERE found.id IS NOT NULL
+)
+SELECT id, slug FROM found JOIN projects USING (id)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +88,25 @@ def enqueue(
     return cursor.lastrowid
 
 
-def waiting(connection: sqlite3.Connection, limit: int) -> list[Job]:
-    """Jobs that are not done, the oldest first."""
+def waiting_projects(connection: sqlite3.Connection) -> dict[int, str]:
+    """The slugs of the projects that have jobs which are not done, by project id."""
+    return {row["id"]: row["slug"] for row in connection.execute(_PROJECTS)}
+
+
+def waiting(connection: sqlite3.Connection, project_id: int, limit: int) -> list[Job]:
+    """Jobs of a project that are not done, the oldest first."""
     rows = connection.execute(
         "SELECT seq, project_id, slug, summary, payload, archive_jobs.created_ts FROM archive_jobs"
-        " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL ORDER BY seq LIMIT ?",
-        (limit,),
+        " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL AND project_id = ? ORDER BY seq LIMIT ?",
+        (project_id, limit),
     )
     return [_job(row) for row in rows]
+
+
+def count_waiting(connection: sqlite3.Connection, project_id: int, limit: int) -> int:
+    """How many jobs of a project are not done, counted up to ``limit``."""
+    inner = "SELECT 1 FROM archive_jobs WHERE done_ts IS NULL AND project_id = ? LIMIT ?"
+    return connection.execute(f"SELECT count(*) FROM ({inner})", (project_id, limit)).fetchone()[0]
 
 
 def has_waiting(connection: sqlite3.Connection) -> bool:
@@ -98,9 +130,13 @@ def outcome(connection: sqlite3.Connection, seq: int) -> str | None:
     return row["commit_sha"] if row["done_ts"] is not None else None
 
 
-def forget_done(connection: sqlite3.Connection, now: float) -> None:
-    """Remove jobs that were done an hour ago."""
-    connection.execute("DELETE FROM archive_jobs WHERE done_ts < ?", (now - _KEPT,))
+def forget_done(connection: sqlite3.Connection, now: float) -> bool:
+    """Remove some of the jobs that were done an hour ago; True while there may be more of them."""
+    old = "SELECT seq FROM archive_jobs WHERE done_ts < ? LIMIT ?"
+    removed = connection.execute(
+        f"DELETE FROM archive_jobs WHERE seq IN ({old})", (now - _KEPT, _FORGOTTEN_AT_ONCE)
+    ).rowcount
+    return removed == _FORGOTTEN_AT_ONCE
 
 
 def _job(row: sqlite3.Row) -> Job:

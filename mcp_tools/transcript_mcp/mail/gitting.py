@@ -1,0 +1,236 @@
+"""Jobs become commits: trees are built from the last commit's, without git's index.
+
+The index would be read and written whole for each commit; a tree costs what the changed folders hold. People still
+find every file in the folder, and ``refresh_index`` lets ``git status`` agree with it.
+"""
+
+import ctypes
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import pygit2
+from pygit2.enums import FileMode
+
+from nanobot_transcript.errors import ArchiveError, UnsafePathError
+from transcript_mcp.mail.jobs import Job
+from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.repository import open_repository
+from transcript_mcp.mail.worktree import WorkTree, split
+
+__all__ = ["AUTHOR", "ProjectRepository", "commit_message"]
+
+AUTHOR: Final = ("nanobot-transcript", "agent-mail@localhost")
+
+_Folder: TypeAlias = dict[str, "pygit2.Oid | _Folder"]
+_Tip: TypeAlias = "tuple[pygit2.Reference, pygit2.Commit]"
+
+logger = logging.getLogger(__name__)
+
+
+def commit_message(summaries: Sequence[str]) -> str:
+    """One change is told in the first line; several are counted there, and follow one by one."""
+    lines = ["".join(char if char.isprintable() else " " for char in summary).strip() for summary in summaries]
+    if len(lines) == 1:
+        return f"{lines[0]}\n"
+    return "\n".join([f"{len(lines)} changes", "", *(f"- {line}" for line in lines)]) + "\n"
+
+
+class ProjectRepository:
+    """The repository of one project; for the process that holds the archiver's lock, and one thread of it.
+
+    ``objects`` counts what was handed to git since the repository was opened. Every method raises ArchiveError when
+    git or the disk refuses; nothing is lost then, and the same call may be made again.
+    """
+
+    def __init__(self, store: MailStore, slug: str) -> None:
+        self.slug: str = slug
+        self.folder: Path = store.repo(slug)
+        self.objects: int = 0
+        self._tree: WorkTree = WorkTree(str(store.root), split(self.folder.relative_to(store.root).as_posix()))
+        self._repository: pygit2.Repository | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """True while git's files are open."""
+        return self._repository is not None
+
+    def close(self) -> None:
+        """Release git's files; they are opened again when they are needed."""
+        self._tree.close()
+        if self._repository is not None:
+            self._repository.free()
+            self._repository = None
+
+    def commit(self, jobs: Sequence[Job]) -> str:
+        """Bring the files of the jobs into the folder and into one commit; its name (sha).
+
+        The last job that writes a file decides. Jobs whose files are in the last commit already make no new one: the
+        last commit's name is the answer. A path that leads elsewhere or through a link is logged and left out.
+        """
+        try:
+            with closing(self._tree):
+                return self._commit(jobs)
+        except (OSError, pygit2.GitError, UnsafePathError, KeyError, ValueError) as error:
+            self.close()
+            raise self._failed(error) from error
+        except ArchiveError:
+            self.close()
+            raise
+
+    def refresh_index(self) -> None:
+        """Let git's index agree with the last commit, so that ``git status`` finds nothing to tell."""
+        try:
+            repository = self._opened()
+            tip = _tip(repository)
+            if tip is None:
+                return
+            repository.index.read()
+            repository.index.read_tree(tip[1].tree)
+            repository.index.write()
+        except (OSError, pygit2.GitError, UnsafePathError, KeyError, ValueError) as error:
+            self.close()
+            raise self._failed(error) from error
+
+    def _commit(self, jobs: Sequence[Job]) -> str:
+        repository = self._opened()
+        tip = _tip(repository)
+        changes = self._changes(repository, jobs, tip[1].tree if tip else None)
+        tree = self._built(repository, tip[1].tree if tip else None, changes)
+        if tip is not None and tip[1].tree_id == tree:
+            return str(tip[1].id)
+        newest = max(jobs, key=lambda job: job.created_ts)
+        who = pygit2.Signature(*AUTHOR, time=int(newest.created_ts), offset=0)
+        parents = [tip[1].id] if tip else []
+        message = commit_message([job.summary for job in jobs])
+        commit = repository.create_commit(None, who, who, message, tree, parents)
+        self.objects += 1
+        self._publish(repository, tip, commit)
+        return str(commit)
+
+    def _publish(self, repository: pygit2.Repository, tip: "_Tip | None", commit: pygit2.Oid) -> None:
+        """Let the branch point at the commit, when everything in it is on the disk; fails when somebody moved it."""
+        _sync(self.folder)
+        if tip is not None:
+            branch = tip[0].name
+            tip[0].set_target(commit)
+        else:
+            branch = str(repository.lookup_reference("HEAD").target)
+            repository.references.create(branch, commit)
+        place = Path(repository.path) / branch
+        for path in (place, place.parent):
+            _fsync(path)
+
+    def _changes(self, repository: pygit2.Repository, jobs: Sequence[Job], base: pygit2.Tree | None) -> _Folder:
+        """The changed files as nested folders; every file lies in the work tree and in git's objects."""
+        changes: _Folder = {}
+        blobs: dict[str, pygit2.Oid] = {}
+        for path, text in _last_words(jobs).items():
+            try:
+                names = split(path)
+            except UnsafePathError as error:
+                logger.error("%s: %s", self.slug, error)
+                continue
+            if text not in blobs:
+                content = text.encode("utf-8", "replace")
+                blobs[text] = repository.create_blob(content)
+                self.objects += 1
+            self._show(path, text)
+            _put(changes, names, blobs[text])
+        for path in sorted({path for job in jobs for path in job.present}):
+            blob = self._taken(repository, path, base)
+            if blob is not None:
+                _put(changes, split(path), blob)
+        return changes
+
+    def _show(self, path: str, text: str) -> None:
+        try:
+            self._tree.write(path, text.encode("utf-8", "replace"))
+        except UnsafePathError as error:
+            logger.error("%s: %s It is in git all the same.", self.slug, error)
+
+    def _taken(self, repository: pygit2.Repository, path: str, base: pygit2.Tree | None) -> pygit2.Oid | None:
+        """A file that lies in the work tree; None when it is in the last commit already or cannot be taken."""
+        try:
+            split(path)
+            if base is not None and path in base:
+                return None
+            self.objects += 1
+            return repository.create_blob(self._tree.read(path))
+        except (UnsafePathError, FileNotFoundError) as error:
+            logger.error("%s: %s cannot be archived: %s", self.slug, path, error)
+            return None
+
+    def _built(self, repository: pygit2.Repository, base: pygit2.Tree | None, changes: _Folder) -> pygit2.Oid:
+        builder = repository.TreeBuilder(base) if base is not None else repository.TreeBuilder()
+        for name, change in changes.items():
+            if isinstance(change, dict):
+                below = builder.get(name)
+                tree = below if isinstance(below, pygit2.Tree) else None
+                builder.insert(name, self._built(repository, tree, change), FileMode.TREE)
+            else:
+                builder.insert(name, change, FileMode.BLOB)
+        self.objects += 1
+        return builder.write()
+
+    def _opened(self) -> pygit2.Repository:
+        if self._repository is None:
+            self._tree.make()
+            self._repository = open_repository(self.folder)
+        return self._repository
+
+    def _failed(self, error: Exception) -> ArchiveError:
+        hint = getattr(error, "hint", "") or "Free space, or correct the permissions; the archive goes on by itself."
+        return ArchiveError(f"{self.folder}: {error}", hint=hint)
+
+
+def _tip(repository: pygit2.Repository) -> "_Tip | None":
+    """The branch that HEAD names and its commit; None before the first one."""
+    if repository.head_is_unborn:
+        return None
+    branch = repository.head
+    return branch, branch.peel(pygit2.Commit)
+
+
+def _last_words(jobs: Iterable[Job]) -> Mapping[str, str]:
+    words: dict[str, str] = {}
+    for job in jobs:
+        words.update(job.files)
+    return words
+
+
+def _put(folder: _Folder, names: Sequence[str], blob: pygit2.Oid) -> None:
+    for name in names[:-1]:
+        below = folder.get(name)
+        if not isinstance(below, dict):
+            below = folder[name] = {}
+        folder = below
+    folder[names[-1]] = blob
+
+
+def _sync(folder: Path) -> None:
+    """Everything written so far, on the disk: one call for hundreds of small files."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if _syncfs is None:
+            os.sync()
+        elif _syncfs(descriptor) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(folder))
+    finally:
+        os.close(descriptor)
+
+
+def _fsync(path: Path) -> None:
+    with suppress(FileNotFoundError):  # packed away by somebody's `git gc`
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+_syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)

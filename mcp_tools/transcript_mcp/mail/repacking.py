@@ -1,0 +1,165 @@
+"""Packing a repository: git keeps each new object in a file of its own, and packs hold them in a tenth of the space.
+
+A process of its own does it, so that mail is archived meanwhile: ``git`` where there is one, else this module itself.
+"""
+
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pygit2
+
+from transcript_mcp.mail.ending import end_with_parent
+from transcript_mcp.mail.gitting import ProjectRepository
+from transcript_mcp.mail.repository import loose_objects, packs
+
+__all__ = ["LOOSE", "Repacking", "main"]
+
+LOOSE: Final = 6700
+"""As many objects outside of packs are packed as soon as it is quiet."""
+_LOOSE_AT_MOST: Final = 4 * LOOSE
+_PACKS: Final = 20
+_DAY: Final = 86_400.0
+_AFTER_A_FAILURE: Final = 3600.0
+_LEFT_BEHIND: Final = 3600.0
+_SMALL_STEP: Final = ["repack", "-d", "-l", "-q"]
+_WHOLE: Final = ["gc", "--quiet"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Count:
+    """``loose`` objects at the time when the repository had taken ``objects``; ``packed`` is seconds since 1970."""
+
+    loose: int
+    objects: int
+    packed: float
+    not_before: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    process: "subprocess.Popen[bytes]"
+    repository: ProjectRepository
+
+
+class Repacking:
+    """At most one repack at a time, over all repositories of a store."""
+
+    def __init__(self, git: str | None = None) -> None:
+        self._git: str | None = git or shutil.which("git")
+        self._counts: dict[str, _Count] = {}
+        self._running: _Running | None = None
+
+    def look(self) -> None:
+        """Notice that a repack has ended."""
+        if self._running is None or self._running.process.poll() is None:
+            return
+        repository, code = self._running.repository, self._running.process.returncode
+        self._running = None
+        count = self._counted(repository)
+        if code != 0:
+            logger.warning("Packing %s ended with %d; it is tried again in an hour.", repository.folder, code)
+            count.not_before = time.time() + _AFTER_A_FAILURE
+
+    def start_if_due(self, repository: ProjectRepository, *, quiet: bool) -> bool:
+        """Start packing, or count what there is to pack; False when there was nothing to do.
+
+        Without ``quiet`` only when so much lies about that the file system suffers.
+        """
+        if self._running is not None:
+            return False
+        count = self._counts.get(repository.slug)
+        if count is None:
+            if quiet:
+                self._counted(repository)
+            return quiet
+        loose = count.loose + repository.objects - count.objects
+        now = time.time()
+        daily = quiet and loose > 0 and now - count.packed > _DAY
+        if (not daily and loose <= (LOOSE if quiet else _LOOSE_AT_MOST)) or now < count.not_before:
+            return False
+        if self._counted(repository).loose <= min(loose, LOOSE) and not daily:
+            return True  # fewer than were handed over: many were there already
+        self._start(repository, whole=daily or len(packs(repository.folder / ".git")) >= _PACKS)
+        return True
+
+    def close(self) -> None:
+        """End a running repack; git survives that."""
+        if self._running is not None:
+            self._running.process.kill()
+            self._running.process.wait()
+            self._running = None
+
+    def _counted(self, repository: ProjectRepository) -> _Count:
+        git = repository.folder / ".git"
+        made = [path.stat().st_mtime for path in [*packs(git), git / "description"] if path.exists()]
+        loose = sum(1 for _ in loose_objects(git)) if (git / "objects").is_dir() else 0
+        before = self._counts.get(repository.slug)
+        count = _Count(loose, repository.objects, max(made, default=0.0), before.not_before if before else 0.0)
+        self._counts[repository.slug] = count
+        return count
+
+    def _start(self, repository: ProjectRepository, *, whole: bool) -> None:
+        git = repository.folder / ".git"
+        _remove_half_made(git)
+        if self._git is None:
+            command = [sys.executable, "-m", "transcript_mcp.mail.repacking", str(git)]
+        else:
+            command = [self._git, *(_WHOLE if whole else _SMALL_STEP)]
+        # What a person has set up for their own repositories, and for the one they are in, is not for this one.
+        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        settings = {"GIT_DIR": str(git), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+        process = subprocess.Popen(
+            command,
+            cwd=git,
+            env={**own, **settings},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            preexec_fn=_begin,  # noqa: PLW1509 - this process has one thread
+        )
+        self._running = _Running(process, repository)
+
+
+def main(git: str) -> None:
+    """Put the loose objects into one pack. Packs that are there stay as they are; only ``git`` joins them."""
+    repository = pygit2.Repository(git)
+    files = {
+        pygit2.Oid(hex=Path(entry.path).parent.name + entry.name): entry.path for entry in loose_objects(Path(git))
+    }
+
+    def choose(builder: pygit2.PackBuilder) -> None:
+        for oid in files:
+            builder.add(oid)
+
+    repository.pack(pack_delegate=choose, n_threads=1)
+    packed = pygit2.OdbBackendPack(str(Path(git) / "objects"))
+    for oid, path in files.items():
+        if packed.exists(oid):
+            Path(path).unlink()
+
+
+def _begin() -> None:
+    end_with_parent(signal.SIGKILL)
+    os.nice(10)
+
+
+def _remove_half_made(git: Path) -> None:
+    """Half a pack of a repack that was killed."""
+    for path in [*(git / "objects" / "pack").glob("tmp_*"), *(git / "objects" / "pack").glob(".tmp-*")]:
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > _LEFT_BEHIND:
+                path.unlink()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

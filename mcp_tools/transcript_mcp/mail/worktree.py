@@ -1,0 +1,133 @@
+"""Files in a project's folder, for people to read: written whole or not at all, and never through a link.
+
+Every step on the way is opened by itself (``O_NOFOLLOW``), so that a link that somebody puts there later is seen too.
+"""
+
+import errno
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from nanobot_transcript.errors import UnsafePathError
+
+__all__ = ["WorkTree", "split"]
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_AT_ONCE: Final = 128
+_LONGEST_NAME: Final = 255
+_HALF_MADE: Final = (".git", "transcript-half-made")
+_NEVER: Final = frozenset({"", ".", "..", ".git"})
+
+
+def split(path: str) -> tuple[str, ...]:
+    """The names a relative path consists of. Raises UnsafePathError for one that leads elsewhere or into ``.git``."""
+    names = tuple(path.split("/"))
+    for name in names:
+        if name.lower() in _NEVER or "\0" in name or len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+            raise UnsafePathError(f"{path!r} is not a path of the archive.", hint="Use names and / between them.")
+    return names
+
+
+class WorkTree:
+    """The folder ``root`` and, below it, ``base``; a context that keeps folders open while it lasts.
+
+    Missing folders are made (0700). Raises UnsafePathError where a link or a foreign kind of file stands in the way,
+    and OSError for what the operating system refuses.
+    """
+
+    def __init__(self, root: str, base: Sequence[str]) -> None:
+        self._root: str = root
+        self._base: tuple[str, ...] = tuple(base)
+        self._open: OrderedDict[tuple[str, ...], int] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the folders; they are opened again when they are needed."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def make(self) -> None:
+        """Make the folder itself."""
+        self._folder(self._base)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Put a file there, or another content into it, at one stroke. The repository must have been made."""
+        *above, name = split(path)
+        workshop = self._folder((*self._base, *_HALF_MADE))
+        folder = self._folder((*self._base, *above))
+        self._refuse_foreign(path, name, folder)
+        descriptor = os.open("next", _CREATE, 0o600, dir_fd=workshop)
+        try:
+            _write_all(descriptor, content)
+        finally:
+            os.close(descriptor)
+        os.rename("next", name, src_dir_fd=workshop, dst_dir_fd=folder)
+
+    def read(self, path: str) -> bytes:
+        """The content of a plain file. Raises FileNotFoundError when there is none."""
+        *above, name = split(path)
+        try:
+            descriptor = os.open(name, _READ, dir_fd=self._folder((*self._base, *above)))
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO):
+                raise _foreign(path) from error
+            raise
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _foreign(path)
+            return file.read()
+
+    def _refuse_foreign(self, path: str, name: str, folder: int) -> None:
+        try:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if not stat.S_ISREG(found.st_mode):
+            raise _foreign(path)
+
+    def _folder(self, names: tuple[str, ...]) -> int:
+        """The folder's descriptor; good for a while: the one that was not used for longest is closed first."""
+        if (known := self._open.get(names)) is not None:
+            self._open.move_to_end(names)
+            return known
+        descriptor = self._step(names) if names else os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._open[names] = descriptor
+        if len(self._open) > _OPEN_AT_ONCE:
+            os.close(self._open.popitem(last=False)[1])
+        return descriptor
+
+    def _step(self, names: tuple[str, ...]) -> int:
+        above, name = self._folder(names[:-1]), names[-1]
+        try:
+            return os.open(name, _FOLDER, dir_fd=above)
+        except FileNotFoundError:
+            os.mkdir(name, 0o700, dir_fd=above)
+            return os.open(name, _FOLDER, dir_fd=above)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise _foreign("/".join(names)) from error
+            raise
+
+
+def _foreign(path: str) -> UnsafePathError:
+    return UnsafePathError(
+        f"{path} is a link or not a plain file, and the archive follows no links.", hint="Move it away."
+    )
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
