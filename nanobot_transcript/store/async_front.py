@@ -165,6 +165,10 @@ class AsyncGroupTranscriptStore:
         """See ``GroupTranscriptStore.read``."""
         return await _in_thread(self.sync.read, session_key, after, limit)
 
+    async def read_back(self, session_key: str, before: str | None = None, limit: int = 100) -> Page:
+        """See ``GroupTranscriptStore.read_back``."""
+        return await _in_thread(self.sync.read_back, session_key, before, limit)
+
     async def end(self, session_key: str) -> str:
         """See ``GroupTranscriptStore.end``."""
         return await self._run(partial(self.sync.end, session_key))

@@ -136,6 +136,12 @@ class StoreBackend(Protocol):
         """Entries in file order from a cursor (None = the beginning), folded; the page's cursor goes on."""
         ...
 
+    def read_back(self, session_key: str, before: str | None, limit: int) -> Page:
+        """The last entries in file order before a cursor (None = the end), oldest first, folded; the page's cursor
+        stands before them. Fewer than ``limit`` only at the beginning of the transcript.
+        """
+        ...
+
     def end(self, session_key: str) -> str:
         """The cursor behind the last entry."""
         ...

@@ -147,6 +147,14 @@ class GroupTranscriptStore:
         """
         return self.backend.read(shape.key(session_key), after, limit)
 
+    def read_back(self, session_key: str, before: str | None = None, limit: int = 100) -> Page:
+        """The last entries in file order before a cursor (None = the end), oldest first, and the cursor before them.
+
+        Fewer than ``limit`` come at the beginning of the transcript only. Raises InvalidCursorError for a foreign
+        string.
+        """
+        return self.backend.read_back(shape.key(session_key), before, limit)
+
     def end(self, session_key: str) -> str:
         """The cursor behind the last entry: what is read from it is new since now."""
         return self.backend.end(shape.key(session_key))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from support.procs import DEADLINE, Worker, until
-from support.transcripts import contents, drain
+from support.transcripts import contents, drain, drain_back
 
 from nanobot_transcript import GroupTranscriptStore, InvalidCursorError, Retention
 from nanobot_transcript.entry import Entry
@@ -40,6 +40,50 @@ def test_paging_gives_every_entry_once_and_in_order(make_store: MakeStore, limit
     store = make_store(segment_bytes=segment_bytes)
     texts = fill(store, 0, 50)
     assert contents(drain(store, KEY, limit=limit).entries) == texts
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 50, 1000])
+@pytest.mark.parametrize("segment_bytes", [SMALL, 1 << 26])
+def test_paging_backwards_gives_every_entry_once_and_in_order(
+    make_store: MakeStore, limit: int, segment_bytes: int
+) -> None:
+    store = make_store(segment_bytes=segment_bytes)
+    texts = fill(store, 0, 50)
+    assert contents(drain_back(store, KEY, limit=limit)) == texts
+    middle = store.read(KEY, None, 30).cursor
+    assert contents(drain_back(store, KEY, middle, limit=limit)) == texts[:30]
+
+
+def test_a_page_read_backwards_ends_where_one_read_forwards_begins(make_store: MakeStore) -> None:
+    store = make_store(segment_bytes=SMALL)
+    texts = fill(store, 0, 40)
+    page = store.read_back(KEY, None, 12)
+    assert contents(page.entries) == texts[-12:]
+    assert contents(drain(store, KEY, page.cursor).entries) == texts[-12:]
+    assert store.read_back(KEY, page.cursor, 0).cursor == page.cursor
+    assert store.read_back("feishu:oc_empty", None, 5).entries == []
+
+
+def test_what_is_read_backwards_is_as_it_reads_now(make_store: MakeStore) -> None:
+    store = make_store(segment_bytes=SMALL)
+    texts = fill(store, 0, 40)
+    store.recall(KEY, "om_3")
+    store.redact(KEY, "om_30")
+    store.edit(KEY, "om_20", "edited")
+    texts[20] = "edited"
+    left = [text for number, text in enumerate(texts) if number not in (3, 30)]
+    assert contents(drain_back(make_store(), KEY, limit=4)) == left
+
+
+def test_reading_backwards_goes_on_where_a_segment_was_dropped(make_store: MakeStore) -> None:
+    store = make_store(segment_bytes=SMALL)
+    texts = fill(store, 0, 40)
+    cursor = store.read(KEY, None, 5).cursor
+    store.purge(KEY, before_ms=NOW + 20)
+    assert contents(drain_back(store, KEY, cursor, limit=3)) == []
+    assert contents(drain_back(store, KEY, limit=3)) == texts[20:]
+    later = fill(store, 40, 44)
+    assert contents(drain_back(store, KEY, limit=3)) == texts[20:] + later
 
 
 def test_a_cursor_at_the_end_gives_what_is_written_later(make_store: MakeStore) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from support.transcripts import drain
+from support.transcripts import drain, drain_back
 
 from nanobot_transcript import GroupTranscriptStore
 
@@ -174,6 +174,7 @@ class StoreMachine(RuleBasedStateMachine):
         expected = [(message.content, message.sender) for message in shown]
         assert [(e["content"], e["sender"]) for e in store.scan(KEY)] == expected
         assert [(e["content"], e["sender"]) for e in drain(store, KEY, limit=3).entries] == expected
+        assert [(e["content"], e["sender"]) for e in drain_back(store, KEY, limit=3)] == expected
         recent = [(message["content"], message["sender"]) for message in store.get_recent(KEY, 1000)]
         assert recent == expected
         assert [(m["content"], m["sender"]) for m in store.get_recent(KEY, 5)] == expected[-5:]
@@ -185,6 +186,9 @@ class StoreMachine(RuleBasedStateMachine):
         for cursor, count in self.cursors[-3:]:
             left = [message.content for message in self.messages[count:] if not message.gone]
             assert [e["content"] for e in drain(self._store(), KEY, cursor, limit=4).entries] == left
+            before = [message.content for message in self.messages[:count] if not message.gone]
+            if cursor is not None:
+                assert [e["content"] for e in drain_back(self._store(), KEY, cursor, limit=4)] == before
 
     @invariant()
     def search_and_get_agree_with_reading(self) -> None:

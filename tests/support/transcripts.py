@@ -19,6 +19,7 @@ __all__ = [
     "data_files",
     "disk_lines",
     "drain",
+    "drain_back",
     "occurs_on_disk",
     "recent_contents",
 ]
@@ -59,6 +60,19 @@ def drain(store: GroupTranscriptStore, key: str, after: str | None = None, limit
             return Page(entries, page.cursor)
         assert page.cursor != cursor
         cursor = page.cursor
+
+
+def drain_back(store: GroupTranscriptStore, key: str, before: str | None = None, limit: int = 100) -> list[Entry]:
+    """Everything before a cursor, read backwards page by page; oldest first."""
+    entries: list[Entry] = []
+    while True:
+        page = store.read_back(key, before, limit)
+        assert len(page.entries) <= limit
+        entries[:0] = page.entries
+        if len(page.entries) < limit:
+            return entries
+        assert page.cursor != before
+        before = page.cursor
 
 
 def data_files(base_dir: Path) -> list[Path]:

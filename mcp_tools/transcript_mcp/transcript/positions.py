@@ -5,6 +5,7 @@ it holds whatever is recorded, edited or recalled meanwhile; when the message it
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
@@ -14,44 +15,58 @@ from typing import Final, TypeAlias
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 
-__all__ = ["AtMessage", "AtTime", "Position", "position"]
+__all__ = ["SLACK", "AtMessage", "AtTime", "Position", "position", "said"]
 
-_CURSOR: Final = re.compile(r"m1\.([0-9a-f]{6})\.(-?[0-9a-f]{1,16})\.([0-9a-f]{12})\.([0-9a-f]{1,12})")
+_CURSOR: Final = re.compile(
+    r"m1\.([0-9a-f]{6})\.(-?[0-9a-f]{1,16})\.([0-9a-f]{12})\.([0-9a-f]{1,12})(?:~([\x21-\x7e]{1,100}))?"
+)
 _AGE: Final = re.compile(r"(\d{1,6})\s*(s|m|min|h|d|w)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _AHEAD_MS: Final = 300_000
-_SLACK: Final = 64
+SLACK: Final = 64
 """Messages may stand this far from where their time alone would put them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtMessage:
-    """At one message. ``depth`` is about how many messages stood behind its beginning when this was made."""
+    """At one message. ``depth`` is about how many messages stood behind its beginning when this was made; all that is
+    shown before it stands before ``bound``, a cursor of the store.
+    """
 
     ts: int
     digest: str
     depth: int = 0
+    bound: str | None = None
 
     @classmethod
-    def of(cls, entry: Entry, depth: int = 0) -> "AtMessage":
+    def of(cls, entry: Entry, depth: int = 0, bound: str | None = None) -> "AtMessage":
         """The place of an entry."""
-        return cls(int(entry["ts"]), _digest(entry), depth)
+        return cls(int(entry["ts"]), _digest(entry), depth, bound)
 
     def cursor(self, session_key: str) -> str:
         """The string that ``position`` understands."""
         sign, ts = ("-" if self.ts < 0 else ""), abs(self.ts)
-        return f"m1.{_chat(session_key)}.{sign}{ts:x}.{self.digest}.{self.depth:x}"
+        bound = f"~{self.bound}" if self.bound else ""
+        return f"m1.{_chat(session_key)}.{sign}{ts:x}.{self.digest}.{self.depth:x}{bound}"
 
     def find(self, entries: Sequence[Entry], *, whole: bool) -> tuple[int, int] | None:
         """How many of ``entries`` (oldest first) stand before this place, and before what is behind it.
 
         None when the place may lie before all of them and these are not the ``whole`` chat.
         """
-        at = next((at for at, entry in enumerate(entries) if _digest(entry) == self.digest), None)
+        at = self._at(entries)
         if at is not None:
             return at, at + 1
         return AtTime(self.ts).find(entries, whole=whole)
+
+    def count_before(self, entries: Sequence[Entry]) -> int:
+        """How many of ``entries`` (in the order of ``said``) stand before it; all these stand before its ``bound``."""
+        at = self._at(entries)
+        return bisect_right(entries, self.ts, key=said) if at is None else at
+
+    def _at(self, entries: Sequence[Entry]) -> int | None:
+        return next((at for at, entry in enumerate(entries) if _digest(entry) == self.digest), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +78,8 @@ class AtTime:
 
     def find(self, entries: Sequence[Entry], *, whole: bool) -> tuple[int, int] | None:
         """See ``AtMessage.find``."""
-        at = next((at for at, entry in enumerate(entries) if _said(entry) >= self.ts), len(entries))
-        return (at, at) if whole or at >= _SLACK else None
+        at = next((at for at, entry in enumerate(entries) if said(entry) >= self.ts), len(entries))
+        return (at, at) if whole or at >= SLACK else None
 
 
 Position: TypeAlias = AtMessage | AtTime
@@ -81,7 +96,7 @@ def position(session_key: str, text: str, where: tzinfo | None) -> Position | No
     if cursor:
         if cursor[1] != _chat(session_key):
             raise InvalidCursorError("The cursor belongs to another chat.", hint="Keep one cursor per chat.")
-        return AtMessage(int(cursor[2], 16), cursor[3], int(cursor[4], 16))
+        return AtMessage(int(cursor[2], 16), cursor[3], int(cursor[4], 16), cursor[5])
     try:
         if age:
             moment = datetime.now().astimezone() - timedelta(**{_UNITS[age[2]]: int(age[1])})
@@ -95,7 +110,7 @@ def position(session_key: str, text: str, where: tzinfo | None) -> Position | No
         return None
 
 
-def _said(entry: Entry) -> float:
+def said(entry: Entry) -> float:
     """When a message was said (ms); a time that cannot be gives way to that of its arrival."""
     ts, arrived = entry["ts"], entry.get("rts")
     if not isinstance(arrived, int | float) or 0 < ts <= arrived + _AHEAD_MS:

@@ -158,6 +158,11 @@ class JsonlBackend:
         with chat.reading:
             return reader.read(chat.segments, chat.ops, chat.copies, after, limit)
 
+    def read_back(self, session_key: str, before: str | None, limit: int) -> Page:
+        chat = self._chat(session_key)
+        with chat.reading:
+            return reader.read_back(chat.segments, chat.ops, chat.copies, before, limit)
+
     def end(self, session_key: str) -> str:
         segments = self._chat(session_key).segments
         return format_cursor(segments.stem, segments.end())

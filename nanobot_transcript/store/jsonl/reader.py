@@ -9,13 +9,13 @@ from nanobot_transcript.store.jsonl.codec import decode, encode_text, id_keys, i
 from nanobot_transcript.store.jsonl.copies import Copies, Places
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.fold import is_op
-from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at
+from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at, split
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.spelling import candidates
 
-__all__ = ["find_message", "find_messages", "lines_with", "message_with", "read", "scan", "search"]
+__all__ = ["find_message", "find_messages", "lines_with", "message_with", "read", "read_back", "scan", "search"]
 
 _PAGE: Final = 1000
 _LOOK_PAST: Final = 2000
@@ -48,6 +48,29 @@ def read(segments: Segments, ops: OpLog, copies: Copies, after: str | None, limi
     finally:
         copies.release()
     return Page(entries, format_cursor(segments.stem, place))
+
+
+def read_back(segments: Segments, ops: OpLog, copies: Copies, before: str | None, limit: int) -> Page:
+    """Up to ``limit`` messages before a cursor, oldest first, as they read now, and the cursor before the first."""
+    place = segments.end() if before is None else parse_cursor(segments.stem, before)
+    entries: list[Entry] = []
+    try:
+        for segment, start, block in segments.backward(place) if limit > 0 else ():
+            known = ops.since(Place(segment.number, start))
+            for offset, line in reversed(list(split(start, block))):
+                entry = decode(line)
+                if entry is not None and not is_op(entry) and not known.is_part(entry):
+                    folded = None if copies.is_copy(segment, offset, entry, known) else known.folded(entry)
+                    if folded is not None:
+                        entries.append(folded)
+                place = Place(segment.number, offset)
+                if len(entries) >= limit:
+                    break
+            if len(entries) >= limit:
+                break
+    finally:
+        copies.release()
+    return Page(entries[::-1], format_cursor(segments.stem, place))
 
 
 def scan(segments: Segments, ops: OpLog) -> Iterator[Entry]:

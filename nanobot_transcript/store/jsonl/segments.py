@@ -12,6 +12,7 @@ from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import (
     LARGE_BLOCK,
     Line,
+    blocks_backward,
     blocks_forward,
     complete_end,
     split,
@@ -173,6 +174,18 @@ class Segments:
                 if segment.active:
                     return
             number, offset = segment.number + 1, 0
+
+    def backward(self, place: Place) -> Iterator[tuple[OpenSegment, int, bytes]]:
+        """(segment, offset, block of whole lines) of everything before a place, the last block first."""
+        segment = self.at_or_after(place.number) or self.newest()
+        while segment is not None:
+            with segment:
+                if segment.number <= place.number:
+                    end = segment.end() if segment.number < place.number else min(place.offset, segment.end())
+                    for offset, block in blocks_backward(segment.descriptor, end):
+                        yield segment, offset, block
+                number = segment.number
+            segment = self.before(number)
 
     def end(self) -> Place:
         """The place behind the last complete line."""

@@ -1,11 +1,13 @@
 """Walking through a chat in both directions."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.errors import InvalidCursorError
+from nanobot_transcript.store.contract import Page
 from transcript_mcp.transcript import paging
 
 KEY = "feishu:oc_team"
@@ -146,6 +148,51 @@ def test_a_cursor_that_leads_on_does_not_lead_back(store: GroupTranscriptStore, 
     say("hello")
     with pytest.raises(InvalidCursorError, match="backwards"):
         paging.before(store, KEY, store.end(KEY), 5, None)
+
+
+class Counting(GroupTranscriptStore):
+    """Counts the entries that are read."""
+
+    read_entries = 0
+
+    def recent(self, session_key: str, limit: int = 20) -> Page:
+        page = super().recent(session_key, limit)
+        self.read_entries += len(page.entries)
+        return page
+
+    def read_back(self, session_key: str, before: str | None = None, limit: int = 100) -> Page:
+        page = super().read_back(session_key, before, limit)
+        self.read_entries += len(page.entries)
+        return page
+
+
+@pytest.mark.parametrize("shown", [20, 3])
+def test_a_page_far_back_costs_no_more_than_one_of_the_first(base_dir: Path, shown: int) -> None:
+    with Counting(base_dir) as store:
+        for number in range(1500):
+            store.append(KEY, "user", f"message {number}", "on_ada", f"om_{number}", START + number)
+        stretch, walked, costs = paging.newest(store, KEY, 20).newest(shown), 0, []
+        while stretch.older is not None and walked < 1200:
+            store.read_entries = 0
+            stretch = paging.before(store, KEY, stretch.older, 20, None).newest(shown)
+            walked += len(stretch.entries)
+            costs.append(store.read_entries)
+        assert ids(stretch) == numbered(*range(1500 - shown - walked, 1500 - walked))
+    assert max(costs[-10:]) <= max(costs[:10])
+
+
+def test_a_message_of_the_history_is_shown_in_its_place_though_it_came_behind_the_cursor(
+    store: GroupTranscriptStore, say: Say
+) -> None:
+    for number in range(600):
+        say(f"message {number}")
+    first = paging.newest(store, KEY, 50)
+    assert first.older is not None
+    second = paging.before(store, KEY, first.older, 50, None)
+    assert ids(second) == numbered(*range(500, 550))
+    store.append(KEY, "user", "late", "on_bo", "om_late", START + 400 * 60_000 + 1, source="history")
+    assert "om_late" in walk_back(store, 50)
+    assert len(walk_back(store, 50)) == 601
 
 
 def test_old_messages_in_closed_segments_are_reached(make_store: Callable[..., GroupTranscriptStore]) -> None:

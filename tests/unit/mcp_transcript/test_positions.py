@@ -22,8 +22,9 @@ def entry(number: int, **fields: Any) -> Any:
 @settings(deadline=None, max_examples=60)
 @given(st.integers(-(10**15), 10**15), st.integers(0, 10**9), st.text(max_size=10))
 def test_a_cursor_leads_back_to_its_place(ts: int, depth: int, key: str) -> None:
-    place = AtMessage.of(entry(1, ts=float(ts)), depth)
-    assert position(key, place.cursor(key), None) == place
+    for bound in (None, "c1.7a54f7.1.e2a6"):
+        place = AtMessage.of(entry(1, ts=float(ts)), depth, bound)
+        assert position(key, place.cursor(key), None) == place
 
 
 def test_the_cursor_of_another_chat_is_refused() -> None:
