@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.memory_chat import KEY, MemoryChannel
 
-from nanobot_transcript.errors import ConfigError, StoreFullError
+from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, StoreFullError
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.intake import Intake
 from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled
@@ -114,6 +114,40 @@ async def test_a_channel_that_cannot_start_ends_the_others_and_is_told(stage: An
     with pytest.raises(ConfigError, match="app secret"):
         await stage.start()
     assert seat.stopped
+    stage.runner = None
+
+
+class Unwelcome(MemoryChannel):
+    async def start(self, publish: Any) -> None:
+        raise CredentialsRefusedError("The secret is not accepted.", hint="Compare it.", platform_code=10014)
+
+
+async def test_an_agent_that_the_platform_refuses_is_told_once_and_the_others_work(
+    stage: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.add("Alpha", "Alpha here.")
+    stage.add("Beta", channel=Unwelcome, key="agents.cli_b")
+    runner = await stage.start()
+    assert [agent.name for agent in runner.connected] == ["Alpha"]
+    refused = runner.refused["Beta"]
+    assert isinstance(refused, CredentialsRefusedError)
+    assert (refused.hint, refused.platform_code) == ("Compare it.", 10014)
+    assert str(refused) == "Beta (agents.cli_b): The secret is not accepted."
+    (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert record.getMessage() == "Beta (agents.cli_b): The secret is not accepted. Compare it."
+    await stage.chat.say("@Alpha you?")
+    await stage.chat.answers(1)
+    assert stage.chat.texts() == ["Alpha here."]
+
+
+async def test_an_only_agent_that_is_refused_ends_the_runner_with_its_error(
+    stage: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    seat = stage.add("Alpha", channel=Unwelcome)
+    with pytest.raises(CredentialsRefusedError, match=r"^Alpha: The secret"):
+        await stage.start()
+    assert seat.stopped
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
     stage.runner = None
 
 
