@@ -73,6 +73,8 @@ def normalised(pattern: str, root: str = "") -> str:
     if "\\" in pattern:
         raise ValueError(f"The path {pattern[:80]} has a backslash: separate folders by /.")
     names = _names(_below(pattern, root))
+    if names and not "".join(names).strip():
+        raise ValueError("A path is a text that is not empty.")
     if len(names) > _DEEPEST:
         raise ValueError(f"A path has {_DEEPEST} names at most.")
     end = "/" if pattern.endswith("/") and names and _is_open(names[-1]) else ""
