@@ -1,22 +1,27 @@
-"""Text as the full-text index wants it: characters of scripts without spaces stand apart."""
+"""Text as the full-text index wants it: characters of scripts without spaces stand apart, however they were typed."""
 
 import re
+import unicodedata
 from typing import Final
 
 from nanobot_transcript.scripts import DENSE
 
-__all__ = ["spaced"]
+__all__ = ["APART", "spaced"]
 
-_DENSE_CHARACTER: Final = re.compile(f"([{DENSE}])")
+APART: Final = DENSE + "\U00020000-\U0003ffff"
+"""What stands apart, as a character class: the scripts without spaces, and the rarer Chinese characters."""
+
+_APART: Final = re.compile(f"([{APART}])")
 
 
 def spaced(text: str) -> str:
     """The text with a space round each character of a script that sets none, so that each is a word of the index.
 
     SQLite's own tokenizers either take a whole run of Chinese for one word (``unicode61``) or cannot find anything
-    shorter than three characters (``trigram``).
+    shorter than three characters (``trigram``). Full-width and composed forms become the plain ones (NFKC), because
+    a Chinese keyboard writes ``ｖ２`` as readily as ``v2``.
 
-    >>> spaced("发布 v2窗口")
+    >>> spaced("发布 ｖ２窗口")
     ' 发  布  v2 窗  口 '
     """
-    return text if text.isascii() else _DENSE_CHARACTER.sub(r" \1 ", text)
+    return text if text.isascii() else _APART.sub(r" \1 ", unicodedata.normalize("NFKC", text))

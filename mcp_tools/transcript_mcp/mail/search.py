@@ -1,0 +1,75 @@
+"""Finding messages of a project by their words, the newest first."""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final, TypedDict
+
+from nanobot_transcript.database import Database
+from transcript_mcp.mail.query import Query, parse
+from transcript_mcp.mail.snippets import LOOKED_AT, Marker
+
+__all__ = ["MOST_FOUND", "Found", "Hit", "search"]
+
+MOST_FOUND: Final = 100
+"""Messages of one answer, whatever limit was asked for."""
+
+# The index gives its rows in the order of their numbers, the newest first, and stops at the limit: nothing is sorted.
+_FIND: Final = (
+    "SELECT id, thread_id, messages.subject AS subject, from_agent, created_ts, importance,"
+    f" substr(messages.body_md, 1, {LOOKED_AT}) AS body"
+    " FROM fts_messages CROSS JOIN messages ON messages.seq = fts_messages.rowid"
+    " WHERE fts_messages MATCH ? ORDER BY fts_messages.rowid DESC LIMIT ?"
+)
+
+Hit = TypedDict(
+    "Hit",
+    {
+        "id": str,
+        "thread_id": str | None,
+        "subject": str,
+        "from": str,
+        "created_ts": float,
+        "importance": str,
+        "snippet": str,
+    },
+)
+"""A message that was found. ``snippet`` is the body round the first word that was found, or the subject when only that
+has it, with the words between ``**``; ``created_ts`` is in seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The messages, the newest first, and sentences about what of the query was understood otherwise."""
+
+    hits: list[Hit]
+    notes: tuple[str, ...]
+
+
+def search(database: Database, project_id: int, query: str, limit: int = 20) -> Found:
+    """The newest messages of a project that fit the query (see ``query``), at most ``limit``.
+
+    No query is an error: one that has no word finds nothing, and a note says why. Raises StoreError kinds.
+    """
+    understood = parse(query)
+    expression = understood.match(project_id)
+    if expression is None:
+        return Found([], understood.notes)
+    bound = max(1, min(limit, MOST_FOUND))
+    rows = database.read(lambda connection: connection.execute(_FIND, (expression, bound)).fetchall(), [])
+    return Found(_hits(understood, rows), understood.notes)
+
+
+def _hits(query: Query, rows: list[sqlite3.Row]) -> list[Hit]:
+    marker = Marker(query.terms())
+    return [
+        {
+            "id": row["id"],
+            "thread_id": row["thread_id"],
+            "subject": row["subject"],
+            "from": row["from_agent"],
+            "created_ts": row["created_ts"],
+            "importance": row["importance"],
+            "snippet": marker.snippet(row["body"], row["subject"]),
+        }
+        for row in rows
+    ]
