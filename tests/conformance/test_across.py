@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.conformance import PYTHONS, inspect
+from support.mailboxes import Office
 from support.procs import DEADLINE
 
 pytestmark = [pytest.mark.conformance, pytest.mark.timeout(120)]
@@ -47,3 +48,31 @@ def test_the_inspector_calls_and_reads(sdk: str) -> None:
     assert called == {"content": [{"type": "text", "text": "小明"}], "isError": False}
     read = inspect(command, "resources/read", "--uri", "chat://one?limit=3")
     assert read["contents"][0]["text"] == '{"name":"one","limit":3}'
+
+
+def test_two_agents_exchange_and_resolve_a_message_through_the_inspector(tmp_path: Path) -> None:
+    office = Office(tmp_path, "qa_agent", "dev_agent")
+
+    def call(agent: str, tool: str, **arguments: str) -> str:
+        program = [str(PYTHONS["SDK 1"]), "-m", "nanobot_transcript", "mcp", "filebox"]
+        command = ["env", "-C", str(office.roots[agent]), f"HOME={office.home}", *program]
+        given = [word for name, value in arguments.items() for word in ("--tool-arg", f"{name}={value}")]
+        answer = inspect(command, "tools/call", "--tool-name", tool, *given)
+        assert answer["isError"] is False, answer
+        return answer["content"][0]["text"]
+
+    title = "登录页面验证码显示异常"
+    call("qa_agent", "filebox_send_message", receiver_id="dev_agent", msg_type="BR", title=title, content="无法显示。")
+    (mail,) = json.loads(call("dev_agent", "filebox_wait", timeout="10"))["messages"]
+    assert mail["title"] == title
+    call(
+        "dev_agent",
+        "filebox_send_message",
+        receiver_id="qa_agent",
+        msg_type="ACK",
+        title=title,
+        content="已修复。",
+        original_message_id=mail["id"],
+    )
+    assert call("qa_agent", "filebox_resolve_message", filename=mail["file"]) == "Message resolved"
+    assert office.everywhere("qa_agent") == [("done", mail["file"])]

@@ -112,6 +112,14 @@ async def test_everything_together_and_each_server_alone(hub: StartHub, http: Cl
     assert tools["/mcp/filebox"] == ["mine"]
 
 
+async def test_the_settings_say_which_servers_are_offered_together(hub: StartHub, http: ClientSession) -> None:
+    url = await hub(servers=["filebox"])
+    _, answer = await posted(http, f"{url}/mcp", request("tools/list"))
+    assert [tool["name"] for tool in answer["result"]["tools"]] == ["mine"]
+    status, _ = await posted(http, f"{url}/mcp/small", call("whoami"))
+    assert status == 200
+
+
 async def test_what_is_not_there_says_where_to_look(hub: StartHub, http: ClientSession) -> None:
     url = await hub()
     async with http.get(f"{url}/mcp/nowhere") as answer:
