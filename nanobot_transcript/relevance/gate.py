@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 _OPEN_AFTER: Final = 12
 _TALKING_MINUTES: Final = 10  # the loop guard's idle time: what was said before it is another conversation
 _GOING_ON: Final = 0.7
+_LATE_IN_A_ROW: Final = 2
+_REST: Final = 30.0
+"""Seconds for which a judge is left alone that did not answer in time: messages behind wait for it, too."""
 _PARTNER: Final = NAMES.index("partner")
 
 
@@ -53,6 +56,8 @@ class RelevanceGate:
         self._allow = allow
         self._model: Model = model or shipped_model()
         self._observer: Observer = Observer()
+        self._late: int = 0
+        self._rested_at: float = 0.0
 
     @property
     def threshold(self) -> float:
@@ -146,6 +151,8 @@ class RelevanceGate:
         case = decision.case
         if self.judge is None or case is None:
             return self._without_judge(decision, Reason.JUDGE_FAILED)
+        if asyncio.get_running_loop().time() < self._rested_at:
+            return self._without_judge(decision, Reason.JUDGE_TIMEOUT)
         try:  # judge and budget are somebody else's code: whatever they raise, the message waits for a decision
             if self._allow is not None and not await asyncio.to_thread(self._allow):  # a lock may be held
                 return self._without_judge(decision, Reason.JUDGE_BUDGET)
@@ -164,11 +171,22 @@ class RelevanceGate:
     async def _asked(self, judge: Judge, case: Case) -> tuple[Any] | None:
         """The judge's answer; None when it came too late."""
         question = judging.prompt(case, self.options.judge_lines)
+        limit = asyncio.timeout(self.options.judge_timeout)
         try:
-            async with asyncio.timeout(self.options.judge_timeout):
-                return (await judge(question),)
+            async with limit:
+                answer = await judge(question)
         except TimeoutError:
+            if limit.expired():  # else the judge gave up by itself
+                self._came_late()
             return None
+        self._late = 0
+        return (answer,)
+
+    def _came_late(self) -> None:
+        self._late += 1
+        if self._late >= _LATE_IN_A_ROW:
+            self._rested_at = asyncio.get_running_loop().time() + _REST
+            logger.warning("The judge does not answer in time and is not asked for %g s", _REST)
 
     def _without_judge(self, decision: Decision, reason: Reason) -> Decision:
         fallback = self.options.on_judge_failure

@@ -705,3 +705,25 @@ async def test_a_budget_whose_lock_is_held_keeps_nobody_else_waiting(group: Any,
         file.close()
     assert turns > 5
     assert (resolving.result().reason, judge.asked) == (Reason.JUDGE_FAILED, [])
+
+
+async def test_a_judge_that_hangs_is_left_alone_for_a_while(group: Any, caplog: pytest.LogCaptureFixture) -> None:
+    gate, judge, decision = judged(group, "hang")
+    for asked in (1, 2, 2, 2):
+        assert (await gate.resolve(decision)).reason is Reason.JUDGE_TIMEOUT
+        assert len(judge.asked) == asked
+    assert caplog.text.count("is not asked for") == 1
+
+
+async def test_a_judge_that_answers_now_and_then_goes_on_being_asked(group: Any) -> None:
+    gate, judge, decision = judged(group, "hang")
+    reasons: list[Reason] = []
+    for judge.answer in ("hang", "yes") * 3:
+        reasons.append((await gate.resolve(decision)).reason)
+    assert reasons == [Reason.JUDGE_TIMEOUT, Reason.JUDGE_YES] * 3
+
+
+async def test_a_judge_that_gives_up_by_itself_goes_on_being_asked(group: Any) -> None:
+    gate, judge, decision = judged(group, TimeoutError("somebody must not wait"))
+    assert [(await gate.resolve(decision)).reason for _ in range(4)] == [Reason.JUDGE_TIMEOUT] * 4
+    assert len(judge.asked) == 4
