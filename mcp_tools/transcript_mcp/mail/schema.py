@@ -94,6 +94,7 @@ _URGENT: Final = "CREATE INDEX recipients_urgent ON message_recipients (agent_id
 _URGENT_UNREAD: Final = (
     "CREATE INDEX recipients_urgent_unread ON message_recipients (agent_id, seq) WHERE urgent = 1 AND read_ts IS NULL"
 )
+# ``beside`` says that somebody else held the same path when this claim began: its file is named after its holder, too.
 _CLAIMS: Final = """
 CREATE TABLE claims (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -105,7 +106,8 @@ CREATE TABLE claims (
     created_ts REAL NOT NULL,
     expires_ts REAL NOT NULL,
     released_ts REAL,
-    agent_id INTEGER NOT NULL REFERENCES agents (id)
+    agent_id INTEGER NOT NULL REFERENCES agents (id),
+    beside INTEGER NOT NULL DEFAULT 0
 )
 """
 _ACTIVE: Final = "CREATE INDEX claims_active ON claims (project_id, expires_ts) WHERE released_ts IS NULL"
