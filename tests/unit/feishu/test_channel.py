@@ -1,0 +1,31 @@
+"""A bot's seat in Feishu, without its connection: what it sends and what it says about that."""
+
+import pytest
+
+from nanobot_transcript.errors import CallBudgetError
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
+from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.channel import FeishuChannel
+
+
+async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tmp_path) -> None:
+    members = MemberDirectory(tmp_path)
+    members.remember_bot(team.beta.app_id, "Beta", open_ids={team.alpha.app_id: team.beta.open_id(team.alpha)})
+    left = iter([True, True])
+    client = team.client.budgeted(lambda: next(left, False))
+    channel = FeishuChannel(AgentProfile("Alpha"), client, members)
+    text = "@Beta look\n\n" + "\n\n".join(f"{number} " + "x" * 900 for number in range(100))
+    asked = await team.feishu.say(team.group, team.ada, "tell me")
+    message = OutboundMessage(f"feishu:{team.group.chat_id}", text, reply_to=asked.message_id, idempotency_key="k")
+    with pytest.raises(CallBudgetError) as caught:
+        await channel.send(message)
+    _, *there = team.feishu.messages(team.group)
+    arrived = caught.value.arrived
+    assert isinstance(arrived, SentMessage)
+    assert arrived.message_ids == tuple(one.message_id for one in there)
+    assert arrived.text == "\n\n".join(one.text for one in there)
+    assert arrived.text.startswith("@Beta look")
+    with pytest.raises(CallBudgetError) as caught:
+        await channel.send(message)
+    assert caught.value.arrived is None
