@@ -1,13 +1,18 @@
 """Answers to posts of the outbox: kept before the platform is acknowledged, and no turn."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from support.stub_nanobot import group_event, sdk_object
+from support.waiting import until
 
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, Receipt
+from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.simulator import FeishuSimulator
 
 KEY = "feishu:oc_1"
 PRESS = {
@@ -104,3 +109,36 @@ def test_where_the_outbox_is_not_served_replies_are_nanobots(make_host: Any, mak
     channel._on_message_sync(reply())
     assert len(channel.received) == 1
     assert answers(host, made) == []
+
+
+async def test_a_long_post_that_breaks_off_is_recorded_as_far_as_the_group_sees_it_and_then_whole(host: Host) -> None:
+    text = "\n\n".join(f"{number} " + "x" * 900 for number in range(100))
+    calls, enough = iter(range(100)), asyncio.Event()
+    async with FeishuSimulator() as feishu:
+        app = feishu.add_app("Alpha")
+        group = feishu.add_group("Team", [app, feishu.add_person("Ada")])
+        key, agent = f"feishu:{group.chat_id}", AgentProfile("Alpha", ids=frozenset({"Alpha", app.app_id}))
+
+        def content() -> str:
+            return "".join(entry["content"] for entry in host.store.recent(key, 5).entries)
+
+        async with FeishuClient(app.app_id, app.app_secret, feishu.base_url) as client:
+            limited = client.budgeted(lambda: enough.is_set() or next(calls) < 2)
+            with Outbox(host.store.base_dir) as outbox:
+                outbox.post(key, text)
+            serving = asyncio.create_task(
+                host.posts.serve(agent, limited, host.async_store, lambda key: True, lambda key: True)
+            )
+            try:
+                await until(lambda: content() != "")
+                seen = [message.message_id for message in feishu.messages(group)]
+                (entry,) = host.store.recent(key, 5).entries
+                assert entry.get("message_ids") == seen
+                assert content() == "\n\n".join(message.text for message in feishu.messages(group))
+                enough.set()
+                await until(lambda: content() == text)
+            finally:
+                serving.cancel()
+                await asyncio.gather(serving, return_exceptions=True)
+        assert "".join(message.text for message in feishu.messages(group)).replace("\n", "") == text.replace("\n", "")
+        assert len(host.store.recent(key, 5).entries) == 1
