@@ -140,7 +140,7 @@ def _adopt_newest(repository: pygit2.Repository) -> None:
     """
     objects = cast("Iterable[pygit2.Oid]", repository.odb)
     commits = [found for oid in objects if isinstance(found := repository.get(oid), pygit2.Commit)]
-    parents = {parent for commit in commits for parent in commit.parent_ids}
+    parents = {parent for commit in commits for parent in cast("list[pygit2.Oid]", commit.parent_ids)}
     tips = [commit for commit in commits if commit.id not in parents]
     if not tips:
         if packs(Path(repository.path)):

@@ -1,0 +1,67 @@
+"""What a test of Agent Mail lets another process do: ``python -m support.mail_worker ACTION '{"option": ...}'``."""
+
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from support.mail_archive import MailArchive
+from support.worker import ready, say, told_to_stop
+
+from nanobot_transcript.errors import ArchiveError, StoreError
+from transcript_mcp.mail.archiver import ArchiverProcess
+from transcript_mcp.mail.archiving import Archiving
+from transcript_mcp.mail.layout import MailStore
+
+
+def send_forever(store: str, slugs: list[str], prefix: str, ack: str, pause: float = 0.0) -> dict[str, int]:
+    """Put down jobs of messages until told to stop; note each id once its transaction is over."""
+    archive = MailArchive(Path(store), *slugs)
+    notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    stopped = threading.Event()
+    ready()
+    count = 0
+    while not told_to_stop():
+        slug = slugs[count % len(slugs)]
+        archive.send(slug, f"{prefix}{count}")
+        os.write(notes, f"{slug} {prefix}{count}\n".encode())
+        count += 1
+        stopped.wait(pause)
+    return {"sent": count}
+
+
+def host(store: str) -> None:
+    """Hold an archiver until told to stop, as a server does; say its process id, and each new one's."""
+    with ArchiverProcess(MailStore(Path(store))) as archiver:
+        known = None
+        ready()
+        while not told_to_stop():
+            if archiver.pid not in (None, known):
+                known = archiver.pid
+                say({"pid": known})
+            threading.Event().wait(0.01)
+    say({"alive": archiver.alive})
+
+
+def archive_within(store: str, limit: int | None = None) -> dict[str, object]:
+    """Archive what waits in this process, when no file may grow beyond ``limit`` bytes."""
+    archive = MailArchive(Path(store))
+    archiving = Archiving(archive.store, archive.database)
+    ready()
+    if limit is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    try:
+        archiving.round()
+    except (ArchiveError, StoreError) as error:
+        return {"done": archiving.done, "error": type(error).__name__}
+    return {"done": archiving.done, "error": None}
+
+
+ACTIONS = {action.__name__: action for action in (send_forever, host, archive_within)}
+
+if __name__ == "__main__":
+    say(ACTIONS[sys.argv[1]](**json.loads(sys.argv[2])))
