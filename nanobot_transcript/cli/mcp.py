@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nanobot_transcript.cli.mcp_names import server_names
-from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings
+from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings, warn_of_directory
 
 __all__ = ["mcp"]
 
@@ -34,6 +34,8 @@ def mcp(
     names = server_names(servers)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
     settings = read_settings(config, store)
+    if "transcript" in names:
+        warn_of_directory(settings.store.dir)
 
     from transcript_mcp.hub.servers import build_servers
     from transcript_mcp.sdk import merged, serve_stdio

@@ -1,5 +1,6 @@
 """Options that several commands share, and opening the store they name."""
 
+import logging
 import os
 import stat
 import tempfile
@@ -28,7 +29,10 @@ __all__ = [
     "opened_store",
     "read_settings",
     "require_directory",
+    "warn_of_directory",
 ]
+
+logger = logging.getLogger(__name__)
 
 ChatArgument: TypeAlias = Annotated[
     str | None,
@@ -109,6 +113,14 @@ def require_directory(base: Path, *, must_exist: bool = False, written: bool = F
         raise StoreUnavailableError(f"{base} cannot be read: Permission denied.", hint=hint)
     if written:
         _try_to_write(base, f"{base} cannot be written", hint)
+
+
+def warn_of_directory(base: Path) -> None:
+    """Say in one WARNING why a directory of transcripts cannot be read, for what can do without it."""
+    try:
+        require_directory(base)
+    except StoreUnavailableError as error:
+        logger.warning("%s %s", error, error.hint)
 
 
 def _try_to_write(folder: Path, sentence: str, hint: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings
+from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings, warn_of_directory
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
 from nanobot_transcript.errors import ConfigError
@@ -53,6 +53,7 @@ def serve(
         logging.getLogger(room).setLevel(logging.INFO)
     logging.getLogger("transcript_mcp.hub.access").setLevel(logging.INFO if verbose else logging.WARNING)
     settings = _settings(config, store, host, port)
+    warn_of_directory(settings.store.dir)
     number = asyncio.run(_work(settings, jsonl=jsonl))
     raise typer.Exit(INTERRUPTED if number == signal.SIGINT else DONE)
 

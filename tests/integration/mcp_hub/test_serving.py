@@ -70,6 +70,13 @@ async def test_it_ends_although_clients_hold_streams_open(serve: Serve, number: 
     assert json.loads((await started.stdout.read()).splitlines()[-1]) == {"event": "stopped"}
 
 
+async def test_a_record_that_cannot_be_read_is_told_at_the_start(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    started, url = await serve(NANOBOT_TRANSCRIPT_STORE__DIR=str(tmp_path / "file"))
+    assert url, "the mailboxes are served all the same"
+    assert b"is not a directory" in await asyncio.wait_for(started.stderr.readline(), 10)
+
+
 async def test_two_hubs_cannot_have_one_port(serve: Serve, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
