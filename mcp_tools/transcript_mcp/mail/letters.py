@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -75,17 +75,29 @@ def addressed_reply(db: sqlite3.Connection, sender: Agent, message_id: str, draf
     return Addressed(project, completed, people, original["id"])
 
 
-def put(db: sqlite3.Connection, letter_: Addressed, sender: Agent, archive: Archive, now: float) -> Sent:
+def _eight_digits() -> str:
+    return secrets.token_hex(4)
+
+
+def put(
+    db: sqlite3.Connection,
+    letter_: Addressed,
+    sender: Agent,
+    archive: Archive,
+    now: float,
+    *,
+    draw: Callable[[], str] = _eight_digits,
+) -> Sent:
     """Accept a message; the transaction's end is its acknowledgement.
 
     Under an idempotency key that the sender has used, the message of then is returned. Raises InvalidLetterError when
-    that was another one.
+    that was another one. ``draw`` makes the end of the id, and is asked again while a message has that id.
     """
     digest = _digest(letter_)
     before = _sent_before(db, sender, letter_.draft.idempotency_key, digest)
     if before is not None:
         return before
-    accepted = _insert(db, letter_, sender, digest, _moment(db, now))
+    accepted = _insert(db, letter_, sender, digest, _moment(db, now), draw)
     profiles = _welcome(db, letter_, sender)
     agents.touch(db, sender.id, now)
     files = _files(accepted, letter_, archive) | profiles
@@ -198,12 +210,19 @@ def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest:
     )
 
 
-def _insert(db: sqlite3.Connection, letter_: Addressed, sender: Agent, digest: str, created_ts: float) -> Letter:
+def _insert(
+    db: sqlite3.Connection,
+    letter_: Addressed,
+    sender: Agent,
+    digest: str,
+    created_ts: float,
+    draw: Callable[[], str],
+) -> Letter:
     draft = letter_.draft
     names = RecipientNames(letter_.names("to"), letter_.names("cc"))
     row = None
     while row is None:
-        message_id = _new_id(created_ts)
+        message_id = f"msg_{datetime.fromtimestamp(created_ts, UTC):%Y%m%d}_{draw()}"
         row = db.execute(
             "INSERT INTO messages (id, project_id, thread_id, subject, from_agent, created_ts, importance,"
             " ack_required, attachments_json, sender_id, reply_to, idempotency_key, digest, recipients_json, body_md)"
@@ -235,14 +254,6 @@ def _insert(db: sqlite3.Connection, letter_: Addressed, sender: Agent, digest: s
         [(row["id"], agent.name, kind, agent.id, row["seq"], urgent) for kind, agent in letter_.people],
     )
     return letter(row)
-
-
-def _new_id(created_ts: float) -> str:
-    """
-    >>> _new_id(1761232934.5)[:13]
-    'msg_20251023_'
-    """
-    return f"msg_{datetime.fromtimestamp(created_ts, UTC):%Y%m%d}_{secrets.token_hex(4)}"
 
 
 def _welcome(db: sqlite3.Connection, letter_: Addressed, sender: Agent) -> dict[str, str]:

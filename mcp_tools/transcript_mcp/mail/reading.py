@@ -1,6 +1,9 @@
 """Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than it returns."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
 from typing import Any, Final
 
 from nanobot_transcript.entry import well_formed
@@ -39,15 +42,11 @@ def inbox_sql(query: InboxQuery) -> str:
 
 def inbox(db: sqlite3.Connection, agent: Agent, query: InboxQuery) -> list[Delivery]:
     """What came to an agent, in all projects, the newest first."""
-    found: list[Delivery] = []
-    limit, since = bounded(query.limit), moment(query.since_ts)
     rows = db.execute(inbox_sql(query), (agent.id,))
-    for row in rows:
-        if row["created_ts"] <= since or len(found) == limit:  # times rise with the rows: what follows is older
-            break
-        found.append(Delivery(letter(row), row["kind"], row["read_ts"], row["ack_ts"]))
-    rows.close()
-    return found
+    return [
+        Delivery(letter(row), row["kind"], row["read_ts"], row["ack_ts"])
+        for row in _newest(rows, query.since_ts, query.limit)
+    ]
 
 
 def outbox(
@@ -57,10 +56,10 @@ def outbox(
     columns = WHOLE if include_bodies else HEADERS
     rows = db.execute(
         f"SELECT {columns} FROM messages INDEXED BY messages_by_sender CROSS {_JOINED}"
-        " WHERE sender_id = ? AND created_ts > ? ORDER BY seq DESC LIMIT ?",
-        (agent.id, moment(since_ts), bounded(limit)),
+        " WHERE sender_id = ? ORDER BY seq DESC",
+        (agent.id,),
     )
-    return [letter(row) for row in rows]
+    return [letter(row) for row in _newest(rows, since_ts, limit)]
 
 
 def message(db: sqlite3.Connection, message_id: str, project: Project | None) -> Letter:
@@ -123,6 +122,16 @@ ORDER BY latest DESC LIMIT 1
 def _latest_project(db: sqlite3.Connection, thread_id: str) -> int | None:
     row = db.execute(_LATEST, {"thread": thread_id}).fetchone()
     return None if row is None else row["project_id"]
+
+
+def _newest(rows: sqlite3.Cursor, since_ts: Any, limit: Any) -> Iterator[sqlite3.Row]:
+    """The first rows of a statement without a limit: times rise with the messages, so that none follows an older."""
+    since, most = moment(since_ts), bounded(limit)
+    with closing(rows):
+        for row in islice(rows, most):
+            if row["created_ts"] <= since:
+                return
+            yield row
 
 
 def bounded(limit: Any) -> int:

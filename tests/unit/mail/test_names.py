@@ -1,0 +1,95 @@
+"""Names of agents."""
+
+import pytest
+
+from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
+from transcript_mcp.mail.names import checked_name, is_reserved, pick, reduced
+from transcript_mcp.mail.words import ADJECTIVES, NOUNS
+
+
+def free(_: str) -> bool:
+    return False
+
+
+def test_there_are_tens_of_thousands_of_names_all_different_in_any_case() -> None:
+    names = {f"{adjective}{noun}".casefold() for adjective in ADJECTIVES for noun in NOUNS}
+    assert len(names) == len(ADJECTIVES) * len(NOUNS) >= 20_000
+    assert all(word.isalpha() and word == word.capitalize() for word in (*ADJECTIVES, *NOUNS))
+
+
+def test_a_new_name_is_an_adjective_and_a_noun() -> None:
+    name = pick(free)
+    assert any(name == adjective + noun for adjective in ADJECTIVES for noun in NOUNS)
+
+
+def test_ten_thousand_agents_get_ten_thousand_names() -> None:
+    taken: set[str] = set()
+    for _ in range(10_000):
+        taken.add(pick(lambda name: name.casefold() in taken).casefold())
+    assert len(taken) == 10_000
+
+
+def test_when_all_pairs_are_taken_a_number_follows() -> None:
+    pairs = {adjective + noun for adjective in ADJECTIVES for noun in NOUNS}
+    name = pick(pairs.__contains__)
+    assert name not in pairs
+    assert name.rstrip("0123456789") in pairs
+
+
+def test_a_hint_that_many_want_is_found_in_few_tries() -> None:
+    taken = {"Builder", *(f"Builder{number}" for number in range(2, 5000))}
+    tries: list[str] = []
+
+    def is_taken(name: str) -> bool:
+        tries.append(name)
+        return name in taken
+
+    assert pick(is_taken, "Builder").startswith("Builder")
+    assert len(tries) < 100
+
+
+@pytest.mark.parametrize(
+    ("hint", "name"),
+    [
+        ("Green Castle!", "GreenCastle"),
+        ("../../etc/passwd", "etcpasswd"),
+        ("小助手", "小助手"),
+        ("bot_7", "bot7"),
+        ("Ｂｏｔ", "Bot"),
+        ("a\u202eb\x00c", "abc"),
+    ],
+)
+def test_a_hint_is_reduced_to_its_letters_and_digits(hint: str, name: str) -> None:
+    assert reduced(hint) == name
+    assert pick(free, hint) == name
+
+
+@pytest.mark.parametrize("hint", ["", None, "!!!", "Human", "SYSTEM", "over-seer", "\ud800"])
+def test_a_hint_of_which_nothing_can_be_used_gives_a_new_name(hint: str | None) -> None:
+    assert reduced(hint) == ""
+    assert not is_reserved(pick(free, hint))
+
+
+def test_a_hint_that_is_taken_gets_a_number() -> None:
+    assert pick({"Bot"}.__contains__, "Bot") == "Bot2"
+
+
+@pytest.mark.parametrize("name", ["GreenCastle", "code-reviewer", "小助手", "Bot 7", "v1.2", "José", "🤖bot"])
+def test_fixed_names_of_any_script_are_kept(name: str) -> None:
+    assert checked_name(f" {name} ") == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "  ", None, 7, "a/b", "..", ".hidden", "a\\b", "a\nb", "a\0b", "a\u202eb", "C:", "x" * 129, "长" * 43, "end."],
+)
+def test_what_cannot_name_a_folder_is_no_name(name: object) -> None:
+    with pytest.raises(InvalidLetterError) as caught:
+        checked_name(name)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["human", "Human", "OVERSEER", "system", "ｓystem"])
+def test_reserved_names_are_refused_in_any_case(name: str) -> None:
+    with pytest.raises(ActingRefusedError, match="reserved"):
+        checked_name(name)
