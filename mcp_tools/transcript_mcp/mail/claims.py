@@ -1,0 +1,313 @@
+"""Claims: agents say which files they work on, for a time, and learn who else does.
+
+Two claims meet when there is a path that both cover (see ``matching``). Shared claims meet peacefully; an exclusive
+one conflicts with any claim of another agent that it meets. The transaction decides who comes first.
+"""
+
+import math
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import msgspec
+
+from nanobot_transcript.database import Database
+from nanobot_transcript.errors import InvalidLetterError
+from transcript_mcp.mail import agents, jobs, matching
+from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
+from transcript_mcp.mail.layout import Archive
+from transcript_mcp.mail.moments import iso, to_the_millisecond
+from transcript_mcp.mail.texts import line
+from transcript_mcp.mail.values import Agent
+
+__all__ = ["Claims"]
+
+_LONGEST_REASON: Final = 500
+_SHOWN_PATHS: Final = 5
+_ROWS: Final = (
+    "SELECT claims.*, here.human_key AS project, there.human_key AS home FROM claims"
+    " JOIN projects AS here ON here.id = claims.project_id"
+    " JOIN agents ON agents.id = claims.agent_id JOIN projects AS there ON there.id = agents.project_id"
+)
+_ACTIVE: Final = "claims.released_ts IS NULL AND claims.expires_ts > :now"
+_INSERT: Final = (
+    "INSERT INTO claims (project_id, agent_name, path, exclusive, reason, created_ts, expires_ts, agent_id, beside)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What somebody wants to have, checked but for the paths."""
+
+    agent: Agent
+    paths: Sequence[str]
+    exclusive: bool
+    reason: str
+    now: float
+    expires_ts: float
+
+
+class Claims:
+    """The claims of all projects in a mail database. For any process and any thread.
+
+    All calls raise StoreError kinds when the database cannot be read or written; then nothing was changed.
+    """
+
+    def __init__(
+        self, database: Database, archive: Archive, clock: Callable[[], float], options: ClaimOptions | None = None
+    ) -> None:
+        """``clock`` gives seconds since 1970."""
+        self.options: ClaimOptions = options or ClaimOptions()
+        self._database: Database = database
+        self._archive: Archive = archive
+        self._clock: Callable[[], float] = clock
+
+    def claim(
+        self,
+        project_id: int,
+        agent: Agent,
+        paths: Sequence[str],
+        ttl_seconds: float | None = None,
+        *,
+        exclusive: bool = True,
+        reason: str = "",
+    ) -> Claimed:
+        """Claim paths and patterns in a project: all of them, or none when any conflicts with another agent's claim.
+
+        What the agent has claimed already is renewed: it is exclusive or shared, and lasts, as this call says; its
+        reason stays unless one is given. Raises InvalidLetterError.
+        """
+        now = to_the_millisecond(self._clock())
+        wish = _Wish(
+            agent=agent,
+            paths=self._checked_paths(paths),
+            exclusive=_checked_flag(exclusive),
+            reason=line("reason", " ".join(str(reason or "").split()), _LONGEST_REASON, empty=True),
+            now=now,
+            expires_ts=to_the_millisecond(now + self._checked_ttl(ttl_seconds)),
+        )
+        return self._database.write(lambda db: self._claim(db, project_id, wish))
+
+    def renew(
+        self, project_id: int, agent: Agent, paths: Sequence[str] | None = None, ttl_seconds: float | None = None
+    ) -> Extended:
+        """Let the agent's active claims on these paths, or all it has in the project, last ``ttl_seconds`` from now on.
+
+        A claim that has run out is not renewed: somebody else may work there by now. Raises InvalidLetterError.
+        """
+        now = to_the_millisecond(self._clock())
+        expires_ts = to_the_millisecond(now + self._checked_ttl(ttl_seconds))
+        wanted = None if paths is None else self._checked_paths(paths)
+
+        def work(db: sqlite3.Connection) -> Extended:
+            agents.touch(db, agent.id, now)
+            held, missing = _held(db, project_id, agent, wanted, now)
+            db.executemany("UPDATE claims SET expires_ts = ? WHERE id = ?", [(expires_ts, row["id"]) for row in held])
+            job = self._archived(db, project_id, f"renew: {agent.name}", held, now)
+            return Extended(_paths(held), missing, expires_ts if held else None, job)
+
+        return self._database.write(work)
+
+    def release(self, project_id: int, agent: Agent, paths: Sequence[str] | None = None) -> Released:
+        """Give back the agent's claims on these paths, written as they were claimed, or all it has in the project.
+
+        Raises InvalidLetterError.
+        """
+        now = to_the_millisecond(self._clock())
+        wanted = None if paths is None else self._checked_paths(paths)
+
+        def work(db: sqlite3.Connection) -> Released:
+            agents.touch(db, agent.id, now)
+            held, missing = _held(db, project_id, agent, wanted, now)
+            db.executemany("UPDATE claims SET released_ts = ? WHERE id = ?", [(now, row["id"]) for row in held])
+            return Released(_paths(held), missing, self._archived(db, project_id, f"release: {agent.name}", held, now))
+
+        return self._database.write(work)
+
+    def list_claims(
+        self,
+        project_id: int | None = None,
+        agent_id: int | None = None,
+        *,
+        active_only: bool = True,
+        limit: int = 200,
+    ) -> list[Claim]:
+        """Claims of a project, an agent, both or all, the newest first."""
+        sql = (
+            f"{_ROWS} WHERE (:project IS NULL OR claims.project_id = :project)"
+            f" AND (:agent IS NULL OR claims.agent_id = :agent) {f'AND {_ACTIVE}' if active_only else ''}"
+            " ORDER BY claims.id DESC LIMIT :limit"
+        )
+        bound = {"project": project_id, "agent": agent_id, "now": self._clock(), "limit": limit}
+        return self._database.read(lambda db: [_claim(row) for row in db.execute(sql, bound)], [])
+
+    def _claim(self, db: sqlite3.Connection, project_id: int, wish: _Wish) -> Claimed:
+        agents.touch(db, wish.agent.id, wish.now)
+        wanted = _patterns(wish.paths, _root(db, project_id))
+        sql = f"{_ROWS} WHERE claims.project_id = :project AND {_ACTIVE} ORDER BY claims.id"
+        active = db.execute(sql, {"project": project_id, "now": wish.now}).fetchall()
+        if conflicts := _conflicts(wanted, active, wish):
+            return Claimed((), conflicts, None, None)
+        ids = [self._grant(db, project_id, path, active, wish) for path in wanted]
+        kind = "exclusive" if wish.exclusive else "shared"
+        rows = _by_ids(db, ids)
+        job = self._archived(db, project_id, f"claim: {wish.agent.name} {kind}", rows, wish.now)
+        return Claimed(wanted, (), wish.expires_ts, job)
+
+    def _grant(
+        self, db: sqlite3.Connection, project_id: int, path: str, active: Sequence[sqlite3.Row], wish: _Wish
+    ) -> int:
+        same = [row for row in active if row["path"] == path]
+        own = next((row["id"] for row in same if row["agent_id"] == wish.agent.id), None)
+        if own is not None:
+            db.execute(
+                "UPDATE claims SET exclusive = ?, expires_ts = ?, reason = coalesce(nullif(?, ''), reason)"
+                " WHERE id = ?",
+                (wish.exclusive, wish.expires_ts, wish.reason, own),
+            )
+            return own
+        beside = any(not row["beside"] for row in same)
+        values = (project_id, wish.agent.name, path, wish.exclusive, wish.reason)
+        added = db.execute(_INSERT, (*values, wish.now, wish.expires_ts, wish.agent.id, beside)).lastrowid
+        assert added is not None
+        return added
+
+    def _archived(
+        self, db: sqlite3.Connection, project_id: int, what: str, rows: Sequence[sqlite3.Row], now: float
+    ) -> int | None:
+        """The job that writes these claims' files, as they are now."""
+        if not rows:
+            return None
+        files: dict[str, str] = {}
+        for row in _by_ids(db, [row["id"] for row in rows]):
+            path = self._archive.claim(row["path"], row["agent_name"] if row["beside"] else None)
+            files[path] = _record(_claim(row))
+        return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
+
+    def _checked_ttl(self, ttl_seconds: Any) -> float:
+        """Seconds within the bounds. Raises InvalidLetterError."""
+        if ttl_seconds is None:
+            return self.options.default_ttl
+        number = isinstance(ttl_seconds, int | float) and not isinstance(ttl_seconds, bool)
+        shortest, longest = self.options.shortest_ttl, self.options.longest_ttl
+        if not number or math.isnan(ttl_seconds) or not shortest <= ttl_seconds <= longest:
+            raise InvalidLetterError(
+                f"A claim lasts from {shortest:,.0f} to {longest:,.0f} seconds, not {str(ttl_seconds)[:40]!r}.",
+                hint="Take the time that the work needs; renew_claims makes it longer, release_claims ends it.",
+            )
+        return float(ttl_seconds)
+
+    def _checked_paths(self, paths: Any) -> list[str]:
+        """A path alone is what a list of one path is. Raises InvalidLetterError."""
+        given = [paths] if isinstance(paths, str) else paths
+        if not isinstance(given, Sequence) or isinstance(given, bytes) or not given:
+            raise InvalidLetterError(
+                f"The paths are a list of at least one path or pattern, not {str(paths)[:40]!r}.",
+                hint="For example: src/api/*.py",
+            )
+        if len(given) > self.options.max_paths:
+            raise InvalidLetterError(
+                f"These are {len(given):,} paths; {self.options.max_paths:,} are allowed.",
+                hint="Name their folder, or use a pattern such as src/**.",
+            )
+        return list(cast("Sequence[str]", given))
+
+
+def _held(
+    db: sqlite3.Connection, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float
+) -> tuple[list[sqlite3.Row], list[str]]:
+    """The agent's active claims on these paths, and the paths on which it has none."""
+    sql = f"{_ROWS} WHERE claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE} ORDER BY claims.id"
+    rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
+    if wanted is None:
+        return rows, []
+    patterns = _patterns(wanted, _root(db, project_id))
+    held = [row for row in rows if row["path"] in patterns]
+    had = set(_paths(held))
+    return held, [pattern for pattern in patterns if pattern not in had]
+
+
+def _conflicts(wanted: Sequence[str], active: Sequence[sqlite3.Row], wish: _Wish) -> list[Conflict]:
+    others = [row for row in active if row["agent_id"] != wish.agent.id and (wish.exclusive or row["exclusive"])]
+    return [
+        Conflict(
+            path=path,
+            holder=row["agent_name"],
+            pattern=row["path"],
+            reason=row["reason"],
+            expires_ts=row["expires_ts"],
+            exclusive=bool(row["exclusive"]),
+        )
+        for path in wanted
+        for row in others
+        if matching.overlap(path, row["path"])
+    ]
+
+
+def _patterns(paths: Sequence[str], root: str) -> list[str]:
+    """The paths as they are kept, each once. Raises InvalidLetterError."""
+    try:
+        return list(dict.fromkeys(matching.normalised(path, root) for path in paths))
+    except ValueError as error:
+        raise InvalidLetterError(
+            str(error), hint="Give paths relative to the project's folder: src/api, src/*.py, docs/**."
+        ) from error
+
+
+def _root(db: sqlite3.Connection, project_id: int) -> str:
+    return db.execute("SELECT human_key FROM projects WHERE id = ?", (project_id,)).fetchone()["human_key"]
+
+
+def _by_ids(db: sqlite3.Connection, ids: Sequence[int]) -> list[sqlite3.Row]:
+    return [db.execute(f"{_ROWS} WHERE claims.id = ?", (row_id,)).fetchone() for row_id in ids]
+
+
+def _paths(rows: Sequence[sqlite3.Row]) -> list[str]:
+    return [row["path"] for row in rows]
+
+
+def _told(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
+    return f"{len(paths)} path{'' if len(paths) == 1 else 's'}: {', '.join(paths[:_SHOWN_PATHS])}{more}"
+
+
+def _checked_flag(exclusive: Any) -> bool:
+    if not isinstance(exclusive, bool):
+        raise InvalidLetterError(f"exclusive is true or false, not {str(exclusive)[:40]!r}.")
+    return exclusive
+
+
+def _record(claim: Claim) -> str:
+    """``claims/<sha1 of the path>.json``."""
+    record = {
+        "project": claim.project,
+        "agent": claim.agent,
+        "agent_project": claim.home,
+        "path": claim.path,
+        "exclusive": claim.exclusive,
+        "reason": claim.reason,
+        "created": iso(claim.created_ts),
+        "expires": iso(claim.expires_ts),
+        "released": None if claim.released_ts is None else iso(claim.released_ts),
+        "created_ts": claim.created_ts,
+        "expires_ts": claim.expires_ts,
+        "released_ts": claim.released_ts,
+    }
+    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
+
+
+def _claim(row: sqlite3.Row) -> Claim:
+    return Claim(
+        id=row["id"],
+        project=row["project"],
+        agent=row["agent_name"],
+        home=row["home"],
+        path=row["path"],
+        exclusive=bool(row["exclusive"]),
+        reason=row["reason"],
+        created_ts=row["created_ts"],
+        expires_ts=row["expires_ts"],
+        released_ts=row["released_ts"],
+    )

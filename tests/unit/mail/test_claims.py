@@ -1,0 +1,293 @@
+"""Claims: who works on what, for how long, and what the archive is told of it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript.errors import InvalidLetterError
+from transcript_mcp.mail import jobs
+from transcript_mcp.mail.claim_values import ClaimOptions
+from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.layout import Archive
+from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.values import Agent
+
+PROJECT = "/abs/path/backend"
+HOUR = 3600.0
+
+
+class Clock:
+    """Stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_761_232_934.5
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def mail(tmp_path: Path, clock: Clock) -> Iterator[AgentMail]:
+    opened = AgentMail(tmp_path / "store", clock=clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def claims(mail: AgentMail, clock: Clock) -> Claims:
+    return Claims(mail.database, mail.archive, clock)
+
+
+@pytest.fixture
+def green(mail: AgentMail) -> Agent:
+    return mail.register_agent(PROJECT, "GreenCastle").agent
+
+
+@pytest.fixture
+def blue(mail: AgentMail, green: Agent) -> Agent:
+    return mail.register_agent(PROJECT, "BlueLake").agent
+
+
+@pytest.fixture
+def archived(mail: AgentMail) -> Callable[[], list[dict[str, Any]]]:
+    """The archive's jobs about claims since the last look: the summary and the files as JSON."""
+    seen = 0
+
+    def look() -> list[dict[str, Any]]:
+        nonlocal seen
+        waiting = [job for job in mail.database.read(lambda db: jobs.waiting(db, 1, 1000), []) if job.seq > seen]
+        seen = max((job.seq for job in waiting), default=seen)
+        return [
+            {"summary": job.summary, "files": {path: json.loads(text) for path, text in job.files.items()}}
+            for job in waiting
+            if job.summary.split(":")[0] in ("claim", "renew", "release")
+        ]
+
+    return look
+
+
+def test_what_nobody_else_works_on_is_granted(claims: Claims, green: Agent, clock: Clock) -> None:
+    claimed = claims.claim(green.project_id, green, ["./app/api/*.py", "docs/"], 7200, reason=" migrations\n now ")
+
+    assert list(claimed.granted) == ["app/api/*.py", "docs"]
+    assert not claimed.conflicts
+    assert claimed.expires_ts == clock.now + 7200
+    [docs, api] = claims.list_claims(green.project_id)
+    assert (api.path, api.agent, api.exclusive, api.reason) == ("app/api/*.py", "GreenCastle", True, "migrations now")
+    assert (docs.path, docs.created_ts, docs.expires_ts, docs.released_ts) == (
+        "docs",
+        clock.now,
+        clock.now + 7200,
+        None,
+    )
+
+
+def test_a_claim_lasts_an_hour_when_nothing_is_said(claims: Claims, green: Agent, clock: Clock) -> None:
+    assert claims.claim(green.project_id, green, ["x"]).expires_ts == clock.now + HOUR
+
+
+def test_one_conflict_and_nothing_is_granted(
+    claims: Claims, green: Agent, blue: Agent, clock: Clock, archived: Callable[[], Any]
+) -> None:
+    claims.claim(green.project_id, green, ["app/api/*.py"], 7200, reason="migrations")
+    archived()
+
+    refused = claims.claim(green.project_id, blue, ["README.md", "app"])
+
+    assert not refused.granted
+    assert refused.expires_ts is None
+    assert refused.job is None
+    [conflict] = refused.conflicts
+    assert (conflict.path, conflict.holder, conflict.pattern) == ("app", "GreenCastle", "app/api/*.py")
+    assert (conflict.reason, conflict.expires_ts, conflict.exclusive) == ("migrations", clock.now + 7200, True)
+    assert claims.list_claims(green.project_id, blue.id) == []
+    assert archived() == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "granted"), [(False, False, True), (True, False, False), (False, True, False)]
+)
+def test_only_shared_claims_live_side_by_side(
+    claims: Claims, green: Agent, blue: Agent, first: bool, second: bool, granted: bool
+) -> None:
+    claims.claim(green.project_id, green, ["src/**"], exclusive=first)
+    assert bool(claims.claim(green.project_id, blue, ["src/a.py"], exclusive=second).granted) is granted
+
+
+def test_ones_own_claims_never_conflict_and_are_renewed_rather_than_doubled(
+    claims: Claims, green: Agent, clock: Clock
+) -> None:
+    claims.claim(green.project_id, green, ["src"], exclusive=False, reason="reading")
+    [first] = claims.list_claims()
+    clock.now += 60
+
+    claims.claim(green.project_id, green, ["./src/", "src"], 7200, exclusive=True)
+
+    [second] = claims.list_claims()
+    assert (second.id, second.created_ts, second.reason) == (first.id, first.created_ts, "reading")
+    assert second.exclusive
+    assert second.expires_ts == clock.now + 7200
+    assert claims.claim(green.project_id, green, ["src/a.py"]).granted
+
+
+def test_a_shared_claim_does_not_become_exclusive_while_another_shares_it(
+    claims: Claims, green: Agent, blue: Agent
+) -> None:
+    for agent in (green, blue):
+        claims.claim(green.project_id, agent, ["src"], exclusive=False)
+    assert claims.claim(green.project_id, green, ["src"], exclusive=True).conflicts
+    assert not any(claim.exclusive for claim in claims.list_claims())
+
+
+def test_a_claim_that_has_run_out_or_was_released_is_in_nobodys_way(
+    claims: Claims, green: Agent, blue: Agent, clock: Clock
+) -> None:
+    claims.claim(green.project_id, green, ["a"], 60)
+    claims.claim(green.project_id, green, ["b"])
+    claims.release(green.project_id, green, ["b"])
+    assert claims.claim(green.project_id, blue, ["b"]).granted
+    assert claims.claim(green.project_id, blue, ["a"]).conflicts
+    clock.now += 60
+    assert claims.claim(green.project_id, blue, ["a"]).granted
+    ended = claims.list_claims(green.project_id, green.id, active_only=False)
+    assert [(claim.path, claim.released_ts is None) for claim in ended] == [("b", False), ("a", True)]
+
+
+def test_claims_of_another_project_are_in_nobodys_way(claims: Claims, mail: AgentMail, green: Agent) -> None:
+    elsewhere = mail.register_agent("/abs/path/frontend", "RedHill").agent
+    claims.claim(green.project_id, green, ["src"])
+    assert claims.claim(elsewhere.project_id, elsewhere, ["src"]).granted
+    assert [claim.agent for claim in claims.list_claims(elsewhere.project_id)] == ["RedHill"]
+    assert len(claims.list_claims()) == 2
+
+
+def test_an_agent_of_another_project_may_claim_here(claims: Claims, mail: AgentMail, green: Agent) -> None:
+    guest = mail.register_agent("/abs/path/frontend", "RedHill").agent
+    assert claims.claim(green.project_id, guest, ["src"]).granted
+    [claim] = claims.list_claims(green.project_id)
+    assert (claim.agent, claim.project, claim.home) == ("RedHill", PROJECT, "/abs/path/frontend")
+
+
+def test_renewing_names_what_is_not_held(claims: Claims, green: Agent, blue: Agent, clock: Clock) -> None:
+    claims.claim(green.project_id, green, ["a", "b"], 60)
+    claims.claim(green.project_id, blue, ["c"])
+    clock.now += 30
+
+    some = claims.renew(green.project_id, green, ["a/", "c"], 120)
+    assert (list(some.renewed), list(some.not_held), some.expires_ts) == (["a"], ["c"], clock.now + 120)
+    everything = claims.renew(green.project_id, green)
+    assert (list(everything.renewed), everything.expires_ts) == (["a", "b"], clock.now + HOUR)
+    clock.now += HOUR
+    late = claims.renew(green.project_id, green, ["a"])
+    assert (list(late.renewed), list(late.not_held), late.expires_ts, late.job) == ([], ["a"], None, None)
+
+
+def test_releasing_everything_leaves_the_others_claims(claims: Claims, green: Agent, blue: Agent) -> None:
+    claims.claim(green.project_id, green, ["a", "b"])
+    claims.claim(green.project_id, blue, ["c"])
+    released = claims.release(green.project_id, green)
+    assert (list(released.released), list(released.not_held)) == (["a", "b"], [])
+    assert [claim.path for claim in claims.list_claims()] == ["c"]
+    again = claims.release(green.project_id, green, ["a", "c"])
+    assert (list(again.released), list(again.not_held), again.job) == ([], ["a", "c"], None)
+
+
+def test_the_archive_is_told_of_every_grant_renewal_and_release(
+    claims: Claims, green: Agent, clock: Clock, archived: Callable[[], Any]
+) -> None:
+    claims.claim(green.project_id, green, ["app/api/*.py"], 7200, reason="migrations")
+    [job] = archived()
+    [(file, record)] = job["files"].items()
+    assert file == Archive.claim("app/api/*.py")
+    assert job["summary"] == "claim: GreenCastle exclusive 1 path: app/api/*.py"
+    assert record == {
+        "project": PROJECT,
+        "agent": "GreenCastle",
+        "agent_project": PROJECT,
+        "path": "app/api/*.py",
+        "exclusive": True,
+        "reason": "migrations",
+        "created": "2025-10-23T15:22:14Z",
+        "expires": "2025-10-23T17:22:14Z",
+        "released": None,
+        "created_ts": clock.now,
+        "expires_ts": clock.now + 7200,
+        "released_ts": None,
+    }
+    clock.now += 60
+    claims.renew(green.project_id, green, None, 7200)
+    claims.release(green.project_id, green)
+    renewed, released = archived()
+    assert renewed["files"][file]["expires_ts"] == clock.now + 7200
+    assert renewed["summary"] == "renew: GreenCastle 1 path: app/api/*.py"
+    assert released["files"][file]["released_ts"] == clock.now
+    assert released["files"][file]["released"] == "2025-10-23T15:23:14Z"
+
+
+def test_who_shares_a_path_has_a_file_of_its_own_until_the_end(
+    claims: Claims, green: Agent, blue: Agent, archived: Callable[[], Any]
+) -> None:
+    first, second = Archive.claim("src"), Archive.claim("src", "BlueLake")
+    claims.claim(green.project_id, green, ["src"], exclusive=False)
+    claims.claim(green.project_id, blue, ["src"], exclusive=False)
+    claims.release(green.project_id, green)
+    claims.renew(green.project_id, blue)
+    claims.release(green.project_id, blue)
+    claims.claim(green.project_id, blue, ["src"])
+    assert [list(job["files"]) for job in archived()] == [[first], [second], [first], [second], [second], [first]]
+
+
+def test_many_paths_are_summed_up(claims: Claims, green: Agent, archived: Callable[[], Any]) -> None:
+    claims.claim(green.project_id, green, [f"f{n}" for n in range(7)], exclusive=False)
+    [job] = archived()
+    assert job["summary"] == "claim: GreenCastle shared 7 paths: f0, f1, f2, f3, f4 and 2 more"
+    assert len(job["files"]) == 7
+
+
+def test_absolute_paths_inside_of_the_project_are_understood(claims: Claims, green: Agent) -> None:
+    assert list(claims.claim(green.project_id, green, f"{PROJECT}/src/x.py").granted) == ["src/x.py"]
+    assert list(claims.release(green.project_id, green, "src/x.py").released) == ["src/x.py"]
+
+
+@pytest.mark.parametrize(
+    "paths", [[], None, "", [""], ["/etc/passwd"], ["../x"], ["a\\b"], [7], b"a", ["x"] * 201, {"a": 1}]
+)
+def test_what_is_no_list_of_paths_in_the_project_is_refused(claims: Claims, green: Agent, paths: Any) -> None:
+    with pytest.raises(InvalidLetterError, match="path") as caught:
+        claims.claim(green.project_id, green, paths)
+    assert caught.value.hint
+    assert claims.list_claims() == []
+
+
+@pytest.mark.parametrize("ttl", [0, -1, 59.9, 30 * 86_400 + 1, float("nan"), float("inf"), True, "60"])
+def test_a_time_out_of_bounds_is_refused(claims: Claims, green: Agent, ttl: Any) -> None:
+    for call in (
+        lambda: claims.claim(green.project_id, green, ["a"], ttl),
+        lambda: claims.renew(green.project_id, green, None, ttl),
+    ):
+        with pytest.raises(InvalidLetterError, match="lasts"):
+            call()
+
+
+def test_bounds_are_an_option(mail: AgentMail, clock: Clock, green: Agent) -> None:
+    claims = Claims(mail.database, mail.archive, clock, ClaimOptions(default_ttl=5, shortest_ttl=1))
+    assert claims.claim(green.project_id, green, ["a"]).expires_ts == clock.now + 5
+
+
+def test_claiming_counts_as_activity(claims: Claims, mail: AgentMail, green: Agent, clock: Clock) -> None:
+    clock.now += 100
+    claims.claim(green.project_id, green, ["a"])
+    assert mail.whois(PROJECT, "GreenCastle").last_active_ts == clock.now
+
+
+def test_without_a_database_there_are_no_claims(claims: Claims, mail: AgentMail) -> None:
+    assert claims.list_claims() == []
+    assert not mail.places.root.exists()
