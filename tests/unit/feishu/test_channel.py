@@ -25,7 +25,7 @@ async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tm
     assert isinstance(arrived, SentMessage)
     assert arrived.message_ids == tuple(one.message_id for one in there)
     assert arrived.text == "\n\n".join(one.text for one in there)
-    assert arrived.text.startswith("@Beta look")
+    assert str(arrived.text).startswith("@Beta look")
     with pytest.raises(CallBudgetError) as caught:
         await channel.send(message)
     assert caught.value.arrived is None
