@@ -145,7 +145,7 @@ class FeishuClient:
                 seconds = self._pause(request, error, tries.next_after(error))
                 if seconds is None or not tries.may_wait(seconds):
                     raise
-                logger.info("%s is tried again in %.1f s: %s", request.api, seconds, error)
+                logger.info("%s for %s is tried again in %.1f s: %s", request.api, self.app_id, seconds, error)
             await self._sleep(seconds)
 
     async def bot_info(self) -> BotInfo:
