@@ -204,9 +204,11 @@ def _update(db: sqlite3.Connection, known: Agent, said: About, now: float) -> Re
         (new.program, new.model, new.task, known.id),
     ).fetchone()
     changed = by_id(db, known.id)
-    files = {Archive.profile(known.name): records.profile(changed, row["token_sha256"])}
-    job = jobs.enqueue(db, known.project_id, f"agent: {known.name} says what it works on", files, now=now)
-    return Registration(changed, None, job)
+    path, summary = Archive.profile(known.name), f"agent: {known.name} says what it works on"
+    for place in db.execute("SELECT project_id FROM guests WHERE agent_id = ?", (known.id,)).fetchall():
+        jobs.enqueue(db, place["project_id"], summary, {path: records.profile(changed)}, now=now)
+    at_home = {path: records.profile(changed, row["token_sha256"])}
+    return Registration(changed, None, jobs.enqueue(db, known.project_id, summary, at_home, now=now))
 
 
 def _hashed(token: str) -> str:

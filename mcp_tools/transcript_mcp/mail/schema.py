@@ -45,6 +45,7 @@ CREATE TABLE guests (
     PRIMARY KEY (project_id, name)
 ) WITHOUT ROWID
 """
+_GUEST_PLACES: Final = "CREATE INDEX guest_places ON guests (agent_id)"
 # ``thread_id`` is what the sender gave, or the id of the message that a conversation began with. ``recipients_json``
 # has the names of ``to`` and ``cc`` in the sender's order. A long body stands last, so that SQLite need not walk
 # through its pages for the other columns.
@@ -161,6 +162,7 @@ SHAPE: Final = Shape(
             _AGENT_NAMES,
             _AGENTS_ANYWHERE,
             _GUESTS,
+            _GUEST_PLACES,
             _MESSAGES,
             _ONCE,
             _THREADS,
