@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from support.spawning import SpawnAction, spawning
 
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.values import InboxQuery
+from transcript_mcp.mail.values import Draft, InboxQuery
 
 SENDERS = 8
 
@@ -81,6 +82,22 @@ def test_sixteen_processes_send_at_once_into_a_new_store_without_error_or_loss(
     assert times == sorted(set(times), reverse=True)
 
 
+def test_the_threads_of_one_process_share_a_front(mail: AgentMail) -> None:
+    sender, receiver = (mail.register_agent(BACKEND, name).agent for name in ("Sender", "Receiver"))
+
+    def send(number: int) -> str:
+        sent = mail.send(BACKEND, sender, Draft(f"{number}", to=["Receiver"]))
+        assert sent.id in {each.letter.id for each in mail.inbox(receiver, InboxQuery(limit=200))}
+        mail.mark_read(receiver, [sent.id])
+        return sent.id
+
+    with ThreadPoolExecutor(16) as pool:
+        ids = list(pool.map(send, range(160), timeout=60))
+    assert {message_id for _, message_id in received(mail, "Receiver")} == set(ids)
+    assert len(set(ids)) == 160
+    assert mail.inbox(receiver, InboxQuery(unread_only=True)) == []
+
+
 def test_the_same_key_from_eight_processes_is_one_message(
     mail: AgentMail, store: Path, spawn_sender: SpawnAction
 ) -> None:
@@ -122,13 +139,13 @@ def storm(mail: AgentMail, spawn_sender: SpawnAction, folder: Path, rounds: int,
     found = received(mail, "Receiver")
     subjects = Counter(subject for subject, _ in found)
     lost = set(accepted.items()) - set(found)
-    own = {message_id for name in names for _, message_id in received(mail, name)}
+    copies = {message_id for name in names for _, message_id in received(mail, name)}
     return {
         "killed": rounds + SENDERS,
         "accepted": len(accepted),
-        "lost": len(lost) + len(set(accepted.values()) - own),
+        "lost": len(lost) + len(set(accepted.values()) - copies),
         "doubled": sum(count - 1 for count in subjects.values()),
-        "not for the archive": len(found) - len(archived(mail)),
+        "unarchived": len(found) - len(archived(mail)),
     }
 
 
@@ -141,7 +158,7 @@ def test_what_was_accepted_from_killed_senders_is_received_once(
 ) -> None:
     counted = storm(mail, spawn_sender, tmp_path, rounds=4, seed=1)
     assert counted["accepted"] > 4
-    assert (counted["lost"], counted["doubled"], counted["not for the archive"]) == (0, 0, 0)
+    assert (counted["lost"], counted["doubled"], counted["unarchived"]) == (0, 0, 0)
 
 
 @pytest.mark.soak
@@ -151,4 +168,4 @@ def test_thirty_rounds_of_kills_lose_and_double_nothing(
 ) -> None:
     counted = storm(mail, spawn_sender, tmp_path, rounds=30, seed=2)
     soak_row(**counted)
-    assert (counted["lost"], counted["doubled"], counted["not for the archive"]) == (0, 0, 0)
+    assert (counted["lost"], counted["doubled"], counted["unarchived"]) == (0, 0, 0)

@@ -108,6 +108,15 @@ def test_registering_a_known_name_gives_the_same_agent_brought_up_to_date(box: L
     assert json.loads(box.archived()["agents/GreenCastle/profile.json"])["model"] == "gpt6"
 
 
+def test_what_is_new_of_a_guest_is_shown_wherever_it_has_mail(box: Letterbox) -> None:
+    box.send(to=["BlueLake"])
+    box.mail.register_agent(FRONTEND, "BlueLake", task="Navbar redesign")
+    for project in (BACKEND, FRONTEND):
+        assert json.loads(box.archived(project)["agents/BlueLake/profile.json"])["task"] == "Navbar redesign"
+    assert "token_sha256" in box.archived(FRONTEND)["agents/BlueLake/profile.json"]
+    assert "token_sha256" not in box.archived(BACKEND)["agents/BlueLake/profile.json"]
+
+
 def test_registering_with_nothing_new_gives_the_archive_nothing_to_do(box: Letterbox) -> None:
     before = len(box.jobs())
     assert box.mail.register_agent(BACKEND, "GreenCastle", "codex-cli").job is None

@@ -2,6 +2,8 @@
 
 import json
 import math
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
@@ -57,6 +59,16 @@ def test_reading_an_inbox_changes_nothing(box: Letterbox) -> None:
     assert box.mail.inbox(box.red)[0].read_ts is None
     assert box.mail.inbox(box.red)[0].read_ts is None
     assert box.mail.whois(BACKEND, "RedStone") == before
+
+
+def test_who_reads_does_not_wait_for_who_writes(box: Letterbox) -> None:
+    sent = box.send()
+
+    def reading_meanwhile(_: sqlite3.Connection) -> list[Delivery]:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(box.mail.inbox, box.red).result(10)
+
+    assert [each.letter.id for each in box.mail.database.write(reading_meanwhile)] == [sent.id]
 
 
 @given(
