@@ -91,7 +91,8 @@ async def _work(make: "Callable[[], Composed]", beginning: str, *, jsonl: bool) 
 
 async def _announce(runner: "Runner", *, jsonl: bool) -> None:
     await runner.ready.wait()
-    names, refused = [agent.name for agent in runner.connected], runner.refused
+    names = [agent.name for agent in runner.agents if agent in runner.connected]
+    refused = runner.refused
     if jsonl:
         told = [{"agent": name, **described(error)} for name, error in refused.items()]
         emit_line({"event": "ready", "agents": names, **({"refused": told} if told else {})})

@@ -43,7 +43,7 @@ def test_where_the_score_decides_it_says_what_counted(view: View, say: Say) -> N
     say("Alpha, when is the release?")
     say("On Friday.", "Alpha", sender_kind="bot", reply_to="om_0", ids={"app_id": "cli_a"})
     answer = decided(view, "and why?", "Alpha", "ada")
-    assert (answer["respond"], answer["reason"], answer["stage"]) == (True, "partner", "score")
+    assert (answer["respond"], answer["reason"], answer["stage"]) == (True, "score_high", "score"), "days later"
     assert len(answer["because"]) == 3
     assert "the agent is the sender's last partner: yes" in answer["because"]
 
