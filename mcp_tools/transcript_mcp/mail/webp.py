@@ -1,0 +1,93 @@
+"""Any picture as WebP, within bounds. Whoever needs no pictures need not import this: it loads Pillow."""
+
+import io
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Final
+
+from PIL import Image, ImageOps
+
+from nanobot_transcript.errors import AgentMailError
+
+__all__ = ["MOST_BYTES", "MOST_PIXELS", "ImageRefusedError", "WebP", "to_webp"]
+
+MOST_BYTES: Final = 20 * 1024 * 1024
+MOST_PIXELS: Final = 40_000_000
+_LONGEST_SIDE: Final = 16_383  # of WebP itself
+_FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+_DRAWN: Final = 0.5  # bytes per pixel: a drawing or a screenshot takes less as PNG, a photo more
+_BROKEN: Final = (
+    *(OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, AttributeError, ArithmeticError),
+    *(RuntimeError, NotImplementedError, MemoryError, struct.error, zlib.error),
+)
+"""What Pillow's readers are known to raise for files that are not what they say."""
+
+
+class ImageRefusedError(AgentMailError):
+    """A picture cannot be taken; the sentence says why."""
+
+    code = "image_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class WebP:
+    """A still picture. ``animated`` says that there were more frames, of which it is the first."""
+
+    data: bytes
+    width: int
+    height: int
+    animated: bool = False
+
+
+def to_webp(data: bytes, most_pixels: int = MOST_PIXELS) -> WebP:
+    """The picture, upright and without what a camera notes of the place. Raises ImageRefusedError.
+
+    Photos are compressed with loss, drawings without. A WebP that has nothing to be left out is taken as it is, so
+    that a picture that is quoted stays the same file.
+    """
+    if len(data) > MOST_BYTES:
+        raise ImageRefusedError(f"It has more than {MOST_BYTES // 2**20} MB.")
+    try:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            return _converted(image, data, most_pixels)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise _too_large(most_pixels) from error
+    except Image.UnidentifiedImageError as error:
+        raise ImageRefusedError("It is no PNG, JPEG, GIF, WebP or BMP that can be read.") from error
+    except _BROKEN as error:
+        raise ImageRefusedError("It is damaged or not complete.") from error
+
+
+def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
+    width, height = image.size
+    if width * height > most_pixels:
+        raise _too_large(most_pixels)
+    if max(width, height) > _LONGEST_SIDE:
+        raise ImageRefusedError(f"A side has more than {_LONGEST_SIDE} pixels.")
+    image.load()
+    animated = getattr(image, "n_frames", 1) > 1
+    if image.format == "WEBP" and not animated and not {"exif", "xmp", "icc_profile"} & image.info.keys():
+        return WebP(data, width, height)
+    drawn = image.format != "JPEG" and len(data) <= _DRAWN * width * height + 4096
+    upright = _plain(ImageOps.exif_transpose(image))
+    written = io.BytesIO()
+    if drawn:
+        upright.save(written, "WEBP", lossless=True, quality=50, method=1)
+    else:
+        upright.save(written, "WEBP", quality=80, method=2)
+    return WebP(written.getvalue(), *upright.size, animated)
+
+
+def _plain(image: Image.Image) -> Image.Image:
+    """Red, green, blue and perhaps transparency; nothing else is written."""
+    transparent = "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info
+    plain = image.convert("RGBA" if transparent else "RGB")
+    plain.info.clear()
+    return plain
+
+
+def _too_large(most_pixels: int) -> ImageRefusedError:
+    if most_pixels < MOST_PIXELS:
+        return ImageRefusedError("The pictures of this message have too many pixels together.")
+    return ImageRefusedError(f"It has more than {MOST_PIXELS // 1_000_000} million pixels.")
