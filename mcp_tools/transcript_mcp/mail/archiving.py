@@ -124,7 +124,7 @@ class Archiving:
             logger.error("%s %s", error, error.hint)
         project.failing = True
         project.next_commit = time.monotonic() + project.pause
-        project.pause = min(project.pause * 2, _LONGEST_PAUSE)
+        project.pause = min(project.pause * 1.5, _LONGEST_PAUSE)
         return project.next_commit
 
     def _succeeded(self, project: _Project, began: float) -> None:

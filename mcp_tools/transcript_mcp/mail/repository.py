@@ -21,7 +21,7 @@ from nanobot_transcript.errors import ArchiveError, UnsafePathError
 __all__ = ["BRANCH", "loose_objects", "open_repository", "packs", "remove_stale_locks"]
 
 BRANCH: Final = "main"
-_REFERENCE_LOCK: Final = 2.0
+_REFERENCE_LOCK: Final = 1.0
 _INDEX_LOCK: Final = 10.0
 _MAKING: Final = "repo.making"
 _EXACTLY: Final = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT

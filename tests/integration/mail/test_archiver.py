@@ -106,7 +106,7 @@ def test_an_archiver_killed_at_any_moment_leaves_nothing_out_and_nothing_doubled
     slugs = [SLUG, OTHER]
     notes = [tmp_path / f"acks{number}" for number in range(4)]
     writers = [
-        spawn_mail("send_forever", store=archive.store.root, slugs=slugs, prefix=f"msg_{n}_", ack=ack, pause=0.005)
+        spawn_mail("send_forever", store=archive.store.root, slugs=slugs, prefix=f"msg_{n}_", ack=ack, pause=0.03)
         for n, ack in enumerate(notes)
     ]
     for writer in writers:

@@ -1,0 +1,224 @@
+"""Whether git and the database of Agent Mail agree, both ways.
+
+What is on its way into git is not missing there: jobs that wait are left out, and a difference counts only when it is
+seen twice.
+"""
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+import pygit2
+
+from nanobot_transcript.database import Database
+from nanobot_transcript.errors import ArchiveError, TranscriptError
+from transcript_mcp.mail import jobs, projects, snapshots
+from transcript_mcp.mail.expecting import attachments, expected, same
+from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.values import Project
+
+__all__ = ["Finding", "Severity", "complete", "examine"]
+
+Severity: TypeAlias = Literal["ok", "info", "warning", "error"]
+
+_LOOK_AGAIN: Final = 0.5
+_LATE: Final = 60.0
+_EXAMPLES: Final = 3
+_BUSY: Final = 10.0
+_AT_ONCE: Final = 200
+_REBUILD: Final = "Stop the server, then make the database anew from git: nanobot-transcript mail doctor --rebuild"
+_COMPLETE: Final = "Write it into git again from the database: nanobot-transcript mail doctor --complete"
+_EITHER: Final = "If the database is right: nanobot-transcript mail doctor --complete. If git is: --rebuild"
+_SAYS: Final = {
+    "missing": ("not in git", _COMPLETE),
+    "different": ("not the same in git and in the database", _EITHER),
+    "extra": ("in git and not in the database", _REBUILD),
+    "attachment": ("named by a message and not in git", "Restore the file from a backup of the store."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found; ``fix`` says what to do about it."""
+
+    check: str
+    severity: Severity
+    message: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """One file about which git and the database do not agree."""
+
+    slug: str
+    kind: str
+    path: str
+
+
+def examine(store: MailStore) -> list[Finding]:
+    """What is wrong with a store of mail, and what is well. Changes nothing; may run beside everything else."""
+    if not store.database.exists() and not snapshots.slugs(store):
+        return [Finding("mail", "info", f"There is no mail in {store.root} yet.")]
+    if not store.database.exists():
+        return [Finding("database", "error", f"{store.database} is missing, and the archive has mail.", _REBUILD)]
+    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    try:
+        damage = database.read(_damage, "")
+        if damage:
+            return [Finding("database", "error", f"{store.database} is damaged: {damage}.", _REBUILD)]
+        return [*_waiting(store, database), *_compared(store, database)]
+    except TranscriptError as error:
+        return [Finding("database", "error", str(error), error.hint)]
+    finally:
+        database.close()
+
+
+def complete(store: MailStore) -> int:
+    """Put down jobs for everything that git lacks or has otherwise than the database; how many files these are.
+
+    The archiver does them. Raises StoreError kinds and ArchiveError.
+    """
+    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    try:
+        return sum(_complete(store, database, project) for project in database.read(projects.all_projects, []))
+    finally:
+        database.close()
+
+
+def _complete(store: MailStore, database: Database, project: Project) -> int:
+    snapshot = snapshots.take(store, project.slug)
+    files = database.read(lambda db: expected(db, project, snapshot.files), {})
+    lacking = {
+        difference.path: files[difference.path]
+        for difference in _differences(snapshot, files)
+        if difference.kind in ("missing", "different")
+    }
+    paths = sorted(lacking)
+    for start in range(0, len(paths), _AT_ONCE):
+        some = {path: lacking[path] for path in paths[start : start + _AT_ONCE]}
+        summary = f"complete: {len(some)} files from the database"
+        database.write(
+            lambda db, some=some, summary=summary: jobs.enqueue(
+                db, project.id, summary, some, now=round(time.time(), 3)
+            )
+        )
+    return len(paths)
+
+
+def _damage(db: sqlite3.Connection) -> str:
+    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    return "" if said == "ok" else str(said)
+
+
+def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
+    query = "SELECT count(*), min(created_ts) FROM archive_jobs WHERE done_ts IS NULL"
+    count, oldest = database.read(lambda db: tuple(db.execute(query).fetchone()), (0, None))
+    running = _is_locked(store)
+    if not count:
+        said = "and nothing waits for it" if running else "and nothing waits for one"
+        yield Finding("archiver", "ok", f"{'The' if running else 'No'} archiver runs, {said}.")
+        return
+    age = max(0.0, time.time() - oldest)
+    late = age > _LATE
+    fix = "" if running and not late else "Start the server; its archiver carries them into git."
+    if running and late:
+        fix = "Look into the server's log: the archiver says there why it cannot write."
+    yield Finding(
+        "archiver",
+        "warning" if late or not running else "info",
+        f"{count} changes wait for git, the oldest for {age:,.0f} s; {'the' if running else 'no'} archiver runs.",
+        fix,
+    )
+
+
+def _compared(store: MailStore, database: Database) -> Iterator[Finding]:
+    known = database.read(projects.all_projects, [])
+    for slug in sorted(set(snapshots.slugs(store)) - {project.slug for project in known}):
+        yield Finding("archive", "error", f"The project in {store.repo(slug)} is not in the database.", _REBUILD)
+    for project in known:
+        try:
+            yield from _project(store, database, project)
+        except ArchiveError as error:
+            yield Finding("archive", "error", str(error), error.hint)
+
+
+def _project(store: MailStore, database: Database, project: Project) -> Iterator[Finding]:
+    found, files = _look(store, database, project)
+    if found:
+        time.sleep(_LOOK_AGAIN)
+        again, files = _look(store, database, project)
+        found &= again
+    if not found:
+        kinds = Counter(path.partition("/")[0] for path in files)
+        yield Finding(
+            "archive", "ok", f"{project.key}: git has all {kinds['messages']} messages and what became of them."
+        )
+    for kind, (says, fix) in _SAYS.items():
+        paths = sorted(difference.path for difference in found if difference.kind == kind)
+        if paths:
+            yield Finding("archive", "error", f"{project.key}: {_told(paths)} {says}.", fix)
+
+
+def _told(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _EXAMPLES:,} more" if len(paths) > _EXAMPLES else ""
+    return f"{', '.join(paths[:_EXAMPLES])}{more} {'is' if len(paths) == 1 else 'are'}"
+
+
+def _look(store: MailStore, database: Database, project: Project) -> tuple[set[_Difference], dict[str, str]]:
+    """The differences that no waiting job explains, and what should be there."""
+    before = snapshots.take(store, project.slug)
+
+    def work(db: sqlite3.Connection) -> tuple[dict[str, str], set[str], list[tuple[str, str]]]:
+        db.execute("BEGIN")  # everything as it was at one time
+        try:
+            on_their_way = {path for job in jobs.waiting(db, project.id, -1) for path in (*job.files, *job.present)}
+            return expected(db, project, before.files), on_their_way, list(attachments(db, project))
+        finally:
+            db.execute("ROLLBACK")
+
+    files, on_their_way, attached = database.read(work, ({}, set(), []))
+    snapshot = snapshots.take(store, project.slug)
+    found = {difference for difference in _differences(snapshot, files) if difference.path not in on_their_way}
+    lost = {path for _, path in attached if path not in snapshot.files and path not in on_their_way}
+    return found | {_Difference(project.slug, "attachment", path) for path in lost}, files
+
+
+def _differences(snapshot: snapshots.Snapshot, files: dict[str, str]) -> Iterator[_Difference]:
+    for path, text in files.items():
+        content = snapshot.files.get(path)
+        if content is None:
+            yield _Difference(snapshot.slug, "missing", path)
+        elif content != str(pygit2.hash(text.encode())) and not _same(snapshot, path, text):
+            yield _Difference(snapshot.slug, "different", path)
+    for path in snapshot.files.keys() - files.keys():
+        if path.startswith(("messages/", "agents/", "claims/")):
+            yield _Difference(snapshot.slug, "extra", path)
+
+
+def _same(snapshot: snapshots.Snapshot, path: str, text: str) -> bool:
+    try:
+        return same(path, snapshot.text(path), text)
+    except (ArchiveError, msgspec.DecodeError):
+        return False
+
+
+def _is_locked(store: MailStore) -> bool:
+    try:
+        descriptor = os.open(store.archiver_lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,167 @@
+"""The database made anew from the archive in git, when it was lost or damaged.
+
+Everything that agents see is in git, but for when they were active last. The new file is made beside the old one and
+takes its place when it is whole; the old one is kept.
+"""
+
+import fcntl
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from nanobot_transcript.database import Database
+from nanobot_transcript.errors import ArchiveError, StoreError
+from nanobot_transcript.store.jsonl.lock import exclusive
+from transcript_mcp.mail.archiving import Archiving
+from transcript_mcp.mail.filling import Filled, fill
+from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.snapshots import slugs, take
+
+__all__ = ["Rebuilt", "rebuild"]
+
+_SIDES: Final = ("-wal", "-shm")
+_BUSY: Final = 5.0
+_OPENING: Final = 5.0
+# Whoever has the file open holds a lock on these bytes (https://www.sqlite.org/fileformat.html#the_lock_byte_page).
+_SHARED: Final = (510, 0x40000002)
+_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What the new database holds. ``kept`` is the old one, None when there was none."""
+
+    filled: Filled
+    kept: Path | None
+
+
+def rebuild(store: MailStore) -> Rebuilt:
+    """Make the database anew from the archive of all projects, while nobody else uses the store.
+
+    What waits for git in the old database is archived first. Raises ArchiveError when an archiver or another process
+    is at work there, or when something could not be archived; then nothing was changed. Raises StoreError kinds.
+    """
+    with _only_one(store):
+        _archive_what_waits(store)
+        with exclusive(str(store.lock), _OPENING, f"opening {store.database.name}"):
+            _refuse_if_used(store)
+            fresh = store.root / "mail.sqlite3.rebuilding"
+            try:
+                filled = _made(store, fresh)
+                return Rebuilt(filled, _put_in_place(store.database, fresh))
+            finally:
+                _remove(fresh)
+
+
+@contextmanager
+def _only_one(store: MailStore) -> Iterator[None]:
+    """Be the only process that writes to git."""
+    descriptor = os.open(store.archiver_lock, _OPEN, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise _in_use(store) from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _archive_what_waits(store: MailStore) -> None:
+    if not store.database.exists():
+        return
+    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    archiving = Archiving(store, database)
+    try:
+        before = -1
+        while archiving.done != before:
+            before = archiving.done
+            archiving.round(until=float("inf"))
+    except StoreError as error:
+        logger.warning("What waited for git is lost with the database that cannot be read: %s", error)
+    finally:
+        archiving.close()
+        database.close()
+
+
+def _refuse_if_used(store: MailStore) -> None:
+    """Raises ArchiveError when a process has the database open, or something in it is not in git."""
+    try:
+        descriptor = os.open(store.database, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, *_SHARED)
+    except OSError as error:
+        raise _in_use(store) from error
+    finally:
+        os.close(descriptor)
+    waiting = _count_waiting(store.database)
+    if waiting:
+        raise ArchiveError(
+            f"{waiting} changes in {store.database} could not be carried into git; the database is left as it is.",
+            hint="`nanobot-transcript mail doctor` says what is wrong with the archive.",
+        )
+
+
+def _count_waiting(path: Path) -> int:
+    """How many jobs a database has that are not done; none when it cannot be read."""
+    connection = sqlite3.connect(f"file:{path}?mode=rw", uri=True)
+    try:
+        return connection.execute("SELECT count(*) FROM archive_jobs WHERE done_ts IS NULL").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+    finally:
+        connection.close()
+
+
+def _made(store: MailStore, fresh: Path) -> Filled:
+    _remove(fresh)
+    lock = store.root / f"{fresh.name}.lock"
+    database = Database(fresh, lock, SHAPE, busy=_BUSY)
+    try:
+        return database.write(lambda db: fill(db, (take(store, slug) for slug in slugs(store))))
+    finally:
+        database.close()
+        lock.unlink(missing_ok=True)
+
+
+def _put_in_place(path: Path, fresh: Path) -> Path | None:
+    """Keep the old file under another name and let the new one take its place; killed in between, one of them is there.
+
+    What SQLite keeps beside a file belongs to the old one and must not meet the new one.
+    """
+    kept = None
+    if os.path.lexists(path):
+        kept = next(name for n in range(1, 10_000) if not os.path.lexists(name := Path(f"{path}.broken-{n}")))
+        os.link(path, kept, follow_symlinks=False)
+        for side in _SIDES:
+            with suppress(FileNotFoundError):
+                os.rename(f"{path}{side}", f"{kept}{side}")  # noqa: PTH104 - a text with a suffix, not a path
+    fresh.replace(path)
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return kept
+
+
+def _remove(fresh: Path) -> None:
+    for side in ("", *_SIDES):
+        Path(f"{fresh}{side}").unlink(missing_ok=True)
+
+
+def _in_use(store: MailStore) -> ArchiveError:
+    return ArchiveError(
+        f"{store.root} is in use by another process.",
+        hint="Stop the server (nanobot-transcript serve) and every other program that uses this mail, then try again.",
+    )

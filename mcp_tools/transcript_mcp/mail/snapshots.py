@@ -1,0 +1,101 @@
+"""What the archive of a project holds: the files of its last commit, for reading only."""
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pygit2
+from pygit2.enums import RepositoryOpenFlag, SortMode
+
+from nanobot_transcript.errors import ArchiveError
+from transcript_mcp.mail.layout import MailStore
+
+__all__ = ["Snapshot", "slugs", "take"]
+
+_EXACTLY: Final = RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.NO_DOTGIT
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files of a project's last commit: git's name of their content by path. Empty before the first commit."""
+
+    slug: str
+    files: dict[str, str]
+    _repository: pygit2.Repository | None
+
+    def text(self, path: str) -> str:
+        """The content of one of ``files``. Raises ArchiveError when it is no text or git cannot read it."""
+        return self._text(self.files[path], path)
+
+    def history(self, folder: str) -> Iterator[tuple[str, str]]:
+        """Each content that a file of a folder ever had in a commit, the oldest first: name and text."""
+        if self._repository is None:
+            return
+        known: dict[str, str] = {}
+        before = None
+        for commit in self._repository.walk(self._repository.head.target, SortMode.TOPOLOGICAL | SortMode.REVERSE):
+            if folder not in commit.tree:
+                continue
+            tree = commit.tree[folder]
+            if not isinstance(tree, pygit2.Tree) or tree.id == before:
+                continue
+            before = tree.id
+            for entry in tree:
+                name, content = str(entry.name), str(entry.id)
+                if known.get(name) != content:
+                    known[name] = content
+                    yield name, self._text(content, f"{folder}/{name}")
+
+    def _text(self, content: str, path: str) -> str:
+        assert self._repository is not None
+        try:
+            blob = self._repository[content]
+            assert isinstance(blob, pygit2.Blob)
+            return blob.data.decode()
+        except (pygit2.GitError, KeyError, UnicodeDecodeError) as error:
+            raise ArchiveError(
+                f"{path} of {self.slug} cannot be read: {error}.", hint="`git fsck` says what is damaged."
+            ) from error
+
+
+def slugs(store: MailStore) -> list[str]:
+    """The projects that have a repository."""
+    folder = store.root / "projects"
+    if not folder.is_dir():
+        return []
+    return sorted(place.name for place in folder.iterdir() if _is_folder(store.repo(place.name) / ".git"))
+
+
+def take(store: MailStore, slug: str) -> Snapshot:
+    """What the archive of a project holds now. Raises ArchiveError when git cannot read it."""
+    git = store.repo(slug) / ".git"
+    if not _is_folder(git):
+        return Snapshot(slug, {}, None)
+    pygit2.settings.owner_validation = False  # nothing of it is run
+    try:
+        repository = pygit2.Repository(str(git), _EXACTLY)
+        if repository.head_is_unborn:
+            return Snapshot(slug, {}, None)
+        return Snapshot(slug, dict(_files(repository.head.peel(pygit2.Tree), "")), repository)
+    except (pygit2.GitError, KeyError, ValueError, OSError) as error:
+        raise ArchiveError(
+            f"The repository {git.parent} cannot be read: {error}.", hint="`git fsck` says what is damaged."
+        ) from error
+
+
+def _files(tree: pygit2.Tree, above: str) -> Iterator[tuple[str, str]]:
+    for entry in tree:
+        path = f"{above}{entry.name}"
+        if isinstance(entry, pygit2.Tree):
+            yield from _files(entry, f"{path}/")
+        elif isinstance(entry, pygit2.Blob):
+            yield path, str(entry.id)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
