@@ -152,7 +152,7 @@ def token_fits(db: sqlite3.Connection, known: Agent, token: str | None) -> bool:
     """True when this is the token that was given to the agent. Compared in constant time."""
     row = db.execute("SELECT token_sha256 FROM agents WHERE id = ?", (known.id,)).fetchone()
     kept = (row["token_sha256"] if row else None) or ""
-    return hmac.compare_digest(_hashed(token or ""), kept) and bool(token)
+    return hmac.compare_digest(_hashed(token or ""), kept)
 
 
 def refused(name: str) -> ActingRefusedError:

@@ -81,7 +81,7 @@ def _eight_digits() -> str:
 
 def put(
     db: sqlite3.Connection,
-    letter_: Addressed,
+    known: Addressed,
     sender: Agent,
     archive: Archive,
     now: float,
@@ -93,16 +93,16 @@ def put(
     Under an idempotency key that the sender has used, the message of then is returned. Raises InvalidLetterError when
     that was another one. ``draw`` makes the end of the id, and is asked again while a message has that id.
     """
-    digest = _digest(letter_)
-    before = _sent_before(db, sender, letter_.draft.idempotency_key, digest)
+    digest = _digest(known)
+    before = _sent_before(db, sender, known.draft.idempotency_key, digest)
     if before is not None:
         return before
-    accepted = _insert(db, letter_, sender, digest, _moment(db, now), draw)
-    profiles = _welcome(db, letter_, sender)
+    accepted = _insert(db, known, sender, digest, _moment(db, now), draw)
+    profiles = _welcome(db, known, sender)
     agents.touch(db, sender.id, now)
-    files = _files(accepted, letter_, archive) | profiles
+    files = _files(accepted, known, archive) | profiles
     job = jobs.enqueue(
-        db, letter_.project.id, _summary(accepted), files, now=accepted.created_ts, present=letter_.draft.present
+        db, known.project.id, _summary(accepted), files, now=accepted.created_ts, present=known.draft.present
     )
     return Sent(
         id=accepted.id,
@@ -110,7 +110,7 @@ def put(
         thread_id=accepted.thread_id,
         subject=accepted.subject,
         created_ts=accepted.created_ts,
-        recipients={"to": accepted.to, "cc": accepted.cc, "bcc": letter_.names("bcc")},
+        recipients={"to": accepted.to, "cc": accepted.cc, "bcc": known.names("bcc")},
         attachments=accepted.attachments,
         job=job,
     )
@@ -161,15 +161,15 @@ def _moment(db: sqlite3.Connection, now: float) -> float:
     return to_the_millisecond(after)
 
 
-def _digest(letter_: Addressed) -> str:
-    draft = letter_.draft
+def _digest(known: Addressed) -> str:
+    draft = known.draft
     content = [
-        letter_.project.key,
-        letter_.reply_to,
+        known.project.key,
+        known.reply_to,
         draft.thread_id,
         draft.subject,
         draft.compared_body,
-        [[kind, agent.name] for kind, agent in letter_.people],
+        [[kind, agent.name] for kind, agent in known.people],
         draft.importance,
         draft.ack_required,
     ]
@@ -212,14 +212,14 @@ def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest:
 
 def _insert(
     db: sqlite3.Connection,
-    letter_: Addressed,
+    known: Addressed,
     sender: Agent,
     digest: str,
     created_ts: float,
     draw: Callable[[], str],
 ) -> Letter:
-    draft = letter_.draft
-    names = RecipientNames(letter_.names("to"), letter_.names("cc"))
+    draft = known.draft
+    names = RecipientNames(known.names("to"), known.names("cc"))
     row = None
     while row is None:
         message_id = f"msg_{datetime.fromtimestamp(created_ts, UTC):%Y%m%d}_{draw()}"
@@ -230,7 +230,7 @@ def _insert(
             " RETURNING *, ? AS human_key",
             (
                 message_id,
-                letter_.project.id,
+                known.project.id,
                 draft.thread_id,
                 draft.subject,
                 sender.name,
@@ -239,28 +239,28 @@ def _insert(
                 draft.ack_required,
                 draft.attachments_json,
                 sender.id,
-                letter_.reply_to,
+                known.reply_to,
                 draft.idempotency_key,
                 digest,
                 recipients_encoder.encode(names).decode(),
                 draft.body,
-                letter_.project.key,
+                known.project.key,
             ),
         ).fetchone()
     urgent = draft.importance in URGENT
     db.executemany(
         "INSERT INTO message_recipients (message_id, agent_name, kind, agent_id, seq, urgent)"
         " VALUES (?, ?, ?, ?, ?, ?)",
-        [(row["id"], agent.name, kind, agent.id, row["seq"], urgent) for kind, agent in letter_.people],
+        [(row["id"], agent.name, kind, agent.id, row["seq"], urgent) for kind, agent in known.people],
     )
     return letter(row)
 
 
-def _welcome(db: sqlite3.Connection, letter_: Addressed, sender: Agent) -> dict[str, str]:
+def _welcome(db: sqlite3.Connection, known: Addressed, sender: Agent) -> dict[str, str]:
     """Note whose name is used in this project from now on though it is not at home here; the profiles to show it."""
     files: dict[str, str] = {}
-    for agent in (sender, *(agent for _, agent in letter_.people)):
-        if agent.project_id != letter_.project.id and _is_new_guest(db, letter_.project, agent):
+    for agent in (sender, *(agent for _, agent in known.people)):
+        if agent.project_id != known.project.id and _is_new_guest(db, known.project, agent):
             files[Archive.profile(agent.name)] = records.profile(agent)
     return files
 
@@ -278,12 +278,12 @@ def _is_new_guest(db: sqlite3.Connection, project: Project, agent: Agent) -> boo
     return True
 
 
-def _files(accepted: Letter, letter_: Addressed, archive: Archive) -> dict[str, str]:
+def _files(accepted: Letter, known: Addressed, archive: Archive) -> dict[str, str]:
     """The canonical copy, the sender's, and one for each recipient; who got it as ``bcc`` stands in that copy alone."""
-    key, at = letter_.draft.idempotency_key, (accepted.id, accepted.created_ts)
+    key, at = known.draft.idempotency_key, (accepted.id, accepted.created_ts)
     text = frontmatter.render(accepted, idempotency_key=key)
     files = {archive.message(*at): text, archive.outbox(accepted.sender, *at): text}
-    for kind, agent in letter_.people:
+    for kind, agent in known.people:
         own = text if kind != "bcc" else frontmatter.render(accepted, bcc=[agent.name], idempotency_key=key)
         files[archive.inbox(agent.name, *at)] = own
     return files

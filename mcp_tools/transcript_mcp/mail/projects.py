@@ -40,7 +40,7 @@ def slug(key: str) -> str:
     """A name for the project's folder: what can be read of the key's end, and a hash of all of it.
 
     >>> slug("/abs/path/My Backend")
-    'my-backend-9a7af1c5'
+    'my-backend-c99456df37'
     """
     end = unicodedata.normalize("NFC", key.replace("\\", "/").rpartition("/")[2]).lower()
     readable = _OTHERS.sub("-", end).strip("-")[:_LONGEST_READABLE].strip("-")

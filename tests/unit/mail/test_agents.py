@@ -188,6 +188,13 @@ def test_names_are_exact_and_an_unknown_one_lists_close_ones(box: Letterbox, nam
     assert "GreenCastle" in caught.value.hint
 
 
+def test_a_guests_name_is_exact_too(box: Letterbox) -> None:
+    box.send(to=["BlueLake"])
+    with pytest.raises(UnregisteredAgentError) as caught:
+        box.mail.acting(BACKEND, "bluelake")
+    assert "BlueLake" in caught.value.hint
+
+
 def test_a_name_like_no_other_is_told_how_to_register(box: Letterbox) -> None:
     with pytest.raises(UnregisteredAgentError) as caught:
         box.mail.acting(BACKEND, "Zzyzx")

@@ -13,7 +13,7 @@ from nanobot_transcript.errors import (
     UnknownProjectError,
     UnregisteredAgentError,
 )
-from transcript_mcp.mail import letters
+from transcript_mcp.mail import jobs, letters
 from transcript_mcp.mail.checking import checked
 from transcript_mcp.mail.frontmatter import parse
 from transcript_mcp.mail.values import Draft, InboxQuery, MailOptions, Sent
@@ -245,6 +245,17 @@ def test_the_same_key_and_message_give_the_first_result_again(box: Letterbox) ->
     for field in ("id", "created_ts", "recipients", "subject", "thread_id", "attachments", "job"):
         assert getattr(again, field) == getattr(first, field)
     assert (box.count("messages"), len(box.mail.inbox(box.red))) == (1, 1)
+
+
+def test_who_sends_again_waits_for_the_archive_only_while_there_is_something_to_wait_for(box: Letterbox) -> None:
+    first = box.send(idempotency_key="k")
+    later = box.send()
+    assert box.send(idempotency_key="k").job == later.job
+    seqs = [job.seq for job in box.jobs()]
+    box.mail.database.write(lambda db: jobs.done(db, seqs, "0" * 40, box.time))
+    again = box.send(idempotency_key="k")
+    assert (again.id, again.job) == (first.id, 0)
+    assert box.mail.reader.read(lambda db: jobs.outcome(db, again.job), None) == ""
 
 
 @pytest.mark.parametrize(
