@@ -9,7 +9,6 @@ import nanobot_transcript
 from transcript_mcp.filebox import showing
 from transcript_mcp.filebox.config import ConfigSource
 from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.filebox.groups import Groups
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.tools import Tools
 from transcript_mcp.filebox.watching import Watching
@@ -45,7 +44,7 @@ def build_server(
     is the agent this process is, where neither ``runAs`` nor the caller's token says so.
     """
     server = Server("filebox", version=nanobot_transcript.__version__, title="FileBox", instructions=_INSTRUCTIONS)
-    tools = Tools(filebox, Groups(store), identity)
+    tools = Tools(filebox, store, identity)
     tools.offer(server)
     _offer_resource(server, tools, filebox)
     Watching(server, filebox)

@@ -1,14 +1,14 @@
 """The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
 
 import asyncio
-from typing import Annotated, Any, Final, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from nanobot_transcript.errors import InvalidMailError, NoAgentError
 from transcript_mcp.filebox import showing
 from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.filebox.groups import Groups
 from transcript_mcp.filebox.mailbox import Mailbox
 from transcript_mcp.filebox.message import milliseconds
 from transcript_mcp.filebox.searching import Query
@@ -16,6 +16,12 @@ from transcript_mcp.filebox.values import BOXES, Box, Reading, Sent
 from transcript_mcp.filebox.waiting import wait_for_mail
 from transcript_mcp.sdk import Context, Server, Text
 from transcript_mcp.sdk.threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nanobot_transcript.relevance.groups import Groups
+    from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["Tools"]
 
@@ -38,9 +44,11 @@ _Since = Annotated[
 class Tools:
     """One method per tool; ``offer`` registers them. ``identity`` is who this process is, whatever the folder says."""
 
-    def __init__(self, filebox: FileBox, groups: Groups, identity: str) -> None:
+    def __init__(
+        self, filebox: FileBox, open_store: "Callable[[], GroupTranscriptStore] | None", identity: str
+    ) -> None:
         self._filebox = filebox
-        self._groups = groups
+        self._open_store = open_store
         self._identity = identity
 
     def offer(self, server: Server) -> None:
@@ -66,6 +74,12 @@ class Tools:
         caller = context.caller or ""
         known = caller.removeprefix(_AGENT_TOKEN) if caller.startswith(_AGENT_TOKEN) else self._identity
         return self._filebox.mailbox(run_as or "", identity=known)
+
+    @cached_property
+    def _groups(self) -> "Groups":
+        from nanobot_transcript.relevance.groups import Groups  # the gate's room takes a while to import
+
+        return Groups(self._open_store)
 
     # -- the five of the original
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from support.mailboxes import Office
 
+from nanobot_transcript.relevance.groups import with_context
 from transcript_mcp.filebox import Mailbox
-from transcript_mcp.filebox.relevant import with_context
 from transcript_mcp.filebox.thread import entries
 
 MAILS = {

@@ -1,16 +1,18 @@
-"""What mailboxes need of the group transcripts: the recent messages of a chat, and what their senders are called."""
+"""What mail needs of the group transcripts: the recent messages of a chat, to compare with and to quote."""
 
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import InvalidMailError
+from nanobot_transcript.errors import UnknownNameError
+from nanobot_transcript.relevance.quote import quote
+from nanobot_transcript.store.naming import chat_called, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["Groups"]
+__all__ = ["Groups", "with_context"]
 
 _LOOKED_AT: Final = 60
 
@@ -25,18 +27,13 @@ class Groups:
     def recent(self, chat: str, limit: int = _LOOKED_AT) -> list[Entry]:
         """The newest entries of a chat as people name it, oldest first.
 
-        Raises UnknownNameError, StoreError kinds, and InvalidMailError where there are no transcripts.
+        Raises UnknownNameError, also where there are no transcripts, and StoreError kinds.
         """
-        from nanobot_transcript.store.naming import chat_called
-
         store = self._store()
         return store.recent(chat_called(store, chat), limit).entries
 
     def quoted(self, content: str, chat: str, limit: int) -> str:
         """A mail's content with the newest messages of a chat below it. Raises like ``recent``."""
-        from nanobot_transcript.store.naming import chat_called, shown_name
-        from transcript_mcp.filebox.relevant import with_context
-
         store = self._store()
         key = chat_called(store, chat)
         entries = store.recent(key, limit).entries
@@ -46,6 +43,20 @@ class Groups:
     def _store(self) -> "GroupTranscriptStore":
         if self._opened is None:
             if self._open is None:
-                raise InvalidMailError("This server knows no group transcripts.", hint="Leave the chat out.")
+                raise UnknownNameError("This server knows no group transcripts.", hint="Leave the chat out.")
             self._opened = self._open()
         return self._opened
+
+
+def with_context(
+    content: str,
+    recent: Sequence[Entry],
+    chat: str,
+    *,
+    names: Mapping[str, str] | None = None,
+    timezone: tzinfo = UTC,
+    max_chars: int = 4000,
+) -> str:
+    """The content of a mail with recent entries of a group quoted under a heading of their own."""
+    quoted = quote(recent, names=names, timezone=timezone, max_chars=max_chars)
+    return f"{content}\n\n### Recent messages of {chat}\n\n{quoted}" if quoted else content
