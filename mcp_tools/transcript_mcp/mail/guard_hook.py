@@ -1,0 +1,246 @@
+"""The pre-commit guard as it runs in a code repository: no commit into what another agent has claimed for itself.
+
+``guard_file`` puts this source and that of ``matching`` into one file. It runs without this product, also while no
+server is up: standard library only, nothing newer than Python 3.9. It reads the claims from the mail store's database
+and creates nothing there. Whatever is wrong with the store or the guard itself does not keep anybody from a commit; it
+is said on stderr.
+"""
+
+# Importing pathlib would take a tenth of the guard's time.
+# ruff: noqa: PTH100, PTH109, PTH110, PTH116, PTH118, PTH120, PTH123
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+
+from transcript_mcp.mail.matching import matches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
+
+    Guarded: TypeAlias = Mapping[str, str]
+    """A project that is guarded here: ``database``, ``log`` and ``key``; ``repository`` (its common git folder) where
+    the hook serves several, else empty; ``below`` is the project's folder in the work tree, ``above`` the work tree's
+    in the project's folder, both empty when they are the same."""
+
+    Held: TypeAlias = tuple[str, str, str, float]
+    """A claim: holder, pattern, reason, until when."""
+
+__all__ = ["EARLIER", "main"]
+
+EARLIER = "pre-commit.before-agent-mail"
+_RUNNING = "AGENT_MAIL_GUARD_RUNNING"
+_BYPASS = "AGENT_MAIL_BYPASS"
+_SHOWN = 20
+_ATTEMPTS = 3
+_CLAIMS = (
+    "SELECT agent_name, path, reason, expires_ts FROM claims JOIN projects ON projects.id = project_id"
+    " WHERE human_key = ? AND exclusive AND released_ts IS NULL AND expires_ts > ? AND agent_name <> ?"
+    " ORDER BY claims.id"
+)
+
+
+def main(guarded: Iterable[Guarded], arguments: list[str]) -> int:
+    """What the hook says to git: 0 lets the commit pass. The hook that was there before runs first."""
+    folder = os.path.dirname(os.path.abspath(arguments[0]))
+    if os.environ.get(_RUNNING) == folder:  # the earlier hook has called this one
+        return 0
+    status = _earlier(folder, arguments[1:])
+    if status:
+        return status
+    me = os.environ.get("AGENT_NAME") or os.environ.get("GIT_AUTHOR_NAME") or ""
+    blocked = False
+    for project in guarded:
+        try:
+            blocked = _is_blocked(project, me) or blocked
+        except Exception as error:  # noqa: BLE001 - the guard must never be what keeps people from working
+            _say(
+                f"Agent Mail: claims were not checked: {type(error).__name__}: {error} ({project.get('database')})",
+                "Agent Mail：未能检查占用情况，本次提交不受影响。",
+            )
+    return 1 if blocked else 0
+
+
+def _earlier(folder: str, arguments: list[str]) -> int:
+    path = os.path.join(folder, EARLIER)
+    command = [path]
+    if not os.access(path, os.X_OK):
+        # husky starts the hooks of its users with sh, executable or not; git skips those that are not.
+        if not (os.path.exists(path) and os.path.exists(os.path.join(folder, "_", "h"))):
+            return 0
+        command = ["sh", "-e", path]
+    environment = {**os.environ, _RUNNING: folder}
+    try:
+        return subprocess.call([*command, *arguments], env=environment)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC:  # no #! line: git, too, leaves it to the shell
+            return subprocess.call(["sh", path, *arguments], env=environment)
+        sys.stderr.write(f"{path}: {error.strerror}\n")
+        return 1
+
+
+def _is_blocked(project: Guarded, me: str) -> bool:
+    now = time.time()
+    held = _held(project["database"], (project["key"], now, me))
+    if not held:
+        return False
+    common, merged = _git("rev-parse", "--git-common-dir", "--git-path", "MERGE_HEAD").split("\n")[:2]
+    if project["repository"] and os.path.realpath(common) != project["repository"]:
+        return False
+    met = [(path, claim) for path in _touched(project, merged) for claim in held if matches(claim[1], path)]
+    if met and os.environ.get(_BYPASS, "").lower() not in ("", "0", "false", "no"):
+        _log(project, me, now, met)
+    elif met:
+        _say(*_explained(met, me))
+        return True
+    return False
+
+
+# -- the claims
+
+
+def _held(database: str, bound: tuple[str, float, str]) -> list[Held]:
+    """Other agents' active exclusive claims.
+
+    A database in WAL mode lacks the files beside it while nobody has it open, and whoever opens it as usual makes them
+    anew. So it is read as a file that does not change then, and once more when it did.
+    """
+    import sqlite3
+
+    for _ in range(_ATTEMPTS):
+        before = _state(database)
+        rows, failure = [], None
+        try:
+            rows = _rows(database, bound, in_use=bool(before[1]))
+        except sqlite3.Error as error:
+            failure = error
+        if before[1] or _state(database) == before:
+            if failure is not None:
+                raise failure
+            return rows
+    raise OSError("the database changed whenever it was read")
+
+
+def _state(database: str) -> tuple[tuple[int, int, int], int]:
+    """What tells one content of the database from another, and the size of what is not yet in it."""
+    found = os.stat(database)
+    try:
+        waiting = os.stat(f"{database}-wal").st_size
+    except FileNotFoundError:
+        waiting = 0
+    return (found.st_ino, found.st_size, found.st_mtime_ns), waiting
+
+
+def _rows(database: str, bound: tuple[str, float, str], *, in_use: bool) -> list[Held]:
+    import sqlite3
+
+    if in_use and not os.path.exists(f"{database}-shm"):
+        raise OSError("the database was left unfinished; starting the server once mends it")
+    quoted = database.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    mode = "mode=ro" if in_use else "mode=ro&immutable=1"
+    connection = sqlite3.connect(f"file:{quoted}?{mode}", uri=True, timeout=2.0)
+    try:
+        return connection.execute(_CLAIMS, bound).fetchall()
+    finally:
+        connection.close()
+
+
+# -- the commit
+
+
+def _touched(project: Guarded, merged: str) -> list[str]:
+    """The paths in the project that the commit changes, adds or removes.
+
+    In a merge only those that differ from every parent: the others were committed by whoever had them.
+    """
+    try:
+        paths = _changed_since("HEAD")
+    except OSError:
+        if _has_head():
+            raise
+        paths = _git("ls-files", "--cached", "-z").split("\0")  # the first commit
+    if os.path.exists(merged):
+        with open(merged, encoding="ascii") as parents:
+            for parent in parents.read().split():
+                paths = sorted({*paths}.intersection(_changed_since(parent)))
+    below, above = project["below"], project["above"]
+    if below:
+        return [path[len(below) + 1 :] for path in paths if path.startswith(f"{below}/")]
+    return [f"{above}/{path}" if above else path for path in paths if path]
+
+
+def _has_head() -> bool:
+    command = ["git", "rev-parse", "--quiet", "--verify", "HEAD"]
+    return subprocess.call(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+
+
+def _changed_since(revision: str) -> list[str]:
+    # Both sides of a rename; submodules, too, whatever the configuration says.
+    options = ("--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z")
+    return [path for path in _git("diff-index", *options, revision, "--").split("\0") if path]
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], capture_output=True, check=False)
+    if done.returncode:
+        raise OSError(f"git {arguments[0]}: {os.fsdecode(done.stderr).strip()}")
+    return os.fsdecode(done.stdout)
+
+
+# -- what people are told
+
+
+def _explained(met: list[tuple[str, Held]], me: str) -> tuple[str, str]:
+    lines = ["Agent Mail: this commit touches files that other agents have claimed:"]
+    for path, (holder, pattern, reason, expires_ts) in met[:_SHOWN]:
+        until = time.strftime("%Y-%m-%d %H:%M", time.localtime(expires_ts))
+        why = f" ({_plain(reason)})" if reason else ""
+        lines.append(f"  {_plain(path)}: {_plain(holder)} holds {_plain(pattern)} until {until}{why}")
+    if len(met) > _SHOWN:
+        lines.append(f"  and {len(met) - _SHOWN} more")
+    who = f"You commit as {_plain(me)}" if me else "Nothing says who you are"
+    lines += [
+        f"{who} (AGENT_NAME, else GIT_AUTHOR_NAME). Ask the holder to release them, wait, or leave these files out.",
+        "To commit all the same (it is logged): AGENT_MAIL_BYPASS=1 git commit ...",
+    ]
+    chinese = (
+        "Agent Mail：上述文件已被其他智能体独占，提交已中止。请联系对方释放、等待到期，或把这些文件移出本次提交；"
+        "确需提交：AGENT_MAIL_BYPASS=1 git commit …（会记入日志）。"
+    )
+    return "\n".join(lines), chinese
+
+
+def _log(project: Guarded, me: str, now: float, met: list[tuple[str, Held]]) -> None:
+    import json
+
+    files = [{"path": path, "holder": claim[0], "pattern": claim[1]} for path, claim in met]
+    entry = {"ts": now, "agent": me, "project": project["key"], "work_tree": os.getcwd(), "files": files}
+    line = json.dumps(entry).encode("ascii") + b"\n"
+    log = os.open(project["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(log, line)
+    finally:
+        os.close(log)
+    passed = len({claim for _, claim in met})
+    _say(
+        f"Agent Mail: passed {passed} claim{'' if passed == 1 else 's'} of other agents; noted in {project['log']}",
+        "Agent Mail：已跳过占用检查并记入日志。",
+    )
+
+
+def _plain(text: str) -> str:
+    """Without what would steer a terminal."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _say(english: str, chinese: str) -> None:
+    try:
+        chinese.encode(sys.stderr.encoding or "ascii")
+    except UnicodeEncodeError:
+        chinese = ""
+    sys.stderr.write(f"{english}\n{chinese}\n" if chinese else f"{english}\n")
