@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
 from transcript_mcp.mail.spacing import APART
@@ -60,6 +61,7 @@ _ANSWERS: Final = re.compile(
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(rf"[{APART}]+|[^\W_{APART}]+")
+_RUN_APART: Final = re.compile(f"[{APART}]")
 _COMMON: Final = frozenset(
     """
     the and for are was were will would can could should shall may might does did have has had that this these those
@@ -158,8 +160,8 @@ def words(text: str) -> frozenset[str]:
     """The words by which a question and its answer are known to belong together; of Chinese, each two characters."""
     found: set[str] = set()
     for run in _WORD.findall(text[:_LONGEST_SENTENCE].lower()):
-        if re.match(f"[{APART}]", run):
-            found.update(run[at : at + 2] for at in range(len(run) - 1))
+        if run[0] > "\x7f" and _RUN_APART.match(run):
+            found.update(map("".join, pairwise(run)))
         elif len(run) > 2:
             found.add(run)
     return frozenset(found - _COMMON)

@@ -7,6 +7,7 @@ English are read alike (see ``cues``). The answer is bounded, whatever the messa
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, TypedDict
 
 from transcript_mcp.mail.cues import Remark, key, remarks, words
@@ -63,7 +64,7 @@ class Summary(TypedDict):
     left_out: dict[str, int]
 
 
-@dataclass(slots=True)
+@dataclass
 class _Message:
     """A message that was read."""
 
@@ -73,8 +74,12 @@ class _Message:
     reply_to: str | None
     remarks: list[Remark]
     stated: list[Remark]
-    said: frozenset[str]
     quoted: list[str]
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        """The words of all that it states."""
+        return frozenset[str]().union(*(words(remark.text) for remark in self.stated))
 
     def point(self, remark: Remark) -> Point:
         return {"text": _short(remark.text), "from": self.sender, "message_id": self.id}
@@ -114,10 +119,9 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> list[_Message]:
 def _understood(place: int, message: Mapping[str, Any], longest: int) -> _Message:
     found = list(remarks(str(message["body_md"])[:longest]))
     stated = [remark for remark in found if remark.kind != "quote" and not remark.asks]
-    said = frozenset[str]().union(*(words(remark.text) for remark in stated))
     quoted = [key(remark.text) for remark in found if remark.kind == "quote"][:_MOST_QUOTES]
     reply_to = message.get("reply_to")
-    return _Message(place, str(message["id"]), str(message["from_agent"]), reply_to, found, stated, said, quoted)
+    return _Message(place, str(message["id"]), str(message["from_agent"]), reply_to, found, stated, quoted)
 
 
 def _points(read: Sequence[_Message], left_out: dict[str, int]) -> list[Point]:

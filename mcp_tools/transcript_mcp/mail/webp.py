@@ -2,7 +2,9 @@
 
 import io
 import struct
+import threading
 import zlib
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +17,7 @@ __all__ = ["MOST_BYTES", "MOST_PIXELS", "ImageRefusedError", "WebP", "to_webp"]
 MOST_BYTES: Final = 20 * 1024 * 1024
 MOST_PIXELS: Final = 40_000_000
 _LONGEST_SIDE: Final = 16_383  # of WebP itself
+_LARGE: Final = 10_000_000  # pixels, of which each takes ten bytes and more while it is converted
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 _DRAWN: Final = 0.5  # bytes per pixel: a drawing or a screenshot takes less as PNG, a photo more
 _BROKEN: Final = (
@@ -22,6 +25,8 @@ _BROKEN: Final = (
     *(RuntimeError, NotImplementedError, MemoryError, struct.error, zlib.error),
 )
 """What Pillow's readers are known to raise for files that are not what they say."""
+
+_one_at_a_time = threading.Lock()
 
 
 class ImageRefusedError(AgentMailError):
@@ -50,7 +55,9 @@ def to_webp(data: bytes, most_pixels: int = MOST_PIXELS) -> WebP:
         raise ImageRefusedError(f"It has more than {MOST_BYTES // 2**20} MB.")
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
-            return _converted(image, data, most_pixels)
+            large = image.width * image.height > _LARGE
+            with _one_at_a_time if large else nullcontext():
+                return _converted(image, data, most_pixels)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large(most_pixels) from error
     except Image.UnidentifiedImageError as error:
@@ -70,7 +77,8 @@ def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
     if image.format == "WEBP" and not animated and not {"exif", "xmp", "icc_profile"} & image.info.keys():
         return WebP(data, width, height)
     drawn = image.format != "JPEG" and len(data) <= _DRAWN * width * height + 4096
-    upright = _plain(ImageOps.exif_transpose(image))
+    ImageOps.exif_transpose(image, in_place=True)
+    upright = _plain(image)
     written = io.BytesIO()
     if drawn:
         upright.save(written, "WEBP", lossless=True, quality=50, method=1)
@@ -82,8 +90,9 @@ def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
 def _plain(image: Image.Image) -> Image.Image:
     """Red, green, blue and perhaps transparency; nothing else is written."""
     transparent = "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info
-    plain = image.convert("RGBA" if transparent else "RGB")
-    plain.info.clear()
+    mode = "RGBA" if transparent else "RGB"
+    plain = image if image.mode == mode else image.convert(mode)
+    plain.info.clear()  # nothing of it is for others: where a photo was taken, with what
     return plain
 
 
