@@ -24,8 +24,8 @@ from transcript_mcp.mail.repository import loose_objects, packs
 __all__ = ["LOOSE", "Repacking", "main"]
 
 LOOSE: Final = 6700
-"""As many objects outside of packs are packed as soon as it is quiet."""
-_LOOSE_AT_MOST: Final = 4 * LOOSE
+"""Git's own measure for too many."""
+_BUSY_TIMES: Final = 4
 _PACKS: Final = 20
 _DAY: Final = 86_400.0
 _AFTER_A_FAILURE: Final = 3600.0
@@ -53,12 +53,21 @@ class _Running:
 
 
 class Repacking:
-    """At most one repack at a time, over all repositories of a store."""
+    """At most one repack at a time, over all repositories of a store.
 
-    def __init__(self, git: str | None = None) -> None:
-        self._git: str | None = git or shutil.which("git")
+    ``loose`` objects outside of packs are packed as soon as it is quiet, four times as many at any time.
+    """
+
+    def __init__(self, loose: int = LOOSE, git: str = "git") -> None:
+        self._loose: int = loose
+        self._git: str | None = shutil.which(git)
         self._counts: dict[str, _Count] = {}
         self._running: _Running | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """True from the start of a repack until ``look`` has seen its end."""
+        return self._running is not None
 
     def look(self) -> None:
         """Notice that a repack has ended."""
@@ -79,16 +88,16 @@ class Repacking:
         if self._running is not None:
             return False
         count = self._counts.get(repository.slug)
-        if count is None:
-            if quiet:
-                self._counted(repository)
-            return quiet
+        if count is None and quiet:
+            self._counted(repository)
+            return True
+        count = count or _Count(0, 0, time.time())
         loose = count.loose + repository.objects - count.objects
         now = time.time()
         daily = quiet and loose > 0 and now - count.packed > _DAY
-        if (not daily and loose <= (LOOSE if quiet else _LOOSE_AT_MOST)) or now < count.not_before:
+        if (not daily and loose <= self._loose * (1 if quiet else _BUSY_TIMES)) or now < count.not_before:
             return False
-        if self._counted(repository).loose <= min(loose, LOOSE) and not daily:
+        if self._counted(repository).loose <= self._loose and not daily:
             return True  # fewer than were handed over: many were there already
         self._start(repository, whole=daily or len(packs(repository.folder / ".git")) >= _PACKS)
         return True
