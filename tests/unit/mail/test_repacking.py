@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.mail_archive import MailArchive, git, message_files
+from support.mail_archive import MailArchive, message_files
 from support.procs import until
 
 from transcript_mcp.mail.gitting import ProjectRepository
