@@ -15,17 +15,37 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, TypeAlias
 
 from transcript_mcp.mail.spacing import APART, spaced
 
-__all__ = ["LONGEST_QUERY", "MOST_TERMS", "Both", "Either", "Node", "Not", "Query", "Term", "parse"]
+__all__ = [
+    "LONGEST_PHRASE",
+    "LONGEST_QUERY",
+    "MOST_LETTERS",
+    "MOST_TERMS",
+    "Both",
+    "Either",
+    "Node",
+    "Not",
+    "Query",
+    "Term",
+    "parse",
+]
 
 LONGEST_QUERY: Final = 1000
 """Characters of a query that are looked at."""
 
 MOST_TERMS: Final = 32
 """Words and phrases of a query that are looked for."""
+
+LONGEST_PHRASE: Final = 16
+"""Words of a phrase that are looked for, Chinese characters among them. In each message that has all of them SQLite
+compares their places, which takes seconds for a whole page of frequent ones."""
+
+MOST_LETTERS: Final = 4
+"""Beginnings of one letter in a query: for each, SQLite gathers a good part of the index."""
 
 _DEEPEST: Final = 12
 """SQLite's parser has a stack of 100 places, of which a level of parentheses takes three and more."""
@@ -34,12 +54,14 @@ _CANNOT_BE_TYPED: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _APART_IN_CHINESE: Final = re.compile("[，。、；：？！…—·《》〈〉【】〔〕]")
 _QUOTES: Final = re.compile("[“”„‟「」『』＂]")
 _PIECE: Final = re.compile(r'"(?P<phrase>[^"]*)"?(?P<star>\*?)|(?P<sign>[()])|(?P<word>[^\s"()]+)')
-_TOKEN: Final = re.compile(r"[^\W_]|[\ue000-\uf8ff]")
+_TOKEN: Final = re.compile(r"(?:[^\W_]|[\ue000-\uf8ff])+")
 _ENDS_APART: Final = re.compile(rf"[{APART}]\W*\Z")
 _OPERATORS: Final = frozenset({"AND", "OR", "NOT"})
 
 _CUT: Final = f"Only the first {LONGEST_QUERY} characters of the query were looked at."
 _TOO_MANY: Final = f"Only the first {MOST_TERMS} words and phrases of the query were looked for."
+_LONG_PHRASE: Final = f"Only the first {LONGEST_PHRASE} words or Chinese characters of a phrase were looked for."
+_LETTERS: Final = f"Only {MOST_LETTERS} beginnings of one letter were looked for; the others as words."
 _TOO_DEEP: Final = "The parentheses are nested too deeply; messages with all of the words were looked for."
 _NO_TOKEN: Final = "What has neither a letter nor a digit was left out: only words can be found."
 _STRAY: Final = (
@@ -114,6 +136,7 @@ class _Parser:
         self.groups: list[_Group] = [_Group()]
         self.found: list[Term] = []
         self.notes: dict[str, None] = {}
+        self.letters: int = 0
 
     def read(self, text: str) -> Node | None:
         for piece in _PIECE.finditer(text):
@@ -133,13 +156,29 @@ class _Parser:
         return self._whole(self.groups[0])
 
     def _term(self, text: str, *, star: bool) -> None:
-        if not _TOKEN.search(text):
+        words = " ".join(spaced(text).split())
+        tokens = list(islice(_TOKEN.finditer(words), LONGEST_PHRASE + 1))
+        if not tokens:
             self.notes[_NO_TOKEN] = None
             return
-        words = spaced(text)
-        prefix = (star or text.endswith("*")) and not _ENDS_APART.search(words)
-        self.found.append(Term(" ".join(words.split()), prefix))
-        self._add(self.found[-1])
+        if len(tokens) > LONGEST_PHRASE:
+            self.notes[_LONG_PHRASE] = None
+            self._found(Term(words[: tokens[-2].end()]))
+        elif (star or text.endswith("*")) and not _ENDS_APART.search(words):
+            self._found(Term(words, prefix=self._may_go_on(tokens[-1][0])))
+        else:
+            self._found(Term(words))
+
+    def _may_go_on(self, beginning: str) -> bool:
+        self.letters += len(beginning) == 1
+        if len(beginning) == 1 and self.letters > MOST_LETTERS:
+            self.notes[_LETTERS] = None
+            return False
+        return True
+
+    def _found(self, term: Term) -> None:
+        self.found.append(term)
+        self._add(term)
 
     def _operator(self, word: str) -> None:
         group = self.groups[-1]

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transcript_mcp.mail.query import LONGEST_QUERY, MOST_TERMS, Both, Either, Not, Query, Term, parse
+from transcript_mcp.mail.query import (
+    LONGEST_PHRASE,
+    LONGEST_QUERY,
+    MOST_LETTERS,
+    MOST_TERMS,
+    Both,
+    Either,
+    Not,
+    Query,
+    Term,
+    parse,
+)
 
 NASTY = st.text(
     alphabet=st.one_of(
@@ -144,6 +155,22 @@ def test_only_so_many_words_are_looked_for() -> None:
     query = parse(" ".join(f"w{n}" for n in range(100)))
     assert len(query.terms()) == MOST_TERMS
     assert any(str(MOST_TERMS) in note for note in query.notes)
+
+
+def test_long_phrases_are_cut_and_say_so() -> None:
+    for typed in ("发" * 17, '"' + "a " * 17 + '"', "-".join("a" * 17) + "*"):
+        query = parse(typed)
+        (term,) = query.terms()
+        assert len([c for c in term.text if c.isalpha()]) == LONGEST_PHRASE
+        assert not term.prefix
+        assert any(str(LONGEST_PHRASE) in note for note in query.notes)
+    assert parse("发" * 16).notes == ()
+
+
+def test_only_a_few_beginnings_may_have_one_letter() -> None:
+    query = parse("a* b* c* 发布d* e* fg*")
+    assert [term.prefix for term in query.terms()] == [True, True, True, True, False, True]
+    assert any(str(MOST_LETTERS) in note for note in query.notes)
 
 
 TYPED = st.one_of(NASTY, SHAPED)
