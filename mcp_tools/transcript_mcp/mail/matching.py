@@ -43,7 +43,7 @@ def overlap(a: str, b: str) -> bool:
     >>> overlap("app/*.py", "app/m*"), overlap("app/*.py", "app/api/x.py"), overlap("app", "**/x.py")
     (True, False, True)
     """
-    return _meet(_parsed(a), _parsed(b), _names_meet)
+    return _meet(_parsed(a)[1], _parsed(b)[1], _names_meet)
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -52,7 +52,9 @@ def matches(pattern: str, path: str) -> bool:
     >>> matches("src", "src/a/b.py"), matches("src/*", "src/a/b.py"), matches("src/**", "src/a/b.py")
     (True, False, True)
     """
-    return _is_instance(_parsed(pattern), path.split("/"), _name_matches)
+    start, names = _parsed(pattern)
+    # Most paths end with the first look: a commit of thousands of files meets hundreds of claims.
+    return path.startswith(start) and _is_instance(names, path.split("/"), _name_matches)
 
 
 def normalised(pattern: str, root: str = "") -> str:
@@ -106,13 +108,16 @@ def _is_open(name: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(pattern: str) -> Pattern:
+def _parsed(pattern: str) -> tuple[str, Pattern]:
+    """What every covered path begins with, and the pattern."""
     clean = normalised(pattern)
     names = _names(clean)
     parsed: list[Name | None] = [_STAR if name == "**" else _readings(name) for name in names]
     if parsed[-1] is not _STAR and (clean.endswith("/") or not _is_open(names[-1])):
         parsed.append(_STAR)
-    return tuple(parsed)
+    wild = min((at for at, character in enumerate(clean) if character in "*?["), default=len(clean))
+    # The slash before a wildcard is left out: `src/**` covers `src`.
+    return clean[:wild].rstrip("/"), tuple(parsed)
 
 
 def _readings(name: str) -> Name:
