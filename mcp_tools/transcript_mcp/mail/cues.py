@@ -66,7 +66,7 @@ _COMMON: Final = frozenset(
     """
     the and for are was were will would can could should shall may might does did have has had that this these those
     with from what when where which who whom whose why how you your our ours their they them then than there here
-    not but any some all its into about please need let get just also very been being
+    not but any some all its into about please need let get just also very been being question questions
     什么 是否 怎么 我们 你们 他们 可以 需要 一个 这个 那个 哪个 时候 有没 没有 还是 如何 为什 多少 不是 应该 是不
     """.split()  # noqa: SIM905 - a list of words is read more easily so
 )
@@ -127,7 +127,7 @@ class Remark:
             return 0
         if _WEIGHTY.search(self.text):
             return 3
-        return 2 if self.kind in {"heading", "item"} else int(self.first)
+        return 2 if self.kind in {"heading", "item"} else int(self.first and not self.answers)
 
 
 def remarks(body: str) -> Iterator[Remark]:
@@ -162,9 +162,9 @@ def words(text: str) -> frozenset[str]:
     for run in _WORD.findall(text[:_LONGEST_SENTENCE].lower()):
         if run[0] > "\x7f" and _RUN_APART.match(run):
             found.update(map("".join, pairwise(run)))
-        elif len(run) > 2:
-            found.add(run)
-    return frozenset(found - _COMMON)
+        elif len(run) > 2 and run not in _COMMON:
+            found.add(run.removesuffix("s"))
+    return frozenset(found) - _COMMON
 
 
 def key(text: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from nanobot_transcript.database import Database
+from transcript_mcp.mail.embedded import without_embedded
 from transcript_mcp.mail.query import Query, parse
 from transcript_mcp.mail.snippets import LOOKED_AT, Marker
 
@@ -16,7 +17,8 @@ MOST_FOUND: Final = 100
 # The index gives its rows in the order of their numbers, the newest first, and stops at the limit: nothing is sorted.
 _FIND: Final = (
     "SELECT id, thread_id, messages.subject AS subject, from_agent, created_ts, importance,"
-    f" substr(messages.body_md, 1, {LOOKED_AT}) AS body"
+    " CASE WHEN instr(messages.body_md, ';base64,') THEN messages.body_md"
+    f" ELSE substr(messages.body_md, 1, {LOOKED_AT}) END AS body"
     " FROM fts_messages CROSS JOIN messages ON messages.seq = fts_messages.rowid"
     " WHERE fts_messages MATCH ? ORDER BY fts_messages.rowid DESC LIMIT ?"
 )
@@ -69,7 +71,7 @@ def _hits(query: Query, rows: list[sqlite3.Row]) -> list[Hit]:
             "from": row["from_agent"],
             "created_ts": row["created_ts"],
             "importance": row["importance"],
-            "snippet": marker.snippet(row["body"], row["subject"]),
+            "snippet": marker.snippet(without_embedded(row["body"]), row["subject"]),
         }
         for row in rows
     ]

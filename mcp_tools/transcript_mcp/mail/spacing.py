@@ -5,6 +5,7 @@ import unicodedata
 from typing import Final
 
 from nanobot_transcript.scripts import DENSE
+from transcript_mcp.mail.embedded import without_embedded
 
 __all__ = ["APART", "spaced"]
 
@@ -19,9 +20,10 @@ def spaced(text: str) -> str:
 
     SQLite's own tokenizers either take a whole run of Chinese for one word (``unicode61``) or cannot find anything
     shorter than three characters (``trigram``). Full-width and composed forms become the plain ones (NFKC), because
-    a Chinese keyboard writes ``ｖ２`` as readily as ``v2``.
+    a Chinese keyboard writes ``ｖ２`` as readily as ``v2``. The data of pictures is left out.
 
     >>> spaced("发布 ｖ２窗口")
     ' 发  布  v2 窗  口 '
     """
+    text = without_embedded(text)
     return text if text.isascii() else _APART.sub(r" \1 ", unicodedata.normalize("NFKC", text))

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Final, TypedDict
 
 from transcript_mcp.mail.cues import Remark, key, remarks, words
+from transcript_mcp.mail.embedded import without_embedded
 
 __all__ = ["Action", "Example", "Participant", "Point", "Summary", "summarize"]
 
@@ -117,7 +118,7 @@ def _read(messages: Sequence[Mapping[str, Any]]) -> list[_Message]:
 
 
 def _understood(place: int, message: Mapping[str, Any], longest: int) -> _Message:
-    found = list(remarks(str(message["body_md"])[:longest]))
+    found = list(remarks(without_embedded(str(message["body_md"]))[:longest]))
     stated = [remark for remark in found if remark.kind != "quote" and not remark.asks]
     quoted = [key(remark.text) for remark in found if remark.kind == "quote"][:_MOST_QUOTES]
     reply_to = message.get("reply_to")
@@ -208,7 +209,7 @@ def _examples(ordered: Sequence[Mapping[str, Any]], read: Sequence[_Message]) ->
             "message_id": str(message["id"]),
             "from": str(message["from_agent"]),
             "created_ts": message["created_ts"],
-            "excerpt": _short(str(message["body_md"])[: 4 * _LONGEST]),
+            "excerpt": _short(without_embedded(str(message["body_md"]))[: 4 * _LONGEST]),
         }
         for message in ordered
         if str(message["id"]) in chosen

@@ -313,6 +313,12 @@ def test_a_word_far_into_a_text_is_found_if_not_shown(post: Post) -> None:
     assert post.snippet("needle", "hay " * 50_000 + "needle").startswith("hay hay")
 
 
+def test_pictures_in_the_text_are_neither_found_nor_shown(post: Post) -> None:
+    picture = f"![flow](data:image/webp;base64,needle/{'A' * 60_000}==)"
+    assert post.snippet("plan", f"{picture} the plan") == "![flow](-) the **plan**"
+    assert post.ids("needle") == []
+
+
 def test_a_phrase_longer_than_a_snippet_is_cut(post: Post) -> None:
     phrase = "发布" * 300
     snippet = post.snippet(phrase, f"前 {phrase} 后")

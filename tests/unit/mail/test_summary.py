@@ -137,6 +137,7 @@ def test_a_box_that_is_ticked_later_is_done() -> None:
         ("发布窗口是几点？", "窗口是周三晚上八点，发布两小时。"),
         ("能合并吗", "可以"),
         ("Which port?", "hm, what?", "no idea", "port 8765"),
+        ("Questions: who owns the migration?", "I own the migration."),
     ],
 )
 def test_answered_questions_are_not_open(said: tuple[str, ...]) -> None:
@@ -170,6 +171,13 @@ def test_points_are_headings_items_and_weighty_sentences_and_stand_in_one_list_o
     assert one("key_points", "Here is the flow v2.1 of users.py. It is long.") == ["Here is the flow v2.1 of users.py."]
 
 
+def test_pictures_in_the_text_take_no_room() -> None:
+    picture = f"![flow](data:image/webp;base64,{'TODO' * 20_000}=)"
+    summary = summarize(thread(f"{picture}\n\nTODO: index"), include_examples=True)
+    assert texts(summary, "action_items") == ["TODO: index"]
+    assert summary["examples"][0]["excerpt"] == "![flow](-) TODO: index"
+
+
 def test_examples_are_short_and_only_on_request() -> None:
     messages = thread(*["x" * 1000, *["talk"] * 20, "We decided it.", *["talk"] * 20, "the end"])
     assert summarize(messages)["examples"] == []
@@ -191,6 +199,9 @@ def test_the_summary_is_bounded_and_says_what_was_left_out() -> None:
 
 
 HOSTILE = [
+    "data:" * 200_000 + ";base64,",
+    "data:image/png;a=b;a=b;a=b;a=b;" * 30_000 + ";base64,",
+    "data:a;base64," * 70_000,
     "." * 1_000_000 + "x",
     "!?" * 500_000 + "a",
     "@" * 1_000_000,
