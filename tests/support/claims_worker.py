@@ -55,6 +55,19 @@ def claim_and_release(store: str, project: str, agent: str, held: str, rounds: i
     return counted
 
 
+def open_and_close(store: str, project: str, agent: str, rounds: int) -> int:
+    """Write, and close the database each time; how often."""
+    mail = AgentMail(store)
+    me = mail.register_agent(project, agent).agent
+    claims = Claims(mail.database, mail.archive, time.time)
+    ready()
+    for _ in range(rounds):
+        claims.claim(me.project_id, me, ["docs"])
+        claims.release(me.project_id, me)
+        mail.close()
+    return rounds
+
+
 def _open(store: str, project: str, agent: str) -> tuple[Claims, Agent]:
     mail = AgentMail(store)
     return Claims(mail.database, mail.archive, time.time), mail.register_agent(project, agent).agent
@@ -68,7 +81,11 @@ def _made(mark: Path) -> bool:
     return True
 
 
-ACTIONS: dict[str, Callable[..., Any]] = {"claim_once": claim_once, "claim_and_release": claim_and_release}
+ACTIONS: dict[str, Callable[..., Any]] = {
+    "claim_once": claim_once,
+    "claim_and_release": claim_and_release,
+    "open_and_close": open_and_close,
+}
 
 
 if __name__ == "__main__":

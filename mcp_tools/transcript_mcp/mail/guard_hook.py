@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     Held: TypeAlias = tuple[str, str, str, float]
     """A claim: holder, pattern, reason, until when."""
 
-__all__ = ["EARLIER", "main"]
+__all__ = ["EARLIER", "held_by_others", "main"]
 
 EARLIER = "pre-commit.before-agent-mail"
 _RUNNING = "AGENT_MAIL_GUARD_RUNNING"
 _BYPASS = "AGENT_MAIL_BYPASS"
 _SHOWN = 20
-_ATTEMPTS = 3
+_ATTEMPTS = 4
+_PAUSE = 0.005
 _CLAIMS = (
     "SELECT agent_name, path, reason, expires_ts FROM claims JOIN projects ON projects.id = project_id"
     " WHERE human_key = ? AND exclusive AND released_ts IS NULL AND expires_ts > ? AND agent_name <> ?"
@@ -86,7 +87,7 @@ def _earlier(folder: str, arguments: list[str]) -> int:
 
 def _is_blocked(project: Guarded, me: str) -> bool:
     now = time.time()
-    held = _held(project["database"], (project["key"], now, me))
+    held = held_by_others(project["database"], (project["key"], now, me))
     if not held:
         return False
     common, merged = _git("rev-parse", "--git-common-dir", "--git-path", "MERGE_HEAD").split("\n")[:2]
@@ -104,7 +105,7 @@ def _is_blocked(project: Guarded, me: str) -> bool:
 # -- the claims
 
 
-def _held(database: str, bound: tuple[str, float, str]) -> list[Held]:
+def held_by_others(database: str, bound: tuple[str, float, str]) -> list[Held]:
     """Other agents' active exclusive claims.
 
     A database in WAL mode lacks the files beside it while nobody has it open, and whoever opens it as usual makes them
@@ -112,18 +113,18 @@ def _held(database: str, bound: tuple[str, float, str]) -> list[Held]:
     """
     import sqlite3
 
+    failure: Exception = OSError("the database changed whenever it was read")
     for _ in range(_ATTEMPTS):
         before = _state(database)
-        rows, failure = [], None
         try:
             rows = _rows(database, bound, in_use=bool(before[1]))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             failure = error
+            time.sleep(_PAUSE)  # somebody may just be opening or closing it
+            continue
         if before[1] or _state(database) == before:
-            if failure is not None:
-                raise failure
             return rows
-    raise OSError("the database changed whenever it was read")
+    raise failure
 
 
 def _state(database: str) -> tuple[tuple[int, int, int], int]:
@@ -159,30 +160,23 @@ def _touched(project: Guarded, merged: str) -> list[str]:
     In a merge only those that differ from every parent: the others were committed by whoever had them.
     """
     try:
-        paths = _changed_since("HEAD")
+        paths = _changed("diff-index", "HEAD")
     except OSError:
-        if _has_head():
-            raise
-        paths = _git("ls-files", "--cached", "-z").split("\0")  # the first commit
+        paths = _changed("diff")  # the first commit; plumbing has no word for what it is compared with
     if os.path.exists(merged):
         with open(merged, encoding="ascii") as parents:
             for parent in parents.read().split():
-                paths = sorted({*paths}.intersection(_changed_since(parent)))
+                paths = sorted({*paths}.intersection(_changed("diff-index", parent)))
     below, above = project["below"], project["above"]
     if below:
         return [path[len(below) + 1 :] for path in paths if path.startswith(f"{below}/")]
-    return [f"{above}/{path}" if above else path for path in paths if path]
+    return [f"{above}/{path}" if above else path for path in paths]
 
 
-def _has_head() -> bool:
-    command = ["git", "rev-parse", "--quiet", "--verify", "HEAD"]
-    return subprocess.call(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
-
-
-def _changed_since(revision: str) -> list[str]:
-    # Both sides of a rename; submodules, too, whatever the configuration says.
-    options = ("--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z")
-    return [path for path in _git("diff-index", *options, revision, "--").split("\0") if path]
+def _changed(command: str, *revision: str) -> list[str]:
+    # Both sides of a rename; submodules, whatever the configuration says; not what is only intended to be added.
+    options = ("--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "--ita-invisible-in-index", "-z")
+    return [path for path in _git(command, *options, *revision, "--").split("\0") if path]
 
 
 def _git(*arguments: str) -> str:

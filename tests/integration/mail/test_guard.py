@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.spawning import spawning
 
 from nanobot_transcript.errors import GuardError
 from transcript_mcp.mail.claims import Claims
 from transcript_mcp.mail.guard import install_guard, uninstall_guard
+from transcript_mcp.mail.guard_hook import held_by_others
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Agent
@@ -183,6 +185,31 @@ def test_every_way_of_touching_a_file_counts(guarded: Repo) -> None:
     assert not guarded.commit()[0]
 
 
+def test_names_that_are_no_text_and_submodules_count(
+    guarded: Repo, claims: Claims, green: Agent, tmp_path: Path
+) -> None:
+    file = os.fsencode(guarded.folder) + b"/app/api/\xff.py"
+    with open(file, "wb"):  # noqa: PTH123 - pathlib takes no bytes
+        guarded.git("add", "-A")
+    assert not guarded.commit()[0]
+    guarded.git("reset", "-q", "--hard")
+    claims.claim(green.project_id, green, ["vendor"])
+    guarded.git("config", "diff.ignoreSubmodules", "all")
+    guarded.git("clone", "-q", str(guarded.folder), str(tmp_path / "library"))
+    guarded.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "library"), "vendor/lib")
+    guarded.git("reset", "-q", ".gitmodules")
+    passed, said = guarded.commit()
+    assert not passed
+    assert "vendor/lib: GreenCastle" in said
+
+
+def test_a_file_that_is_only_meant_to_be_added_later_does_not_count(guarded: Repo) -> None:
+    guarded.write("README.md")
+    (guarded.folder / "app/api/later.py").write_text("x", encoding="utf-8")
+    guarded.git("add", "-N", "app/api/later.py")
+    assert guarded.commit() == (True, "")
+
+
 def test_only_what_the_commit_holds_counts(guarded: Repo) -> None:
     guarded.write("app/api/users.py", "README.md")
     assert guarded.commit("BlueLake", "--", "README.md") == (True, "")
@@ -294,6 +321,23 @@ def test_claims_are_read_after_the_server_was_killed(guarded: Repo, store: MailS
     assert passed
     assert "starting the server once mends it" in said
     assert not (store.root / "mail.sqlite3-shm").exists()
+
+
+def test_claims_are_seen_while_others_open_and_close_the_store(
+    store: MailStore, key: str, green: Agent, claims: Claims, mail: AgentMail
+) -> None:
+    claims.claim(green.project_id, green, ["src"])
+    mail.close()
+    looked = 0
+    with spawning("support.claims_worker") as spawn:
+        worker = spawn("open_and_close", store=store.root, project=key, agent="RedHill", rounds=150)
+        worker.go()
+        while worker.process.poll() is None:
+            held = held_by_others(str(store.database), (key, time.time(), "BlueLake"))
+            assert "src" in [pattern for _, pattern, _, _ in held]
+            looked += 1
+        assert worker.result() == 150
+    assert looked > 50
 
 
 @pytest.mark.parametrize("damage", ["missing", "rubbish", "locked"])
@@ -598,3 +642,25 @@ def test_it_works_without_what_this_machine_has_in_its_environment(guarded: Repo
         (slipped_in / f"{module}.py").write_text("raise SystemExit(0)", encoding="utf-8")
     guarded.write("app/api/users.py")
     assert not guarded.commit(PYTHONPATH=str(slipped_in), PYTHONHOME=str(slipped_in))[0]
+
+
+def test_without_a_python_the_earlier_hook_runs_and_the_guard_says_that_it_did_not(
+    guarded: Repo, tmp_path: Path
+) -> None:
+    text = guarded.hook().read_text(encoding="utf-8").replace(os.path.realpath(sys.executable), "/no/python")
+    (tmp_path / "bin").mkdir()
+    guarded.hook().write_text(text, encoding="utf-8")
+    before = guarded.hook("pre-commit.before-agent-mail")
+    before.write_text("#!/bin/sh\necho earlier ran >&2\nexit 4\n", encoding="utf-8")
+    before.chmod(0o755)
+    done = subprocess.run(
+        [guarded.hook()],
+        cwd=guarded.folder,
+        env={"PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert b"there is no Python" in done.stderr
+    assert b"earlier ran" in done.stderr

@@ -1,0 +1,58 @@
+"""The text of the pre-commit guard: one file, known again, and seen when it was changed."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from transcript_mcp.mail import guard_file, guard_hook
+
+PROJECT = {
+    "database": "/store with 'quotes' \" 仓库\udcff\\/mail.sqlite3",
+    "log": "/store/guard-bypass.log",
+    "key": "/abs/path/后端\n''' + '''",
+    "repository": "",
+    "below": "",
+    "above": "",
+}
+
+
+def test_what_was_put_in_comes_out() -> None:
+    assert guard_file.parse(guard_file.render([PROJECT, {**PROJECT, "key": "b"}])) == [PROJECT, {**PROJECT, "key": "b"}]
+
+
+@pytest.mark.parametrize("text", ["", "#!/bin/sh\nexit 0\n", "#!/bin/sh\n''':'\n", "GUARDED = []\n"])
+def test_somebody_elses_text_is_told_apart(text: str) -> None:
+    assert guard_file.parse(text) is None
+
+
+@pytest.mark.parametrize(("old", "new"), [("exit 0", "exit 1"), ("#!/bin/sh", "#!/bin/bash"), ("'b'", "'c'")])
+def test_a_changed_text_is_noticed(old: str, new: str) -> None:
+    text = guard_file.render([{**PROJECT, "key": "b"}])
+    assert old in text
+    with pytest.raises(guard_file.ChangedGuardError):
+        guard_file.parse(text.replace(old, new, 1))
+
+
+def test_the_text_is_a_program_of_the_oldest_python_it_meets_without_anything_of_ours() -> None:
+    tree = ast.parse(guard_file.render([PROJECT]), feature_version=(3, 9))
+    froms = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert froms <= {"__future__", "collections.abc", "typing"}
+    assert names <= set(sys.stdlib_module_names)
+    assert Path(str(guard_hook.__file__)).read_text(encoding="utf-8").count("transcript_mcp") == 1
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
+def test_every_shell_finds_the_python(tmp_path: Path, shell: str) -> None:
+    hook = tmp_path / "pre-commit"
+    hook.write_text(guard_file.render([{**PROJECT, "database": str(tmp_path / "none")}]), encoding="utf-8")
+    found = [folder for folder in os.environ["PATH"].split(":") if Path(folder, shell).exists()]
+    if not found:
+        pytest.skip(f"there is no {shell} here")
+    done = subprocess.run([shell, hook], capture_output=True, timeout=30, check=False, cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"claims were not checked" in done.stderr
