@@ -37,7 +37,7 @@ def serve(
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve the transcript and the mailboxes to MCP clients over HTTP.
+    """Serve the transcript, the mailboxes and Agent Mail to MCP clients over HTTP.
 
     Ends with SIGTERM or Ctrl-C within two seconds. The log goes to stderr; --jsonl says on stdout where the hub
     listens, and when it has stopped.
@@ -49,10 +49,10 @@ def serve(
     import asyncio
 
     logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
-    for room in ("nanobot_transcript", "transcript_mcp"):
-        logging.getLogger(room).setLevel(logging.INFO)
-    logging.getLogger("transcript_mcp.hub.access").setLevel(logging.INFO if verbose else logging.WARNING)
     settings = _settings(config, store, host, port)
+    for room in ("nanobot_transcript", "transcript_mcp"):
+        logging.getLogger(room).setLevel(settings.hub.log_level.upper())
+    logging.getLogger("transcript_mcp.hub.access").setLevel(logging.INFO if verbose else logging.WARNING)
     warn_of_directory(settings.store.dir)
     number = asyncio.run(_work(settings, jsonl=jsonl))
     raise typer.Exit(INTERRUPTED if number == signal.SIGINT else DONE)

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from nanobot_transcript.settings.model import Settings
+from nanobot_transcript.settings.plain_names import dotenv_file, plain_environment
 from nanobot_transcript.settings.problems import config_error
 from nanobot_transcript.settings.schema import Model, child, closest
 from nanobot_transcript.settings.sources import (
@@ -82,7 +83,9 @@ def load_settings(
     Raises ConfigError, naming key, origin and remedy.
     """
     path = find_file(config, look_in_cwd=look_in_cwd)
-    sources = [command_line(overrides or {}), environment()]
+    sources = [command_line(overrides or {}), environment(), plain_environment()]
+    if look_in_cwd:
+        sources += dotenv_file(Path.cwd())
     if path is not None:
         sources.append(yaml_file(path))
     unknown: list[str] = []

@@ -14,6 +14,7 @@ from nanobot_transcript.settings.hosting import (
     OutboxSettings,
     RunnerSettings,
 )
+from nanobot_transcript.settings.mailing import MailSettings
 from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
 from nanobot_transcript.settings.storing import StoreSettings
 
@@ -60,6 +61,11 @@ class Settings(BaseSettings):
     )
     hub: HubSettings = setting(HubSettings, "The process behind `serve`.", "`serve` 运行的进程。")
     filebox: FileboxSettings = setting(FileboxSettings, "Mailboxes of Markdown files.", "Markdown 文件邮箱。")
+    mail: MailSettings = setting(
+        MailSettings,
+        "Agent Mail: mail and file claims, with an audit in git.",
+        "Agent Mail：邮件、文件占用和 git 存档。",
+    )
 
     _unset: dict[str, ConfigError] = {}
 

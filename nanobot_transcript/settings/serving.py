@@ -1,15 +1,15 @@
 """Settings of the hub, the one process that serves MCP over HTTP, and of the servers in it."""
 
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, ByteSize, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, ByteSize, Field, SecretStr
 
 from nanobot_transcript.settings.base import OFF, Directory, Name, Section, setting
 
 __all__ = ["FileboxSettings", "HubSettings", "ServerName"]
 
-ServerName: TypeAlias = Literal["transcript", "filebox"]
+ServerName: TypeAlias = Literal["transcript", "filebox", "mail"]
 """The MCP servers of the product, by the names that addresses and commands use."""
 
 _SHORTEST_TOKEN: Final = 8
@@ -22,6 +22,10 @@ def _long_enough(value: SecretStr) -> SecretStr:
 
 
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_long_enough)]
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 class HubSettings(Section):
@@ -64,6 +68,9 @@ class HubSettings(Section):
         "Largest request, as a number of bytes or as `8 MiB`.",
         "单个请求的最大字节数，也可写成 `8 MiB`。",
         ge=1024,
+    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = setting(
+        "info", "How much the hub writes to its log.", "hub 写多少日志。"
     )
     data_dir: Directory = setting(
         Path("~/.nanobot/hub"), "Folder of what the hub itself keeps.", "hub 自身数据的目录。"

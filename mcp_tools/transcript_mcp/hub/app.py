@@ -14,6 +14,7 @@ from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
 from transcript_mcp.hub.servers import build_servers
 from transcript_mcp.sdk import Server, Watch, merged
+from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["create_app"]
 
@@ -46,7 +47,9 @@ def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) 
             app.router.add_route("*", spelled, mount.handle)
         state.mounts.append(mount)
     app.cleanup_ctx.append(state.serve)
+    state.servers.extend(built.values())
     app.on_shutdown.append(state.stop)
+    app.on_cleanup.append(state.release)
     return app
 
 
@@ -64,6 +67,7 @@ class _State:
 
     def __init__(self) -> None:
         self.mounts: list[Mount] = []
+        self.servers: list[Server] = []
         self._ready = False
 
     async def serve(self, _app: web.Application) -> AsyncIterator[None]:
@@ -78,6 +82,10 @@ class _State:
         """No new work; what is open ends."""
         self._ready = False
         await asyncio.gather(*(mount.close() for mount in self.mounts))
+
+    async def release(self, _app: web.Application) -> None:
+        """Nothing is asked any more: end what belongs to the servers."""
+        await asyncio.gather(*(in_thread(server.close) for server in self.servers))
 
     async def healthy(self, _request: web.Request) -> web.Response:
         """The process lives."""

@@ -37,7 +37,14 @@ def _filebox(settings: Settings, cwd: Path | None) -> Server:
     return server_from(settings, cwd)
 
 
+def _mail(settings: Settings, _cwd: Path | None) -> Server:
+    from transcript_mcp.mail.server import build_server, service_from
+
+    return build_server(service_from(settings), store=settings.store.open)
+
+
 _BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Server]]] = {
     "transcript": _transcript,
     "filebox": _filebox,
+    "mail": _mail,
 }

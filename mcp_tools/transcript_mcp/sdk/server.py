@@ -112,6 +112,7 @@ class Server:
         self.completions: dict[tuple[str, str], Completion] = {}
         self.subscribe_hooks: list[Hook] = []
         self.unsubscribe_hooks: list[Hook] = []
+        self.close_hooks: list[Callable[[], None]] = []
         self.updates = Updates(self)
 
     # -- registration --------------------------------------------------------------------------------
@@ -207,6 +208,15 @@ class Server:
         self.unsubscribe_hooks.append(hook)
         return hook
 
+    def on_close(self, hook: Callable[[], None]) -> None:
+        """Call the hook when nobody serves this server any more; it may take a while."""
+        self.close_hooks.append(hook)
+
+    def close(self) -> None:
+        """End what belongs to the server; whoever serves it calls this when it has stopped."""
+        for hook in self.close_hooks:
+            hook()
+
     # -- news for clients ----------------------------------------------------------------------------
 
     def updated(self, uri: str) -> None:
@@ -245,6 +255,7 @@ def merged(servers: Iterable[Server], *, name: str, version: str | None = None, 
         for kind in ("tools", "prompts", "resources", "templates", "completions"):
             _take(getattr(whole, kind), getattr(part, kind), part.name)
         whole.updates.include(part.updates)
+        whole.close_hooks += part.close_hooks
     return whole
 
 

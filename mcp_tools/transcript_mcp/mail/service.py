@@ -1,0 +1,141 @@
+"""Agent Mail as one process serves it: mail and claims, the archiver beside them, images, and the group."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
+from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.values import Agent, Draft, Sent
+
+if TYPE_CHECKING:
+    from transcript_mcp.mail.images import Policy, Problem
+
+__all__ = ["Announce", "ImageWish", "MailService", "Posted", "ServiceOptions"]
+
+logger = logging.getLogger(__name__)
+
+_COMMIT_WAIT: Final = 10.0
+
+Announce = Callable[[str, str], object]
+"""Puts a text into a group chat: (text, idempotency key)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """``archiving``: whether a process carries mail into git; ``sync``: whether senders wait for it.
+
+    ``image_policy`` and ``inline_max_bytes`` hold where a message does not say otherwise.
+    """
+
+    archiving: bool = True
+    sync: bool = False
+    image_policy: "Policy" = "auto"
+    inline_max_bytes: int = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ImageWish:
+    """What to do with the images of a message; None for what the settings say."""
+
+    convert: bool = True
+    policy: "Policy | None" = None
+    inline_max_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A message that was accepted, the images that were not taken, and its commit where the sender waits for one."""
+
+    sent: Sent
+    problems: Sequence["Problem"] = ()
+    commit: str | None = None
+
+
+class MailService:
+    """What tools and commands use. For any thread; ``close`` ends the archiver."""
+
+    def __init__(
+        self, mail: AgentMail, options: ServiceOptions | None = None, *, announce: Announce | None = None
+    ) -> None:
+        self.mail: AgentMail = mail
+        self.claims: Claims = Claims(mail.database, mail.archive, mail.now)
+        self.options: ServiceOptions = options or ServiceOptions()
+        self._announce: Announce | None = announce
+        self._archiver: ArchiverProcess | None = ArchiverProcess(mail.places) if self.options.archiving else None
+        if mail.places.database.exists():
+            self._archive()  # what an earlier process could not finish
+
+    def send(self, project: str, sender: Agent, draft: Draft, images: ImageWish) -> Posted:
+        """Send a message. Raises what ``AgentMail.send`` raises."""
+        key = self.mail.project(project).key
+        drawn, problems = self._with_images(key, draft, images)
+        return self._posted(self.mail.send(key, sender, drawn), drawn, sender, problems)
+
+    def reply(self, sender: Agent, message_id: str, draft: Draft, images: ImageWish) -> Posted:
+        """Answer a message. Raises what ``AgentMail.reply`` raises."""
+        drawn, problems = self._with_images(self.mail.message(message_id).project, draft, images)
+        return self._posted(self.mail.reply(sender, message_id, drawn), drawn, sender, problems)
+
+    def archived(self, job: int | None) -> str | None:
+        """Let the archiver know of a job; its commit where callers wait for it, else None."""
+        if job is None:
+            return None
+        self._archive()
+        if not self.options.sync or self._archiver is None or not job:
+            return None
+        return wait_for(self.mail.reader, job, _COMMIT_WAIT) or None
+
+    def close(self) -> None:
+        """End the archiver, which finishes what waits, and release the database."""
+        if self._archiver is not None:
+            self._archiver.close()
+        self.mail.close()
+
+    def _archive(self) -> None:
+        if self._archiver is not None:
+            self._archiver.start()
+
+    def _with_images(self, project: str, draft: Draft, images: ImageWish) -> tuple[Draft, Sequence["Problem"]]:
+        if not images.convert or "![" not in draft.body:
+            return draft, ()
+        from transcript_mcp.mail.images import convert
+
+        options, known = self.options, self.mail.project(project)
+        converted = convert(
+            draft.body,
+            Path(project) if project.startswith("/") else None,
+            self.mail.places.repo(known.slug),
+            images.policy or options.image_policy,
+            options.inline_max_bytes if images.inline_max_bytes is None else images.inline_max_bytes,
+        )
+        original = draft.body if draft.original_body is None else draft.original_body
+        drawn = replace(
+            draft,
+            body=converted.body_md,
+            original_body=original,
+            attachments=converted.attachments,
+            present=converted.files,
+        )
+        return drawn, converted.problems
+
+    def _posted(self, sent: Sent, draft: Draft, sender: Agent, problems: Sequence["Problem"]) -> Posted:
+        commit = self.archived(sent.job)
+        if self._announce is not None and not sent.repeated and (draft.importance == "urgent" or draft.ack_required):
+            self._tell(self._announce, sent, draft, sender)
+        return Posted(sent, problems, commit)
+
+    def _tell(self, announce: Announce, sent: Sent, draft: Draft, sender: Agent) -> None:
+        names = ", ".join(name for kind in ("to", "cc") for name in sent.recipients.get(kind, ()))
+        marks = ", ".join(
+            word for word, holds in (("urgent", draft.importance == "urgent"), ("ack", draft.ack_required)) if holds
+        )
+        text = f"✉ {sender.name} → {names} [{marks}]: {sent.subject} ({sent.id})"
+        try:
+            announce(text, f"agent mail {sent.id}")
+        except TranscriptError as error:  # the mail itself is delivered
+            logger.warning("%s could not be announced: %s %s", sent.id, error, error.hint)

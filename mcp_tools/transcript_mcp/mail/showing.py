@@ -1,0 +1,152 @@
+"""How Agent Mail looks to clients: plain values that become JSON, without what is empty."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from transcript_mcp.mail.moments import iso
+
+if TYPE_CHECKING:
+    from transcript_mcp.mail.claim_values import Claim, Claimed, Extended, Released
+    from transcript_mcp.mail.service import Posted
+    from transcript_mcp.mail.values import Agent, Delivery, Letter, Receipt, Registration
+
+__all__ = [
+    "shown_agent",
+    "shown_claim",
+    "shown_claimed",
+    "shown_delivery",
+    "shown_extended",
+    "shown_letter",
+    "shown_posted",
+    "shown_receipt",
+    "shown_registration",
+    "shown_released",
+]
+
+
+def shown_agent(agent: "Agent") -> dict[str, Any]:
+    """A profile."""
+    return {
+        "name": agent.name,
+        "project": agent.project,
+        "program": agent.program,
+        "model": agent.model,
+        "task": agent.task,
+        "inception": iso(agent.inception_ts),
+        "last_active": iso(agent.last_active_ts),
+    }
+
+
+def shown_registration(made: "Registration", commit: str | None) -> dict[str, Any]:
+    """A profile, with the agent's token when it is new."""
+    return shown_agent(made.agent) | _filled({"agent_token": made.token, "commit": commit})
+
+
+def shown_posted(posted: "Posted") -> dict[str, Any]:
+    """What became of a message."""
+    sent = posted.sent
+    return {
+        "id": sent.id,
+        "project": sent.project,
+        "created": iso(sent.created_ts),
+        "created_ts": sent.created_ts,
+        "subject": sent.subject,
+        "thread_id": sent.thread_id,
+        "recipients": {kind: list(names) for kind, names in sent.recipients.items() if names},
+        "attachments": list(sent.attachments),
+        **_filled(
+            {
+                "repeated": sent.repeated or None,
+                "images_not_taken": [{"image": each.target, "reason": each.reason} for each in posted.problems],
+                "commit": posted.commit,
+            }
+        ),
+    }
+
+
+def shown_letter(letter: "Letter") -> dict[str, Any]:
+    """A message; without its body where that was not asked for."""
+    return {
+        "id": letter.id,
+        "thread_id": letter.thread_id,
+        "project": letter.project,
+        "from": letter.sender,
+        "to": list(letter.to),
+        **_filled({"cc": list(letter.cc)}),
+        "subject": letter.subject,
+        "created": iso(letter.created_ts),
+        "created_ts": letter.created_ts,
+        "importance": letter.importance,
+        "ack_required": letter.ack_required,
+        **_filled({"reply_to": letter.reply_to, "attachments": [dict(each) for each in letter.attachments]}),
+        **({} if letter.body is None else {"body_md": letter.body}),
+    }
+
+
+def shown_delivery(delivery: "Delivery") -> dict[str, Any]:
+    """A message of an inbox."""
+    read, acknowledged = delivery.read_ts, delivery.ack_ts
+    return shown_letter(delivery.letter) | {
+        "kind": delivery.kind,
+        "read": None if read is None else iso(read),
+        "acknowledged": None if acknowledged is None else iso(acknowledged),
+    }
+
+
+def shown_receipt(receipt: "Receipt") -> dict[str, Any]:
+    """When a message was read and acknowledged."""
+    acknowledged = receipt.ack_ts
+    return {"message_id": receipt.message_id, "agent": receipt.agent, "read": iso(receipt.read_ts)} | _filled(
+        {"acknowledged": None if acknowledged is None else iso(acknowledged)}
+    )
+
+
+def shown_claim(claim: "Claim") -> dict[str, Any]:
+    """A claim on a path."""
+    released = claim.released_ts
+    return {
+        "path": claim.path,
+        "agent": claim.agent,
+        "exclusive": claim.exclusive,
+        "reason": claim.reason,
+        "created": iso(claim.created_ts),
+        "expires": iso(claim.expires_ts),
+        "expires_ts": claim.expires_ts,
+        **_filled({"released": None if released is None else iso(released)}),
+    }
+
+
+def shown_claimed(claimed: "Claimed", commit: str | None) -> dict[str, Any]:
+    """What was granted, or what stands against it."""
+    conflicts = [
+        {
+            "path": each.path,
+            "holder": each.holder,
+            "pattern": each.pattern,
+            "exclusive": each.exclusive,
+            "reason": each.reason,
+            "expires": iso(each.expires_ts),
+        }
+        for each in claimed.conflicts
+    ]
+    return {"granted": list(claimed.granted), "conflicts": conflicts} | _until(claimed.expires_ts, commit)
+
+
+def shown_extended(extended: "Extended", commit: str | None) -> dict[str, Any]:
+    """Claims that last longer now."""
+    held = {"renewed": list(extended.renewed)} | _filled({"not_held": list(extended.not_held)})
+    return held | _until(extended.expires_ts, commit)
+
+
+def shown_released(released: "Released", commit: str | None) -> dict[str, Any]:
+    """Claims that were given back."""
+    return {"released": list(released.released)} | _filled({"not_held": list(released.not_held), "commit": commit})
+
+
+def _until(expires_ts: float | None, commit: str | None) -> dict[str, Any]:
+    expires = None if expires_ts is None else iso(expires_ts)
+    return {"expires": expires, "expires_ts": expires_ts, **_filled({"commit": commit})}
+
+
+def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None and value != []}
