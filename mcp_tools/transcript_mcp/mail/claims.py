@@ -4,26 +4,22 @@ Two claims meet when there is a path that both cover (see ``matching``). Shared 
 one conflicts with any claim of another agent that it meets. The transaction decides who comes first.
 """
 
-import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final
 
 import msgspec
 
 from nanobot_transcript.database import Database
-from nanobot_transcript.errors import InvalidLetterError
-from transcript_mcp.mail import agents, jobs, matching
+from transcript_mcp.mail import agents, claim_checking, jobs, matching
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.layout import Archive
 from transcript_mcp.mail.moments import iso, to_the_millisecond
-from transcript_mcp.mail.texts import line
 from transcript_mcp.mail.values import Agent
 
 __all__ = ["Claims"]
 
-_LONGEST_REASON: Final = 500
 _SHOWN_PATHS: Final = 5
 _ROWS: Final = (
     "SELECT claims.*, here.human_key AS project, there.human_key AS home FROM claims"
@@ -82,11 +78,11 @@ class Claims:
         now = to_the_millisecond(self._clock())
         wish = _Wish(
             agent=agent,
-            paths=self._checked_paths(paths),
-            exclusive=_checked_flag(exclusive),
-            reason=line("reason", " ".join(str(reason or "").split()), _LONGEST_REASON, empty=True),
+            paths=claim_checking.paths(paths, self.options),
+            exclusive=claim_checking.flag(exclusive),
+            reason=claim_checking.reason(reason),
             now=now,
-            expires_ts=to_the_millisecond(now + self._checked_ttl(ttl_seconds)),
+            expires_ts=to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options)),
         )
         return self._database.write(lambda db: self._claim(db, project_id, wish))
 
@@ -98,8 +94,8 @@ class Claims:
         A claim that has run out is not renewed: somebody else may work there by now. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
-        expires_ts = to_the_millisecond(now + self._checked_ttl(ttl_seconds))
-        wanted = None if paths is None else self._checked_paths(paths)
+        expires_ts = to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options))
+        wanted = None if paths is None else claim_checking.paths(paths, self.options)
 
         def work(db: sqlite3.Connection) -> Extended:
             agents.touch(db, agent.id, now)
@@ -116,7 +112,7 @@ class Claims:
         Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
-        wanted = None if paths is None else self._checked_paths(paths)
+        wanted = None if paths is None else claim_checking.paths(paths, self.options)
 
         def work(db: sqlite3.Connection) -> Released:
             agents.touch(db, agent.id, now)
@@ -145,7 +141,7 @@ class Claims:
 
     def _claim(self, db: sqlite3.Connection, project_id: int, wish: _Wish) -> Claimed:
         agents.touch(db, wish.agent.id, wish.now)
-        wanted = _patterns(wish.paths, _root(db, project_id))
+        wanted = claim_checking.patterns(wish.paths, _root(db, project_id))
         sql = f"{_ROWS} WHERE claims.project_id = :project AND {_ACTIVE} ORDER BY claims.id"
         active = db.execute(sql, {"project": project_id, "now": wish.now}).fetchall()
         if conflicts := _conflicts(wanted, active, wish):
@@ -186,34 +182,6 @@ class Claims:
             files[path] = _record(_claim(row))
         return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
 
-    def _checked_ttl(self, ttl_seconds: Any) -> float:
-        """Seconds within the bounds. Raises InvalidLetterError."""
-        if ttl_seconds is None:
-            return self.options.default_ttl
-        number = isinstance(ttl_seconds, int | float) and not isinstance(ttl_seconds, bool)
-        shortest, longest = self.options.shortest_ttl, self.options.longest_ttl
-        if not number or math.isnan(ttl_seconds) or not shortest <= ttl_seconds <= longest:
-            raise InvalidLetterError(
-                f"A claim lasts from {shortest:,.0f} to {longest:,.0f} seconds, not {str(ttl_seconds)[:40]!r}.",
-                hint="Take the time that the work needs; renew_claims makes it longer, release_claims ends it.",
-            )
-        return float(ttl_seconds)
-
-    def _checked_paths(self, paths: Any) -> list[str]:
-        """A path alone is what a list of one path is. Raises InvalidLetterError."""
-        given = [paths] if isinstance(paths, str) else paths
-        if not isinstance(given, Sequence) or isinstance(given, bytes) or not given:
-            raise InvalidLetterError(
-                f"The paths are a list of at least one path or pattern, not {str(paths)[:40]!r}.",
-                hint="For example: src/api/*.py",
-            )
-        if len(given) > self.options.max_paths:
-            raise InvalidLetterError(
-                f"These are {len(given):,} paths; {self.options.max_paths:,} are allowed.",
-                hint="Name their folder, or use a pattern such as src/**.",
-            )
-        return list(cast("Sequence[str]", given))
-
 
 def _held(
     db: sqlite3.Connection, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float
@@ -223,7 +191,7 @@ def _held(
     rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
     if wanted is None:
         return rows, []
-    patterns = _patterns(wanted, _root(db, project_id))
+    patterns = claim_checking.patterns(wanted, _root(db, project_id))
     held = [row for row in rows if row["path"] in patterns]
     had = set(_paths(held))
     return held, [pattern for pattern in patterns if pattern not in had]
@@ -246,16 +214,6 @@ def _conflicts(wanted: Sequence[str], active: Sequence[sqlite3.Row], wish: _Wish
     ]
 
 
-def _patterns(paths: Sequence[str], root: str) -> list[str]:
-    """The paths as they are kept, each once. Raises InvalidLetterError."""
-    try:
-        return list(dict.fromkeys(matching.normalised(path, root) for path in paths))
-    except ValueError as error:
-        raise InvalidLetterError(
-            str(error), hint="Give paths relative to the project's folder: src/api, src/*.py, docs/**."
-        ) from error
-
-
 def _root(db: sqlite3.Connection, project_id: int) -> str:
     return db.execute("SELECT human_key FROM projects WHERE id = ?", (project_id,)).fetchone()["human_key"]
 
@@ -271,12 +229,6 @@ def _paths(rows: Sequence[sqlite3.Row]) -> list[str]:
 def _told(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
     return f"{len(paths)} path{'' if len(paths) == 1 else 's'}: {', '.join(paths[:_SHOWN_PATHS])}{more}"
-
-
-def _checked_flag(exclusive: Any) -> bool:
-    if not isinstance(exclusive, bool):
-        raise InvalidLetterError(f"exclusive is true or false, not {str(exclusive)[:40]!r}.")
-    return exclusive
 
 
 def _record(claim: Claim) -> str:
