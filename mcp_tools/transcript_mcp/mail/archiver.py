@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["ArchiverProcess", "main", "wait_for"]
 
 _LOOK: Final = 0.025
+_TIDY: Final = 0.25
 _FOR_THE_LOCK: Final = 0.1
 _LAST_WORK: Final = 2.0
 _END: Final = 5.0
@@ -133,7 +134,8 @@ class ArchiverProcess:
                 return
 
     def _run_once(self) -> int | str:
-        command = [sys.executable, "-m", "transcript_mcp.mail.archiver", str(self._store.root)]
+        # -P: a file of the working directory that is called like a module must not be imported.
+        command = [sys.executable, "-P", "-m", "transcript_mcp.mail.archiver", str(self._store.root)]
         with self._mutex:
             if self._closing.is_set():
                 return 0
@@ -205,26 +207,27 @@ def _locked(descriptor: int) -> bool:
 
 
 def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:
-    seen, due, pause, adopted = None, 0.0, _LOOK, False
+    seen, due, tidy_at, pause, adopted = None, 0.0, 0.0, _LOOK, False
     while not ending.asked:
         try:
             if not adopted:
                 archiving.adopt()
                 adopted = True
-            version = database.read(_version, None)
+            version = database.read(_version, None)  # before the round: what comes during it is seen by the next
             if version != seen or time.monotonic() >= due:
                 due = archiving.round()
                 seen = version
-            elif archiving.tidy():
-                continue
+            if time.monotonic() >= tidy_at:
+                tidy_at = time.monotonic() + (_LOOK if archiving.tidy() else _TIDY)
         except StoreError as error:
             if pause == _LOOK:
                 logger.warning("%s %s", error, error.hint)
             pause = min(pause * 2, _BUSY)
             seen = None
+            ending.wait(pause)
         else:
             pause = _LOOK
-        ending.wait(max(0.0, min(pause, due - time.monotonic())) if pause == _LOOK else pause)
+            ending.wait(min(_LOOK, due - time.monotonic()))
     _finish(archiving)
 
 

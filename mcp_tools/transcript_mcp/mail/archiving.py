@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nanobot_transcript.database import Database
-from nanobot_transcript.errors import ArchiveError
+from nanobot_transcript.errors import ArchiveError, StoreError
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.gitting import ProjectRepository
 from transcript_mcp.mail.layout import MailStore
@@ -23,6 +23,7 @@ _GATHERING: Final = 0.25
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 60.0
 _QUIET: Final = 1.0
+_INDEX_AGAIN: Final = 2.0
 _FORGETTING: Final = 60.0
 _NEVER: Final = float("inf")
 _OPEN_AT_ONCE: Final = 64
@@ -32,14 +33,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Project:
-    """What the archiver knows of a project. Times are of the monotonic clock."""
+    """What the archiver knows of a project. Times are of the monotonic clock; ``index_at`` is when to refresh it."""
 
     repository: ProjectRepository
     next_commit: float = 0.0
     failing: bool = False
     pause: float = _FIRST_PAUSE
     told: set[str] = field(default_factory=set)
-    stale_index: bool = True
+    index_at: float = 0.0
 
 
 class Archiving:
@@ -111,7 +112,11 @@ class Archiving:
             commit = project.repository.commit(batch)
         except ArchiveError as error:
             return self._failed(project, error)
-        self._database.write(lambda found: jobs.done(found, [job.seq for job in batch], commit, self._clock()))
+        try:
+            self._database.write(lambda found: jobs.done(found, [job.seq for job in batch], commit, self._clock()))
+        except StoreError:
+            project.repository.close()  # opened again, it knows that these are there already
+            raise
         self.done += len(batch)
         self._succeeded(project, now)
         return project.next_commit if len(batch) < BATCH else now
@@ -133,7 +138,7 @@ class Archiving:
         project.failing, project.pause = False, _FIRST_PAUSE
         project.told.clear()
         project.next_commit = began + _GATHERING
-        project.stale_index = True
+        project.index_at = 0.0
         self._last_commit = time.monotonic()
         self._close_others(project)
 
@@ -145,13 +150,15 @@ class Archiving:
             oldest.repository.close()
 
     def _refresh_an_index(self) -> bool:
+        now = time.monotonic()
         for project in self._projects.values():
-            if project.stale_index and not project.failing:
-                project.stale_index = False
+            if now >= project.index_at and not project.failing:
+                project.index_at = _NEVER
                 try:
                     project.repository.refresh_index()
                 except ArchiveError as error:
-                    logger.info("The index is left as it is: %s", error)
+                    logger.debug("Somebody is at the index: %s", error)
+                    project.index_at = now + _INDEX_AGAIN
                 self._close_others(project)
                 return True
         return False

@@ -25,6 +25,9 @@ __all__ = ["AUTHOR", "ProjectRepository", "commit_message"]
 
 AUTHOR: Final = ("nanobot-transcript", "agent-mail@localhost")
 
+_ENTRY: Final = 32
+"""Bytes that an entry of a folder takes in git, compressed: most of it is a hash."""
+
 _Folder: TypeAlias = dict[str, "pygit2.Oid | _Folder"]
 _Tip: TypeAlias = "tuple[pygit2.Reference, pygit2.Commit]"
 
@@ -42,16 +45,18 @@ def commit_message(summaries: Sequence[str]) -> str:
 class ProjectRepository:
     """The repository of one project; for the process that holds the archiver's lock, and one thread of it.
 
-    ``objects`` counts what was handed to git since the repository was opened. Every method raises ArchiveError when
-    git or the disk refuses; nothing is lost then, and the same call may be made again.
+    ``objects`` counts what was handed to git so far, and ``weight`` about how many bytes that makes on the disk. Every
+    method raises ArchiveError when git or the disk refuses; nothing is lost then, and the same call may be made again.
     """
 
     def __init__(self, store: MailStore, slug: str) -> None:
         self.slug: str = slug
         self.folder: Path = store.repo(slug)
         self.objects: int = 0
+        self.weight: int = 0
         self._tree: WorkTree = WorkTree(str(store.root), split(self.folder.relative_to(store.root).as_posix()))
         self._repository: pygit2.Repository | None = None
+        self._may_be_known: bool = True
 
     @property
     def is_open(self) -> bool:
@@ -61,6 +66,7 @@ class ProjectRepository:
     def close(self) -> None:
         """Release git's files; they are opened again when they are needed."""
         self._tree.close()
+        self._may_be_known = True
         if self._repository is not None:
             self._repository.free()
             self._repository = None
@@ -68,8 +74,9 @@ class ProjectRepository:
     def commit(self, jobs: Sequence[Job]) -> str:
         """Bring the files of the jobs into the folder and into one commit; its name (sha).
 
-        The last job that writes a file decides. Jobs whose files are in the last commit already make no new one: the
-        last commit's name is the answer. A path that leads elsewhere or through a link is logged and left out.
+        The last job that writes a file decides. Jobs whose files are in the last commit already make no new one, and
+        are not told again: the last commit's name is the answer. That is looked into once after opening. A path that
+        leads elsewhere or through a link is logged and left out.
         """
         try:
             with closing(self._tree):
@@ -98,17 +105,21 @@ class ProjectRepository:
     def _commit(self, jobs: Sequence[Job]) -> str:
         repository = self._opened()
         tip = _tip(repository)
-        changes = self._changes(repository, jobs, tip[1].tree if tip else None)
-        tree = self._built(repository, tip[1].tree if tip else None, changes)
+        base = tip[1].tree if tip else None
+        if self._may_be_known and base is not None:
+            jobs = jobs[_how_many_are_in(base, jobs) :]
+        tree = self._built(repository, base, self._changes(repository, jobs, base))
         if tip is not None and tip[1].tree_id == tree:
+            self._may_be_known = False
             return str(tip[1].id)
         newest = max(jobs, key=lambda job: job.created_ts)
         who = pygit2.Signature(*AUTHOR, time=int(newest.created_ts), offset=0)
         parents = [tip[1].id] if tip else []
         message = commit_message([job.summary for job in jobs])
         commit = repository.create_commit(None, who, who, message, tree, parents)
-        self.objects += 1
+        self._count(len(message))
         self._publish(repository, tip, commit)
+        self._may_be_known = False
         return str(commit)
 
     def _publish(self, repository: pygit2.Repository, tip: "_Tip | None", commit: pygit2.Oid) -> None:
@@ -137,7 +148,7 @@ class ProjectRepository:
             if text not in blobs:
                 content = text.encode("utf-8", "replace")
                 blobs[text] = repository.create_blob(content)
-                self.objects += 1
+                self._count(len(content) // 2)
             self._show(path, text)
             _put(changes, names, blobs[text])
         for path in sorted({path for job in jobs for path in job.present}):
@@ -158,8 +169,9 @@ class ProjectRepository:
             split(path)
             if base is not None and path in base:
                 return None
-            self.objects += 1
-            return repository.create_blob(self._tree.read(path))
+            content = self._tree.read(path)
+            self._count(len(content))
+            return repository.create_blob(content)
         except (UnsafePathError, FileNotFoundError) as error:
             logger.error("%s: %s cannot be archived: %s", self.slug, path, error)
             return None
@@ -173,8 +185,12 @@ class ProjectRepository:
                 builder.insert(name, self._built(repository, tree, change), FileMode.TREE)
             else:
                 builder.insert(name, change, FileMode.BLOB)
-        self.objects += 1
+        self._count(len(builder) * _ENTRY)
         return builder.write()
+
+    def _count(self, size: int) -> None:
+        self.objects += 1
+        self.weight += size
 
     def _opened(self) -> pygit2.Repository:
         if self._repository is None:
@@ -193,6 +209,28 @@ def _tip(repository: pygit2.Repository) -> "_Tip | None":
         return None
     branch = repository.head
     return branch, branch.peel(pygit2.Commit)
+
+
+def _how_many_are_in(tree: pygit2.Tree, jobs: Sequence[Job]) -> int:
+    """How many of the jobs, from the first on, a commit has together: a killed process had done them."""
+    known, other = 0, set[str]()
+    for number, job in enumerate(jobs, 1):
+        for path, text in job.files.items():
+            if _content(tree, path) == pygit2.hash(text.encode("utf-8", "replace")):
+                other.discard(path)
+            else:
+                other.add(path)
+        other.update(path for path in job.present if _content(tree, path) is None)
+        if not other:
+            known = number
+    return known
+
+
+def _content(tree: pygit2.Tree, path: str) -> pygit2.Oid | None:
+    try:
+        return tree[path].id
+    except (KeyError, ValueError):
+        return None
 
 
 def _last_words(jobs: Iterable[Job]) -> Mapping[str, str]:

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _KEPT: Final = 3600.0
+_LARGE: Final = 16 << 20
 _FORGOTTEN_AT_ONCE: Final = 2000
 # Goes from project to project through the index, however many jobs each of them has.
 _PROJECTS: Final = """
@@ -94,13 +95,24 @@ def waiting_projects(connection: sqlite3.Connection) -> dict[int, str]:
 
 
 def waiting(connection: sqlite3.Connection, project_id: int, limit: int) -> list[Job]:
-    """Jobs of a project that are not done, the oldest first."""
+    """Jobs of a project that are not done, the oldest first: at most ``limit``, and as many as are not too large.
+
+    All of them with ``limit`` -1.
+    """
     rows = connection.execute(
         "SELECT seq, project_id, slug, summary, payload, archive_jobs.created_ts FROM archive_jobs"
         " JOIN projects ON projects.id = project_id WHERE done_ts IS NULL AND project_id = ? ORDER BY seq LIMIT ?",
         (project_id, limit),
     )
-    return [_job(row) for row in rows]
+    found: list[Job] = []
+    size = 0
+    for row in rows:
+        size += len(row["payload"])
+        if found and limit >= 0 and size > _LARGE:
+            break
+        found.append(_job(row))
+    rows.close()
+    return found
 
 
 def count_waiting(connection: sqlite3.Connection, project_id: int, limit: int) -> int:

@@ -21,10 +21,12 @@ from transcript_mcp.mail.ending import end_with_parent
 from transcript_mcp.mail.gitting import ProjectRepository
 from transcript_mcp.mail.repository import loose_objects, packs
 
-__all__ = ["LOOSE", "Repacking", "main"]
+__all__ = ["LOOSE", "WEIGHT", "Repacking", "main"]
 
 LOOSE: Final = 6700
 """Git's own measure for too many."""
+WEIGHT: Final = 64 << 20
+"""As many bytes outside of packs are too many, too: each commit writes a large folder anew."""
 _BUSY_TIMES: Final = 4
 _PACKS: Final = 20
 _DAY: Final = 86_400.0
@@ -38,11 +40,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Count:
-    """``loose`` objects at the time when the repository had taken ``objects``; ``packed`` is seconds since 1970."""
+    """``loose`` objects of ``size`` bytes when the repository had taken ``objects`` of ``weight``.
 
-    loose: int
-    objects: int
-    packed: float
+    ``packed`` is seconds since 1970.
+    """
+
+    loose: int = 0
+    size: int = 0
+    objects: int = 0
+    weight: int = 0
+    packed: float = 0.0
     not_before: float = 0.0
 
 
@@ -55,11 +62,13 @@ class _Running:
 class Repacking:
     """At most one repack at a time, over all repositories of a store.
 
-    ``loose`` objects outside of packs are packed as soon as it is quiet, four times as many at any time.
+    More than ``loose`` objects outside of packs, or more than ``weight`` bytes of them, are packed as soon as it is
+    quiet, and four times as much at any time.
     """
 
-    def __init__(self, loose: int = LOOSE, git: str = "git") -> None:
+    def __init__(self, loose: int = LOOSE, weight: int = WEIGHT, git: str = "git") -> None:
         self._loose: int = loose
+        self._weight: int = weight
         self._git: str | None = shutil.which(git)
         self._counts: dict[str, _Count] = {}
         self._running: _Running | None = None
@@ -91,14 +100,16 @@ class Repacking:
         if count is None and quiet:
             self._counted(repository)
             return True
-        count = count or _Count(0, 0, time.time())
+        count = count or _Count(packed=time.time())
         loose = count.loose + repository.objects - count.objects
+        size = count.size + repository.weight - count.weight
         now = time.time()
         daily = quiet and loose > 0 and now - count.packed > _DAY
-        if (not daily and loose <= self._loose * (1 if quiet else _BUSY_TIMES)) or now < count.not_before:
+        if now < count.not_before or not (daily or self._too_much(loose, size, 1 if quiet else _BUSY_TIMES)):
             return False
-        if self._counted(repository).loose <= self._loose and not daily:
-            return True  # fewer than were handed over: many were there already
+        count = self._counted(repository)
+        if not daily and not self._too_much(count.loose, count.size, 1):
+            return True  # less than was handed over: much was there already
         self._start(repository, whole=daily or len(packs(repository.folder / ".git")) >= _PACKS)
         return True
 
@@ -109,12 +120,22 @@ class Repacking:
             self._running.process.wait()
             self._running = None
 
+    def _too_much(self, loose: int, size: int, times: int) -> bool:
+        return loose > self._loose * times or size > self._weight * times
+
     def _counted(self, repository: ProjectRepository) -> _Count:
         git = repository.folder / ".git"
         made = [path.stat().st_mtime for path in [*packs(git), git / "description"] if path.exists()]
-        loose = sum(1 for _ in loose_objects(git)) if (git / "objects").is_dir() else 0
-        before = self._counts.get(repository.slug)
-        count = _Count(loose, repository.objects, max(made, default=0.0), before.not_before if before else 0.0)
+        sizes = [_size(entry) for entry in loose_objects(git)] if (git / "objects").is_dir() else []
+        before = self._counts.get(repository.slug, _Count())
+        count = _Count(
+            loose=len(sizes),
+            size=sum(sizes),
+            objects=repository.objects,
+            weight=repository.weight,
+            packed=max(made, default=0.0),
+            not_before=before.not_before,
+        )
         self._counts[repository.slug] = count
         return count
 
@@ -122,7 +143,7 @@ class Repacking:
         git = repository.folder / ".git"
         _remove_half_made(git)
         if self._git is None:
-            command = [sys.executable, "-m", "transcript_mcp.mail.repacking", str(git)]
+            command = [sys.executable, "-P", "-m", "transcript_mcp.mail.repacking", str(git)]
         else:
             command = [self._git, *(_WHOLE if whole else _SMALL_STEP)]
         # What a person has set up for their own repositories, and for the one they are in, is not for this one.
@@ -155,6 +176,13 @@ def main(git: str) -> None:
     for oid, path in files.items():
         if packed.exists(oid):
             Path(path).unlink()
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _begin() -> None:

@@ -92,6 +92,26 @@ def test_jobs_done_again_make_no_commit(project: ProjectRepository, archive: Mai
     assert archive.commits(SLUG) == 2
 
 
+def test_what_a_killed_archiver_had_committed_is_not_told_again(
+    project: ProjectRepository, archive: MailArchive
+) -> None:
+    profile = "agents/GreenCastle/profile.json"
+    before = [mail(1), job(2, {profile: "1"}, "first"), job(3, {profile: "2"}, "second")]
+    commit = project.commit(before)
+    project.close()
+    assert project.commit(before) == commit
+    project.close()
+    project.commit([*before, mail(4), job(5, {profile: "1"}, "third")])
+    assert git(project.folder, "log", "-1", "--format=%B").split("\n")[:4] == [
+        "2 changes",
+        "",
+        "- mail: GreenCastle → BlueLake: number 4",
+        "- third",
+    ]
+    assert show(project, profile) == "1"
+    assert archive.commits(SLUG) == 2
+
+
 def test_the_last_job_that_writes_a_file_decides(project: ProjectRepository) -> None:
     profile = "agents/GreenCastle/profile.json"
     project.commit([job(1, {profile: "1"}), job(2, {profile: "2"})])
@@ -351,6 +371,14 @@ def test_waiting_jobs_are_found_project_by_project(archive: MailArchive) -> None
     batch = archive.database.read(lambda connection: jobs.waiting(connection, first, 2), [])
     assert [one.seq for one in batch] == [seqs[1], seqs[4]]
     assert archive.database.read(lambda connection: jobs.count_waiting(connection, first, 200), 0) == 3
+
+
+def test_large_jobs_are_taken_in_smaller_batches(archive: MailArchive) -> None:
+    for number in range(3):
+        archive.enqueue(SLUG, f"mail {number}", {"messages/a.md": "x" * (9 << 20)})
+    batch = archive.database.read(lambda connection: jobs.waiting(connection, 1, 200), [])
+    assert [one.seq for one in batch] == [1]
+    assert len(archive.database.read(lambda connection: jobs.waiting(connection, 1, -1), [])) == 3
 
 
 def test_jobs_that_were_done_long_ago_are_forgotten(archive: MailArchive) -> None:

@@ -89,6 +89,17 @@ def test_in_busy_times_only_very_many_are_packed(project: ProjectRepository) -> 
     assert loose(project) == 0
 
 
+def test_few_large_objects_are_packed_too(project: ProjectRepository) -> None:
+    fill(project, 0, 3)
+    text = "".join(chr(0x4E00 + number * 7919 % 20_000) for number in range(100_000))
+    repacking = Repacking(weight=100_000)
+    pack(repacking, project)
+    assert loose(project) > 0
+    project.commit([Job(9, 1, SLUG, "mail", message_files("msg_9", body=text), (), 1_767_268_800.0)])
+    pack(repacking, project)
+    assert loose(project) == 0
+
+
 def test_once_a_day_the_whole_is_packed_into_one(project: ProjectRepository) -> None:
     repacking = Repacking(loose=50)
     fill(project, 0, 10)
