@@ -8,7 +8,7 @@ OLD := .venv-nanobot-0.3.0
 MCP2 := .venv-mcp2
 EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-header --no-emit-project
 PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/unit/feishu tests/integration/nanobot_host tests/scenario)
-MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox))
+MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox tests/$(kind)/mail))
 # SDK 1.26 leaves it to the garbage collector to close its streams.
 UNCLOSED := -W "ignore::pytest.PytestUnraisableExceptionWarning"
 ARGS ?=

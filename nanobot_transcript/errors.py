@@ -44,6 +44,7 @@ TranscriptError
 │   ├── RequestRefusedError                     what was asked cannot be done as it was asked
 │   ├── NoAnswerError                           the platform cannot be reached or is out of order
 │   └── UnexpectedAnswerError                   the answer is not what the platform's documents promise
+├── HubUnreachableError                         the hub that a command speaks to does not run, or refuses it
 ├── ClientCannotError                           an MCP client lacks what a tool needs of it
 └── ResponderError                              an agent's mind (a model, a command) gave no answer
     └── ResponderTimeoutError                   it took longer than it may
@@ -65,6 +66,7 @@ __all__ = [
     "DeliveryError",
     "GuardError",
     "HostError",
+    "HubUnreachableError",
     "ImportFormatError",
     "InvalidCursorError",
     "InvalidEntryError",
@@ -228,6 +230,12 @@ class ResponderTimeoutError(ResponderError):
     """An agent's mind took longer than it may."""
 
     code = "responder_timeout"
+
+
+class HubUnreachableError(TranscriptError):
+    """The hub that a command speaks to does not run, or does not let it in."""
+
+    code = "hub_unreachable"
 
 
 class ClientCannotError(TranscriptError):

@@ -8,6 +8,7 @@ import typer
 
 from nanobot_transcript.cli.mcp_names import server_names
 from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings, warn_of_directory
+from nanobot_transcript.cli.problems import UsageError
 
 __all__ = ["mcp"]
 
@@ -22,8 +23,9 @@ def mcp(
 ) -> None:
     """Serve MCP over stdin and stdout, as clients start it.
 
-    The servers: transcript (what was said in the groups) and filebox (mailboxes of Markdown files). Nothing but
-    JSON-RPC goes to stdout; warnings go to stderr. Ends when stdin does.
+    The servers: transcript (what was said in the groups), filebox (mailboxes of Markdown files), and mail (Agent Mail
+    of a running hub: start that with `nanobot-transcript serve`). Nothing but JSON-RPC goes to stdout; warnings go to
+    stderr. Ends when stdin does.
 
     \b
     Example:
@@ -37,9 +39,18 @@ def mcp(
     if "transcript" in names:
         warn_of_directory(settings.store.dir)
 
+    if "mail" in names:
+        if len(names) > 1:
+            raise UsageError(
+                "mail is served by the hub, so it stands alone.", hint="Register it as a server of its own."
+            )
+        from transcript_mcp.hub.remote import serve_remote
+
+        return asyncio.run(serve_remote(settings, "mail"))
+
     from transcript_mcp.hub.servers import build_servers
     from transcript_mcp.sdk import merged, serve_stdio
 
     built = build_servers(settings, names, cwd=Path.cwd())
     server = built[names[0]] if len(names) == 1 else merged(built.values(), name="nanobot-transcript")
-    asyncio.run(serve_stdio(server))
+    return asyncio.run(serve_stdio(server))
