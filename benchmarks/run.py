@@ -17,6 +17,7 @@ from benchmarks.context import Context
 from benchmarks.filebox import filebox
 from benchmarks.following import following
 from benchmarks.importing import importing
+from benchmarks.mail import mail
 from benchmarks.mcp_calls import mcp_calls
 from benchmarks.reading import long_transcript, recent
 from benchmarks.searching import searching
@@ -34,6 +35,7 @@ GROUPS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "import": importing,
     "mcp": mcp_calls,
     "filebox": filebox,
+    "mail": mail,
 }
 
 
