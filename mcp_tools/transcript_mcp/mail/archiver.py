@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from nanobot_transcript.database import Database
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import StoreBusyError, StoreError
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
@@ -41,7 +41,8 @@ _END: Final = 5.0
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 _HEALTHY: Final = 10.0
-_BUSY: Final = 5.0
+_BUSY: Final = 0.005
+_LONGEST_REST: Final = 5.0
 _OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 logger = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ def wait_for(database: Database, seq: int, timeout: float) -> str | None:
         if commit is not None or left <= 0:
             return commit
         time.sleep(min(pause, left))
-        pause = min(pause * 1.5, 0.02)
+        pause = min(pause * 1.5, 0.01)
 
 
 class ArchiverProcess:
@@ -220,9 +221,9 @@ def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:
             if time.monotonic() >= tidy_at:
                 tidy_at = time.monotonic() + (_LOOK if archiving.tidy() else _TIDY)
         except StoreError as error:
-            if pause == _LOOK:
+            if pause == _LOOK and not isinstance(error, StoreBusyError):
                 logger.warning("%s %s", error, error.hint)
-            pause = min(pause * 2, _BUSY)
+            pause = min(pause * 2, _LONGEST_REST)
             seen = None
             ending.wait(pause)
         else:

@@ -4,13 +4,14 @@ A project whose repository fails is left alone for a while, longer each time, an
 """
 
 import logging
+import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from nanobot_transcript.database import Database
-from nanobot_transcript.errors import ArchiveError, StoreError
+from nanobot_transcript.errors import ArchiveError, StoreBusyError, StoreError
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.gitting import ProjectRepository
 from transcript_mcp.mail.layout import MailStore
@@ -25,8 +26,12 @@ _LONGEST_PAUSE: Final = 60.0
 _QUIET: Final = 1.0
 _INDEX_AGAIN: Final = 2.0
 _FORGETTING: Final = 60.0
+_PATIENCE: Final = 5.0
+_ASK_AGAIN: Final = 0.001
 _NEVER: Final = float("inf")
 _OPEN_AT_ONCE: Final = 64
+
+_T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +51,8 @@ class _Project:
 class Archiving:
     """The work of the one process that holds the archiver's lock.
 
-    ``clock`` is seconds since 1970. Raises StoreError kinds when the database cannot be read or written.
+    ``clock`` is seconds since 1970. A ``database`` that waits briefly (``busy``) is asked again. Raises StoreError
+    kinds when the database cannot be read or written.
     """
 
     def __init__(self, store: MailStore, database: Database, clock: Callable[[], float] = time.time) -> None:
@@ -113,13 +119,26 @@ class Archiving:
         except ArchiveError as error:
             return self._failed(project, error)
         try:
-            self._database.write(lambda found: jobs.done(found, [job.seq for job in batch], commit, self._clock()))
+            self._write(lambda found: jobs.done(found, [job.seq for job in batch], commit, self._clock()))
         except StoreError:
             project.repository.close()  # opened again, it knows that these are there already
             raise
         self.done += len(batch)
         self._succeeded(project, now)
         return project.next_commit if len(batch) < BATCH else now
+
+    def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """One transaction. Asks often: SQLite's own waiting grows to a tenth of a second, and between the transactions
+        of busy senders there is less than that.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self._database.write(work)
+            except StoreBusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_ASK_AGAIN)
 
     def _failed(self, project: _Project, error: ArchiveError) -> float:
         """Told once per kind, so that a full disk does not fill the log as well."""
@@ -172,7 +191,7 @@ class Archiving:
     def _forget(self, now: float) -> bool:
         if now < self._next_forgetting:
             return False
-        more = self._database.write(lambda found: jobs.forget_done(found, self._clock()))
+        more = self._write(lambda found: jobs.forget_done(found, self._clock()))
         self._next_forgetting = now if more else now + _FORGETTING
         return more
 
