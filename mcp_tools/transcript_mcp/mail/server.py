@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 import nanobot_transcript
+from nanobot_transcript.errors import ActingRefusedError
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
@@ -82,7 +83,10 @@ def _offer_resources(server: Server, service: MailService) -> None:
 
     def found(agent: str, project: str | None) -> Agent:
         who = mail.whois(project, agent) if project else mail.most_recent(agent)
-        return mail.allow(who, None)
+        try:
+            return mail.allow(who, None)
+        except ActingRefusedError as error:
+            raise ActingRefusedError(str(error), hint="Call check_my_messages, which takes an agent_token.") from None
 
     def inbox(
         agent: Annotated[str, Field(description="Name of the agent.")],

@@ -1,16 +1,19 @@
 """Agent Mail as one process serves it: mail and claims, the archiver beside them, images, and the group."""
 
 import logging
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import TranscriptError
+from transcript_mcp.mail import letters
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
+from transcript_mcp.mail.checking import CleanDraft, checked
 from transcript_mcp.mail.claims import Claims
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.values import Agent, Draft, Sent
+from transcript_mcp.mail.values import Agent, Draft, Project, Sent
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.images import Policy, Problem
@@ -72,13 +75,20 @@ class MailService:
 
     def send(self, project: str, sender: Agent, draft: Draft, images: ImageWish) -> Posted:
         """Send a message. Raises what ``AgentMail.send`` raises."""
-        key = self.mail.project(project).key
-        drawn, problems = self._with_images(key, draft, images)
-        return self._posted(self.mail.send(key, sender, drawn), drawn, sender, problems)
+        known = self.mail.project(project)
+        drawn, problems = draft, ()
+        if _has_pictures(draft, images):
+            self._look(draft, lambda db, clean: letters.addressed(db, known.key, clean), is_reply=False)
+            drawn, problems = self._with_images(known, draft, images)
+        return self._posted(self.mail.send(known.key, sender, drawn), drawn, sender, problems)
 
     def reply(self, sender: Agent, message_id: str, draft: Draft, images: ImageWish) -> Posted:
         """Answer a message. Raises what ``AgentMail.reply`` raises."""
-        drawn, problems = self._with_images(self.mail.message(message_id).project, draft, images)
+        drawn, problems = draft, ()
+        if _has_pictures(draft, images):
+            self._look(draft, lambda db, clean: letters.addressed_reply(db, sender, message_id, clean), is_reply=True)
+            known = self.mail.project(self.mail.message(message_id).project)
+            drawn, problems = self._with_images(known, draft, images)
         return self._posted(self.mail.reply(sender, message_id, drawn), drawn, sender, problems)
 
     def archived(self, job: int | None) -> str | None:
@@ -100,24 +110,24 @@ class MailService:
         if self._archiver is not None:
             self._archiver.start()
 
-    def _with_images(self, project: str, draft: Draft, images: ImageWish) -> tuple[Draft, Sequence["Problem"]]:
-        if not images.convert or "![" not in draft.body:
-            return draft, ()
+    def _look(self, draft: Draft, find: Callable[[sqlite3.Connection, CleanDraft], object], *, is_reply: bool) -> None:
+        """Refuse a message that would be refused later, before a picture of it is written."""
+        clean = checked(replace(draft, body=""), self.mail.options, is_reply=is_reply)
+        self.mail.reader.read(lambda db: find(db, clean), None)
+
+    def _with_images(self, project: Project, draft: Draft, images: ImageWish) -> tuple[Draft, Sequence["Problem"]]:
         from transcript_mcp.mail.images import convert
 
-        options, known = self.options, self.mail.project(project)
-        converted = convert(
-            draft.body,
-            Path(project) if project.startswith("/") else None,
-            self.mail.places.repo(known.slug),
-            images.policy or options.image_policy,
-            options.inline_max_bytes if images.inline_max_bytes is None else images.inline_max_bytes,
-        )
-        original = draft.body if draft.original_body is None else draft.original_body
+        folder = Path(project.key) if project.key.startswith("/") else None
+        repo, policy = self.mail.places.repo(project.slug), images.policy or self.options.image_policy
+        most = self.options.inline_max_bytes if images.inline_max_bytes is None else images.inline_max_bytes
+        converted = convert(draft.body, folder, repo, policy, most)
+        if len(converted.body_md.encode("utf-8", "surrogatepass")) > self.mail.options.max_body:
+            converted = convert(draft.body, folder, repo, "file")  # small pictures, but many
         drawn = replace(
             draft,
             body=converted.body_md,
-            original_body=original,
+            original_body=draft.body if draft.original_body is None else draft.original_body,
             attachments=converted.attachments,
             present=converted.files,
         )
@@ -127,7 +137,8 @@ class MailService:
         commit = self.archived(sent.job)
         if self._announce is not None and not sent.repeated and (draft.importance == "urgent" or draft.ack_required):
             self._tell(self._announce, sent, draft, sender)
-        return Posted(sent, problems, commit)
+        # Of a message that was sent before, it is told how it went then.
+        return Posted(sent, () if sent.repeated else problems, commit)
 
     def _tell(self, announce: Announce, sent: Sent, draft: Draft, sender: Agent) -> None:
         names = ", ".join(name for kind in ("to", "cc") for name in sent.recipients.get(kind, ()))
@@ -139,3 +150,7 @@ class MailService:
             announce(text, f"agent mail {sent.id}")
         except TranscriptError as error:  # the mail itself is delivered
             logger.warning("%s could not be announced: %s %s", sent.id, error, error.hint)
+
+
+def _has_pictures(draft: Draft, images: ImageWish) -> bool:
+    return images.convert and isinstance(draft.body, str) and "![" in draft.body

@@ -93,11 +93,11 @@ def shown_delivery(delivery: "Delivery") -> dict[str, Any]:
     }
 
 
-def shown_receipt(receipt: "Receipt") -> dict[str, Any]:
+def shown_receipt(receipt: "Receipt", commit: str | None) -> dict[str, Any]:
     """When a message was read and acknowledged."""
     acknowledged = receipt.ack_ts
     return {"message_id": receipt.message_id, "agent": receipt.agent, "read": iso(receipt.read_ts)} | _filled(
-        {"acknowledged": None if acknowledged is None else iso(acknowledged)}
+        {"acknowledged": None if acknowledged is None else iso(acknowledged), "commit": commit}
     )
 
 

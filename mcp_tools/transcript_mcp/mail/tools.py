@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import quote
 
 from pydantic import Field
 
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
-from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery
+from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Project, Receipt
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
@@ -259,17 +260,14 @@ class Tools:
         """Note that you have read messages."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
         receipts = self._mail.mark_read(agent, message_ids)
-        for receipt in receipts:
-            self._service.archived(receipt.job)
-        return [showing.shown_receipt(receipt) for receipt in receipts]
+        return [self._noted(receipt) for receipt in receipts]
 
     def acknowledge_message(
         self, project_key: _Project, agent_name: _Agent, message_id: _Id, agent_token: _Token = None
     ) -> dict[str, Any]:
         """Acknowledge a message of your inbox; it counts as read."""
-        receipt = self._mail.acknowledge(self._mail.acting(project_key, agent_name, agent_token), message_id)
-        self._service.archived(receipt.job)
-        return showing.shown_receipt(receipt)
+        agent = self._mail.acting(project_key, agent_name, agent_token)
+        return self._noted(self._mail.acknowledge(agent, message_id))
 
     def search_messages(
         self,
@@ -322,17 +320,16 @@ class Tools:
         agent_token: _Token = None,
     ) -> dict[str, Any]:
         """Say which files you are about to change. Grants all of the paths, or none and names who has them."""
-        agent = self._mail.acting(project_key, agent_name, agent_token)
+        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         claimed = self._service.claims.claim(
-            self._mail.project(project_key).id,
+            project.id,
             agent,
             _needed(paths, paths_list),
             ttl_seconds,
             exclusive=exclusive,
             reason=reason,
         )
-        self._told(f"resource://claims/{project_key}")
-        return showing.shown_claimed(claimed, self._service.archived(claimed.job))
+        return showing.shown_claimed(claimed, self._changed(project, claimed.job))
 
     def renew_claims(
         self,
@@ -343,9 +340,9 @@ class Tools:
         agent_token: _Token = None,
     ) -> dict[str, Any]:
         """Let your claims last longer, from now on."""
-        agent = self._mail.acting(project_key, agent_name, agent_token)
-        extended = self._service.claims.renew(self._mail.project(project_key).id, agent, paths, ttl_seconds)
-        return showing.shown_extended(extended, self._service.archived(extended.job))
+        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
+        extended = self._service.claims.renew(project.id, agent, paths, ttl_seconds)
+        return showing.shown_extended(extended, self._changed(project, extended.job))
 
     def release_claims(
         self,
@@ -356,11 +353,9 @@ class Tools:
         agent_token: _Token = None,
     ) -> dict[str, Any]:
         """Give claims back when you are done."""
-        agent = self._mail.acting(project_key, agent_name, agent_token)
-        wanted = paths if paths is not None else paths_list
-        released = self._service.claims.release(self._mail.project(project_key).id, agent, wanted)
-        self._told(f"resource://claims/{project_key}")
-        return showing.shown_released(released, self._service.archived(released.job))
+        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
+        released = self._service.claims.release(project.id, agent, paths if paths is not None else paths_list)
+        return showing.shown_released(released, self._changed(project, released.job))
 
     def list_claims(
         self,
@@ -402,6 +397,17 @@ class Tools:
 
     def _with_context(self, body: str, chat: str | None, count: int) -> str:
         return self._groups().quoted(body, chat, min(max(1, count), _MOST_QUOTED)) if chat else body
+
+    def _noted(self, receipt: Receipt) -> dict[str, Any]:
+        if receipt.job is not None:
+            self._told(f"resource://inbox/{receipt.agent}")
+        return showing.shown_receipt(receipt, self._service.archived(receipt.job))
+
+    def _changed(self, project: Project, job: int | None) -> str | None:
+        """Tell who watches a project's claims; the commit, where callers wait for it."""
+        if job is not None:
+            self._told(f"resource://claims/{quote(project.key, safe='/')}")
+        return self._service.archived(job)
 
     def _told_of(self, posted: Posted) -> dict[str, Any]:
         for names in posted.sent.recipients.values():
