@@ -1,15 +1,15 @@
 """Puts the commands together."""
 
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from nanobot_transcript.cli import (
     config,
     doctor,
     gate,
+    mail,
     mcp,
     mcp_config,
     post,
@@ -21,6 +21,7 @@ from nanobot_transcript.cli import (
     transfer,
     upkeep,
 )
+from nanobot_transcript.cli.usage import PlainUsage
 
 __all__ = ["app"]
 
@@ -35,13 +36,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-class _Command(TyperCommand):
-    """A command whose usage line names what it must be given without braces."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [piece.translate({ord("{"): None, ord("}"): None}) for piece in super().collect_usage_pieces(ctx)]
 
 
 def _version(wanted: bool) -> None:
@@ -76,17 +70,18 @@ def _add_demo() -> None:
 _add_demo()
 app.command()(run.run)
 app.command()(serve.serve)
-app.command(cls=_Command)(mcp.mcp)
+app.command(cls=PlainUsage)(mcp.mcp)
 app.command()(reading.tail)
 app.command()(reading.show)
-app.command(cls=_Command)(searching.search)
+app.command(cls=PlainUsage)(searching.search)
 app.command()(stats.stats)
 app.command()(post.post)
 app.command("export")(transfer.export)
-app.command("import", cls=_Command)(transfer.import_)
+app.command("import", cls=PlainUsage)(transfer.import_)
 app.command()(upkeep.verify)
 app.command()(upkeep.purge)
 app.command()(doctor.doctor)
-app.command("mcp-config", cls=_Command)(mcp_config.mcp_config)
+app.command("mcp-config", cls=PlainUsage)(mcp_config.mcp_config)
 app.add_typer(gate.app, name="gate")
+app.add_typer(mail.app, name="mail")
 app.add_typer(config.app, name="config")

@@ -1,13 +1,13 @@
 """``doctor``: finds out why something does not work."""
 
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from nanobot_transcript.cli.findings import print_findings
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, require_directory
-from nanobot_transcript.cli.output import console, emit_json, printable
+from nanobot_transcript.cli.output import emit_json
 from nanobot_transcript.cli.problems import DONE, NEGATIVE, USAGE
 from nanobot_transcript.errors import StoreError
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["doctor"]
 
-_SIGNS = {"ok": ("✓", "green"), "info": ("i", "blue"), "warning": ("!", "yellow"), "error": ("✗", "bold red")}
-_NARROWEST = 20
-
 
 def doctor(
     json: JsonOption = False,
@@ -29,7 +26,7 @@ def doctor(
 ) -> None:
     """Find out why something does not work.
 
-    Checks settings, store, mailboxes, nanobot and the plugin, and says how to mend what is wrong.
+    Checks settings, store, mailboxes, mail, nanobot and the plugin, and says how to mend what is wrong.
     Exit code 0: nothing wrong. 1: a warning or an error. 2: the settings cannot be read.
 
     \b
@@ -41,12 +38,12 @@ def doctor(
     if json:
         emit_json({"ok": code == DONE, "findings": [finding.document() for finding in findings]})
     else:
-        _print(findings)
+        print_findings(findings)
     raise typer.Exit(code)
 
 
 def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
-    from nanobot_transcript.cli.checks import host, installation, mailboxes, place, settings
+    from nanobot_transcript.cli.checks import host, installation, mail, mailboxes, place, settings
 
     found, loaded = settings.check(config, store)
     opened = None
@@ -55,6 +52,7 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
         opened = _opened(loaded)
         found += settings.check_names(loaded, opened)
         found += mailboxes.check(loaded)
+        found += mail.check(loaded.mail.store)
     return found + installation.check() + host.check(loaded, opened)
 
 
@@ -71,26 +69,3 @@ def _code(findings: "list[Finding]") -> int:
     if any(finding.check == "settings" and finding.severity == "error" for finding in findings):
         return USAGE
     return NEGATIVE if any(finding.severity in ("warning", "error") for finding in findings) else DONE
-
-
-def _print(findings: "list[Finding]") -> None:
-    from rich.text import Text
-
-    out = console()
-    label = max(len(finding.check) for finding in findings)
-    indent = " " * (label + 5)
-    for finding in findings:
-        sign, style = _SIGNS[finding.severity]
-        head = f"{finding.check:<{label}}"
-        message = _wrapped(printable(finding.message), out.width, indent)
-        out.print(Text.assemble((sign, style), "  ", (head, "bold"), "  ", message), soft_wrap=True)
-        if finding.fix:
-            fix = _wrapped(f"→ {printable(finding.fix)}", out.width, indent)
-            out.print(Text(f"{indent}{fix}", style="dim"), soft_wrap=True)
-
-
-def _wrapped(text: str, width: int, indent: str) -> str:
-    """Lines for the place behind ``indent``; no path or command is broken."""
-    room = max(width - len(indent), _NARROWEST)
-    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
-    return f"\n{indent}".join(lines)

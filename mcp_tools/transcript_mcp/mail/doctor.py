@@ -24,7 +24,7 @@ from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
 from transcript_mcp.mail.values import Project
 
-__all__ = ["Finding", "Severity", "complete", "examine"]
+__all__ = ["Finding", "Severity", "complete", "examine", "glance"]
 
 Severity: TypeAlias = Literal["ok", "info", "warning", "error"]
 
@@ -63,18 +63,27 @@ class _Difference:
     path: str
 
 
+def glance(store: MailStore) -> list[Finding]:
+    """Whether the database can be read and what waits for git; takes milliseconds. Changes nothing."""
+    return _examine(store, whole=False)
+
+
 def examine(store: MailStore) -> list[Finding]:
     """What is wrong with a store of mail, and what is well. Changes nothing; may run beside everything else."""
+    return _examine(store, whole=True)
+
+
+def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
     if not store.database.exists() and not snapshots.slugs(store):
         return [Finding("mail", "info", f"There is no mail in {store.root} yet.")]
     if not store.database.exists():
         return [Finding("database", "error", f"{store.database} is missing, and the archive has mail.", _REBUILD)]
     database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
     try:
-        damage = database.read(_damage, "")
+        damage = database.read(_damage, "") if whole else ""
         if damage:
             return [Finding("database", "error", f"{store.database} is damaged: {damage}.", _REBUILD)]
-        return [*_waiting(store, database), *_compared(store, database)]
+        return [*_waiting(store, database), *(_compared(store, database) if whole else ())]
     except TranscriptError as error:
         return [Finding("database", "error", str(error), error.hint)]
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.letterbox import Letterbox
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli.checks import host
@@ -48,6 +49,27 @@ def test_mailboxes_are_looked_at_where_there_are_any(
     wrong = found(run)["mailboxes"]
     assert wrong["severity"] == "error"
     assert wrong["message"].startswith(f"agents.dev in {folder / '.filebox'} is not an absolute path")
+
+
+def test_the_mail_is_looked_at_where_there_is_any(
+    run: Run, store: GroupTranscriptStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mail"
+    monkeypatch.setenv("MCP_MAIL_STORE", str(folder))
+    assert found(run)["mail"]["severity"] == "info"
+    assert not folder.exists()
+    box = Letterbox(folder)
+    waiting = found(run)["mail"]
+    assert waiting["severity"] == "warning"
+    assert waiting["message"].startswith("3 changes wait for git")
+    box.mail.close()
+    folder.chmod(0o755)
+    assert any("Others can read" in each["message"] for each in run("doctor", "--json").document["findings"])
+    folder.chmod(0o700)
+    (folder / "mail.sqlite3").write_bytes(b"not a database" * 1000)
+    for side in ("-wal", "-shm"):
+        (folder / f"mail.sqlite3{side}").unlink(missing_ok=True)
+    assert found(run)["mail"]["severity"] == "error"
 
 
 def test_a_store_that_is_not_there_yet_is_no_fault(run: Run, base_dir: Path) -> None:
@@ -157,7 +179,7 @@ def test_a_store_that_is_no_directory_is_told_once(run: Run, tmp_path: Path) -> 
     file.write_text("", encoding="utf-8")
     for place in (file, file / "below"):
         findings = run("doctor", "--json", store=place).document["findings"]
-        wrong = [finding["check"] for finding in findings if str(tmp_path) in finding["message"]]
+        wrong = [finding["check"] for finding in findings if str(file) in finding["message"]]
         assert wrong == ["store"]
 
 

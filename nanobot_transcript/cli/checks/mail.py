@@ -1,0 +1,49 @@
+"""Agent Mail: is its folder private, can its database be read, is git there, does something wait for the archive?"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from nanobot_transcript.cli.checks import Finding
+
+__all__ = ["check"]
+
+
+def check(root: Path) -> list[Finding]:
+    """Findings about the folder of the mail. Makes nothing."""
+    try:
+        return list(_findings(root))
+    except OSError as error:
+        fix = "Give this user access, or name another place in mail.store."
+        return [Finding("mail", "error", f"{root} cannot be looked at: {error.strerror}.", fix)]
+
+
+def _findings(root: Path) -> Iterator[Finding]:
+    if not root.exists():
+        yield Finding("mail", "info", f"{root} does not exist yet; the first agent makes it.")
+        return
+    found = root.stat()
+    if not stat.S_ISDIR(found.st_mode):
+        fix = "Move it away, or name another place in mail.store."
+        yield Finding("mail", "error", f"{root} is not a directory.", fix)
+        return
+    if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+        fix = f"Make {root} writable for this user, or name another place in mail.store."
+        yield Finding("mail", "error", f"{root} cannot be read and written.", fix)
+        return
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        yield Finding("mail", "warning", f"Others can read {root}.", f"chmod -R go-rwx {root}")
+    yield from _contents(root)
+
+
+def _contents(root: Path) -> Iterator[Finding]:
+    from transcript_mcp.mail.doctor import glance
+    from transcript_mcp.mail.layout import MailStore
+
+    for each in glance(MailStore(root)):
+        yield Finding("mail", each.severity, each.message, each.fix)
+    if shutil.which("git") is None:
+        fix = "Install git. Without it mail is archived all the same, but no guard can be installed or looked at."
+        yield Finding("mail", "warning", "There is no program git.", fix)

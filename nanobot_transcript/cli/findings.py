@@ -1,0 +1,51 @@
+"""What checks found, as people read it."""
+
+import textwrap
+from typing import TYPE_CHECKING, Final, Protocol
+
+from nanobot_transcript.cli.output import console, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["print_findings"]
+
+_SIGNS: Final = {"ok": ("✓", "green"), "info": ("i", "blue"), "warning": ("!", "yellow"), "error": ("✗", "bold red")}
+_NARROWEST: Final = 20
+
+
+class _Finding(Protocol):
+    """What one check found; ``fix`` says what to do about it."""
+
+    @property
+    def check(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def fix(self) -> str: ...
+
+
+def print_findings(findings: "Sequence[_Finding]") -> None:
+    """One finding after another, what to do about it below."""
+    from rich.text import Text
+
+    out = console()
+    label = max(len(finding.check) for finding in findings)
+    indent = " " * (label + 5)
+    for finding in findings:
+        sign, style = _SIGNS[finding.severity]
+        head = f"{finding.check:<{label}}"
+        message = _wrapped(printable(finding.message), out.width, indent)
+        out.print(Text.assemble((sign, style), "  ", (head, "bold"), "  ", message), soft_wrap=True)
+        if finding.fix:
+            fix = _wrapped(f"→ {printable(finding.fix)}", out.width, indent)
+            out.print(Text(f"{indent}{fix}", style="dim"), soft_wrap=True)
+
+
+def _wrapped(text: str, width: int, indent: str) -> str:
+    """Lines for the place behind ``indent``; no path or command is broken."""
+    room = max(width - len(indent), _NARROWEST)
+    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+    return f"\n{indent}".join(lines)

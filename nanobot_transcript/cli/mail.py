@@ -1,0 +1,258 @@
+"""``mail``: what agents write to each other and which files they claim, for people who look on and take part."""
+
+from typing import Annotated
+
+import typer
+
+from nanobot_transcript.cli import mail_sending, mail_upkeep
+from nanobot_transcript.cli.mail_options import (
+    AgentArgument,
+    LimitOption,
+    MailStoreOption,
+    ProjectOption,
+    meant_agent,
+    meant_project,
+    opened_mail,
+)
+from nanobot_transcript.cli.moments import SinceOption, moment_ms
+from nanobot_transcript.cli.options import ConfigOption, JsonOption
+from nanobot_transcript.cli.output import emit_json, notice
+from nanobot_transcript.cli.reading import nothing_found
+from nanobot_transcript.cli.usage import PlainUsage
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="mail",
+    help="Mail between agents that work on the same code: read it, search it, take part.\n\n"
+    "Reading changes nothing: no message counts as read because a person has seen it here.\n\n\b\nExample:\n"
+    "  nanobot-transcript mail inbox BlueLake",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command(cls=PlainUsage)
+def inbox(
+    agent: AgentArgument,
+    unread: Annotated[bool, typer.Option("--unread", help="Only what the agent has not marked as read.")] = False,
+    urgent: Annotated[bool, typer.Option("--urgent", help="Only of importance high or urgent.")] = False,
+    since: SinceOption = None,
+    bodies: Annotated[bool, typer.Option("--bodies", help="Whole messages, not a table.")] = False,
+    limit: LimitOption = 20,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show what came to an agent.
+
+    From all projects; --project only says which agent of that name is meant. What agents answered to a person is in the
+    inbox of "human".
+
+    \b
+    Example:
+      nanobot-transcript mail inbox BlueLake --unread
+    """
+    with opened_mail(config, store) as mail:
+        from transcript_mcp.mail.showing import shown_delivery
+        from transcript_mcp.mail.values import InboxQuery
+
+        who = meant_agent(mail, agent, project)
+        query = InboxQuery(_seconds(since), urgent, unread, include_bodies=bodies, limit=limit)
+        found = mail.inbox(who, query)
+    if json:
+        messages = [shown_delivery(each) for each in found]
+        emit_json({"project": who.project, "agent": who.name, "messages": messages})
+        return
+    from nanobot_transcript.cli.mail_view import print_inbox, print_letters
+
+    if not found:
+        notice("No messages.")
+    elif bodies:
+        print_letters([each.letter for each in reversed(found)])
+    else:
+        print_inbox(found)
+
+
+@app.command(cls=PlainUsage)
+def outbox(
+    agent: AgentArgument,
+    since: SinceOption = None,
+    bodies: Annotated[bool, typer.Option("--bodies", help="Whole messages, not a table.")] = False,
+    limit: LimitOption = 20,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show what an agent sent.
+
+    \b
+    Example:
+      nanobot-transcript mail outbox GreenCastle --since 2h --bodies
+    """
+    with opened_mail(config, store) as mail:
+        from transcript_mcp.mail.showing import shown_letter
+
+        who = meant_agent(mail, agent, project)
+        found = mail.outbox(who, since_ts=_seconds(since), include_bodies=bodies, limit=limit)
+    if json:
+        emit_json({"project": who.project, "agent": who.name, "messages": [shown_letter(each) for each in found]})
+        return
+    from nanobot_transcript.cli.mail_view import print_letters, print_outbox
+
+    if not found:
+        notice("No messages.")
+    elif bodies:
+        print_letters(list(reversed(found)))
+    else:
+        print_outbox(found)
+
+
+@app.command(cls=PlainUsage)
+def thread(
+    thread_id: Annotated[
+        str,
+        typer.Argument(metavar="THREAD", help="The thread's name, or the id of its first message.", show_default=False),
+    ],
+    limit: LimitOption = 200,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show a conversation, the oldest message first.
+
+    Without --project it is the thread of this name that went on last, in whatever project.
+
+    \b
+    Example:
+      nanobot-transcript mail thread TKT-123
+    """
+    with opened_mail(config, store) as mail:
+        from transcript_mcp.mail.showing import shown_letter
+
+        key = None if project is None and mail.projects() else meant_project(mail, project).key
+        found = mail.thread(thread_id, key, limit=limit)
+    if json:
+        messages = [shown_letter(each) for each in found.letters]
+        emit_json({"project": found.project, "thread_id": found.id, "messages": messages})
+        return
+    from nanobot_transcript.cli.mail_view import print_letters
+
+    print_letters(found.letters)
+
+
+@app.command(cls=PlainUsage)
+def search(
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY", help='Words, "a phrase", a prefix*, AND, OR, NOT, brackets.', show_default=False
+        ),
+    ],
+    limit: LimitOption = 20,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Find messages of a project by the words of their subject and body.
+
+    Finds Chinese from one character on. What was found stands between **. Exit code 1: there are none.
+
+    \b
+    Example:
+      nanobot-transcript mail search "发布窗口 OR mig* NOT legacy"
+    """
+    with opened_mail(config, store) as mail:
+        from transcript_mcp.mail.search import search as find
+
+        where = meant_project(mail, project)
+        found = find(mail.reader, where.id, query, limit)
+    if json:
+        emit_json({"project": where.key, "query": query, "hits": found.hits, "notes": list(found.notes)})
+    else:
+        from nanobot_transcript.cli.mail_view import print_hits
+
+        print_hits(found.hits)
+        for note in found.notes:
+            notice(note)
+    if not found.hits:
+        nothing_found()
+
+
+@app.command(cls=PlainUsage)
+def agents(
+    everybody: Annotated[bool, typer.Option("--all", help="Also who was not active in the last week.")] = False,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show who works in a project, the most recently active first.
+
+    \b
+    Example:
+      nanobot-transcript mail agents --project /abs/path/backend
+    """
+    with opened_mail(config, store) as mail:
+        from transcript_mcp.mail.showing import shown_agent
+
+        where = meant_project(mail, project)
+        found = mail.agents(where.key, active_only=not everybody)
+    if json:
+        emit_json({"project": where.key, "agents": [shown_agent(each) for each in found]})
+        return
+    from nanobot_transcript.cli.mail_view import print_agents
+
+    if found:
+        print_agents(found, where.key)
+    else:
+        notice("Nobody was active in the last week; --all shows who was before.")
+
+
+@app.command(cls=PlainUsage)
+def claims(
+    agent: Annotated[str | None, typer.Option("--agent", metavar="NAME", help="Only this agent's.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that ran out or were released.")] = False,
+    limit: LimitOption = 200,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show who has claimed which files of a project.
+
+    \b
+    Example:
+      nanobot-transcript mail claims --project /abs/path/backend
+    """
+    with opened_mail(config, store) as mail:
+        from transcript_mcp.mail.claims import Claims
+        from transcript_mcp.mail.showing import shown_claim
+
+        where = meant_project(mail, project)
+        holder = None if agent is None else meant_agent(mail, agent, where.key).id
+        known = Claims(mail.reader, mail.archive, mail.now)
+        found = known.list_claims(where.id, holder, active_only=not everything, limit=limit)
+    if json:
+        emit_json({"project": where.key, "claims": [shown_claim(each) for each in found]})
+        return
+    from nanobot_transcript.cli.mail_view import print_claims
+
+    if found:
+        print_claims(found)
+    else:
+        notice("No claims." if everything else "No active claims; --all shows earlier ones.")
+
+
+def _seconds(since: str | None) -> float | None:
+    moment = moment_ms(since)
+    return None if moment is None else moment / 1000
+
+
+app.command(cls=PlainUsage)(mail_sending.send)
+app.command(cls=PlainUsage)(mail_sending.reply)
+app.command(cls=PlainUsage)(mail_upkeep.doctor)

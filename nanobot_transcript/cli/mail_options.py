@@ -1,0 +1,124 @@
+"""What the commands of Agent Mail share: options, opening the mail, and finding the project that is meant."""
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from nanobot_transcript.cli.options import read_settings
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.errors import ConfigError, UnregisteredAgentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nanobot_transcript.settings import LoadedSettings
+    from transcript_mcp.mail.mail import AgentMail
+    from transcript_mcp.mail.values import Agent, Project
+
+__all__ = [
+    "AgentArgument",
+    "LimitOption",
+    "MailStoreOption",
+    "ProjectOption",
+    "mail_settings",
+    "meant_agent",
+    "meant_project",
+    "opened_mail",
+]
+
+_LISTED = 5
+
+AgentArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="AGENT", help="Name of an agent, upper and lower case as written.", show_default=False)
+]
+ProjectOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--project", metavar="KEY", help="The project, instead of the one that the working directory is in."),
+]
+LimitOption: TypeAlias = Annotated[
+    int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the newest.")
+]
+MailStoreOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Folder of the mail, instead of mail.store.", readable=False),
+]
+
+
+def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, Any] | None" = None) -> "LoadedSettings":
+    """The settings of this command; ``store`` goes before ``mail.store``, ``archive`` before ``mail.archive``."""
+    mail: dict[str, Any] = {"archive": archive} if archive else {}
+    if store is not None:
+        try:
+            mail["store"] = str(store.expanduser().absolute())
+        except RuntimeError as error:
+            raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
+    return read_settings(config, None, {"mail": mail} if mail else None)
+
+
+@contextmanager
+def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]":
+    """The mail for reading, closed at the end. Makes nothing. Raises UsageError when there is none."""
+    from transcript_mcp.mail.mail import AgentMail
+
+    with AgentMail(mail_settings(config, store).mail.store) as mail:
+        yield mail
+
+
+def meant_project(mail: "AgentMail", key: str | None) -> "Project":
+    """The project with this key, or this folder's; else the one that the working directory is in.
+
+    Raises UsageError, and UnknownProjectError.
+    """
+    known = {project.key: project for project in mail.projects()}
+    if not known:
+        hint = "Agents make it with their first call. Is it elsewhere? Name it with --store or in mail.store."
+        raise UsageError(f"There is no mail in {mail.places.root} yet.", hint=hint)
+    if key is not None:
+        folder = known.get(str(Path(key).resolve())) if key.startswith(".") else None
+        return folder or mail.project(key)
+    found = _here(known)
+    if found is None:
+        shown = _listed([project.key for project in reversed(known.values())])
+        raise UsageError(f"{Path.cwd()} is in no project of Agent Mail.", hint=f"Name one with --project: {shown}")
+    return found
+
+
+def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
+    """The agent that a name means in the project that is meant; where none is, the one that was active last.
+
+    Raises what ``meant_project`` raises, and UnregisteredAgentError.
+    """
+    project = _here({each.key: each for each in mail.projects()}) if key is None else None
+    if key is None and project is None and mail.projects():
+        return _told(lambda: mail.most_recent(name))
+    chosen = project or meant_project(mail, key)
+    return _told(lambda: mail.whois(chosen.key, name))
+
+
+def _told(find: "Any") -> "Agent":
+    """What ``find`` finds; its error with the command that lists the agents."""
+    try:
+        return find()
+    except UnregisteredAgentError as error:
+        if error.hint.startswith("Do you mean"):
+            raise
+        hint = "`nanobot-transcript mail agents --all` lists those of a project. Names are case-sensitive."
+        raise UnregisteredAgentError(str(error), hint=hint) from error
+
+
+def _here(known: "dict[str, Project]") -> "Project | None":
+    """The project of the working directory or the nearest folder above it, up to the root of the git repository."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if str(folder) in known:
+            return known[str(folder)]
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def _listed(keys: "Sequence[str]") -> str:
+    more = f" and {len(keys) - _LISTED:,} more" if len(keys) > _LISTED else ""
+    return f"{', '.join(keys[:_LISTED])}{more}"

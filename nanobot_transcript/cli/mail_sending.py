@@ -1,0 +1,137 @@
+"""``mail send`` and ``mail reply``: people write to agents."""
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from nanobot_transcript.cli.mail_options import MailStoreOption, ProjectOption, mail_settings, meant_project
+from nanobot_transcript.cli.options import ConfigOption, JsonOption
+from nanobot_transcript.cli.output import emit_json, notice
+from nanobot_transcript.cli.problems import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from transcript_mcp.mail.service import MailService, Posted
+
+__all__ = ["reply", "send"]
+
+_AsHuman: TypeAlias = Annotated[
+    bool, typer.Option("--as-human", help="You write as a person; agents write with their tools.")
+]
+_Body: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="BODY", help="In Markdown; left out or -, it comes from stdin.", show_default=False),
+]
+_Importance: TypeAlias = Annotated[
+    str, typer.Option("--importance", metavar="LEVEL", help="low, normal, high or urgent.")
+]
+_Ack: TypeAlias = Annotated[bool, typer.Option("--ack", help="Recipients have to acknowledge it.")]
+_Cc: TypeAlias = Annotated[list[str] | None, typer.Option("--cc", metavar="AGENT", help="One more recipient.")]
+
+
+def send(
+    to: Annotated[list[str], typer.Option("--to", metavar="AGENT", help="A recipient; may be given several times.")],
+    subject: Annotated[str, typer.Option("--subject", metavar="TEXT", help="What it is about, on one line.")],
+    body: _Body = None,
+    as_human: _AsHuman = False,
+    cc: _Cc = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="THREAD", help="The conversation it belongs to.")
+    ] = None,
+    importance: _Importance = "normal",
+    ack: _Ack = False,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write to agents as a person.
+
+    It comes from "human"; what they answer is shown by `mail inbox human`.
+
+    \b
+    Example:
+      nanobot-transcript mail send --as-human --to BlueLake --subject "Hold the release" "Wait for the fix."
+    """
+    text = _checked(body, as_human=as_human)
+    with _service(config, store) as service:
+        from transcript_mcp.mail.service import ImageWish
+        from transcript_mcp.mail.values import Draft
+
+        key = meant_project(service.mail, project).key
+        draft = Draft(
+            subject, text, to=to, cc=cc, importance=importance, ack_required=ack, thread_id=thread, original_body=text
+        )
+        posted = service.send(key, service.mail.human(key), draft, ImageWish())
+    _tell(posted, json=json)
+
+
+def reply(
+    message_id: Annotated[
+        str, typer.Argument(metavar="MESSAGE_ID", help="Id of the message to answer.", show_default=False)
+    ],
+    body: _Body = None,
+    as_human: _AsHuman = False,
+    cc: _Cc = None,
+    importance: _Importance = "normal",
+    ack: _Ack = False,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Answer a message as a person, in its thread.
+
+    \b
+    Example:
+      nanobot-transcript mail reply msg_20251023_7b3dc3a7 --as-human "Yes, go on."
+    """
+    text = _checked(body, as_human=as_human)
+    with _service(config, store) as service:
+        from transcript_mcp.mail.service import ImageWish
+        from transcript_mcp.mail.values import Draft
+
+        human = service.mail.human(service.mail.message(message_id).project)
+        draft = Draft(body=text, cc=cc, importance=importance, ack_required=ack, original_body=text)
+        posted = service.reply(human, message_id, draft, ImageWish())
+    _tell(posted, json=json)
+
+
+@contextmanager
+def _service(config: Path | None, store: Path | None) -> "Iterator[MailService]":
+    """The mail with its archiver. It waits for the commit: the command ends, and with it the archiver."""
+    from transcript_mcp.mail.server import service_from
+
+    service = service_from(mail_settings(config, store, {"sync": True}))
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def _checked(body: str | None, *, as_human: bool) -> str:
+    if not as_human:
+        raise UsageError(
+            "This command writes as a person.", hint="Add --as-human; agents write with send_message and reply_message."
+        )
+    if body is None and sys.stdin.isatty():
+        raise UsageError("There is nothing to send.", hint="Give the text as the last argument, or through stdin.")
+    text = sys.stdin.read() if body in (None, "-") else body
+    if not text.strip():
+        raise UsageError("There is nothing to send.", hint="Give the text as the last argument, or through stdin.")
+    return text
+
+
+def _tell(posted: "Posted", *, json: bool) -> None:
+    if json:
+        from transcript_mcp.mail.showing import shown_posted
+
+        emit_json(shown_posted(posted))
+        return
+    names = ", ".join(name for kind in posted.sent.recipients.values() for name in kind)
+    notice(f"Sent to {names} as {posted.sent.id}.")
+    for problem in posted.problems:
+        notice(f"The image {problem.target} was not taken along: {problem.reason}")

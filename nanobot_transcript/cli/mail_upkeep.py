@@ -1,0 +1,133 @@
+"""``mail doctor``: do the archive in git and the database agree, and what to do when they do not."""
+
+import time
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from nanobot_transcript.cli.mail_options import MailStoreOption, mail_settings
+from nanobot_transcript.cli.options import ConfigOption, JsonOption
+from nanobot_transcript.cli.output import amount, emit_json, notice
+from nanobot_transcript.cli.problems import DONE, NEGATIVE, UsageError
+
+if TYPE_CHECKING:
+    from transcript_mcp.mail.layout import MailStore
+
+__all__ = ["doctor"]
+
+_BUSY: Final = 10.0
+_PATIENCE: Final = 60.0
+_LOOK: Final = 0.05
+
+
+def doctor(
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make the database anew from git; the old one is kept beside it.")
+    ] = False,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Write into git what it lacks or has otherwise than the database.")
+    ] = False,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Compare git and the database both ways, or mend one from the other.
+
+    Comparing may run at any time and changes nothing. --rebuild wants that nobody else uses the mail: stop the hub
+    first. Exit code 1: something is wrong.
+
+    \b
+    Example:
+      nanobot-transcript mail doctor
+    """
+    if rebuild and complete:
+        raise UsageError(
+            "--rebuild trusts git, --complete trusts the database.", hint="Give the one of them that is right."
+        )
+    from transcript_mcp.mail.layout import MailStore
+
+    place = MailStore(mail_settings(config, store).mail.store)
+    if rebuild:
+        _rebuild(place, json=json)
+    elif complete:
+        _complete(place, json=json)
+    else:
+        _compare(place, json=json)
+
+
+def _compare(store: "MailStore", *, json: bool) -> None:
+    from transcript_mcp.mail.doctor import examine
+
+    found = examine(store)
+    wrong = any(finding.severity in ("warning", "error") for finding in found)
+    if json:
+        from dataclasses import asdict
+
+        emit_json({"ok": not wrong, "findings": [asdict(finding) for finding in found]})
+    else:
+        from nanobot_transcript.cli.findings import print_findings
+
+        print_findings(found)
+    raise typer.Exit(NEGATIVE if wrong else DONE)
+
+
+def _rebuild(store: "MailStore", *, json: bool) -> None:
+    from transcript_mcp.mail.rebuilding import rebuild
+    from transcript_mcp.mail.snapshots import slugs
+
+    if not slugs(store):
+        raise UsageError(
+            f"There is no archive in {store.root} that a database could be made from.",
+            hint="Name the folder of the mail with --store or in mail.store.",
+        )
+    done = rebuild(store)
+    filled, kept = done.filled, done.kept
+    if json:
+        counts = {"projects": filled.projects, "agents": filled.agents, "messages": filled.messages}
+        counts |= {"claims": filled.claims}
+        emit_json({"rebuilt": counts, "kept": None if kept is None else str(kept), "left_out": filled.problems})
+        return
+    for problem in filled.problems:
+        notice(f"Left out: {problem}")
+    notice(
+        f"{store.database} holds {amount(filled.messages, 'message')}, {amount(filled.agents, 'agent')} and "
+        f"{amount(filled.claims, 'claim')} of {amount(filled.projects, 'project')}, made anew from git."
+    )
+    if kept is not None:
+        notice(f"The old one is {kept}.")
+
+
+def _complete(store: "MailStore", *, json: bool) -> None:
+    from transcript_mcp.mail.doctor import complete
+
+    count = complete(store) if store.database.exists() else 0
+    done = not count or _archived(store)
+    if json:
+        emit_json({"completed": count, "in_git": done})
+    elif not count:
+        notice("Git lacks nothing that the database has.")
+    elif done:
+        notice(f"{amount(count, 'file')} written into git.")
+    else:
+        notice(f"{amount(count, 'file')} wait for git; the archiver goes on with them when the hub runs.")
+    raise typer.Exit(DONE if done else NEGATIVE)
+
+
+def _archived(store: "MailStore") -> bool:
+    """Whether everything that waits is carried into git in time, by an archiver of ours or by the hub's."""
+    from nanobot_transcript.database import Database
+    from transcript_mcp.mail.archiver import ArchiverProcess
+    from transcript_mcp.mail.jobs import has_waiting
+    from transcript_mcp.mail.schema import SHAPE
+
+    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    deadline = time.monotonic() + _PATIENCE
+    try:
+        with ArchiverProcess(store):
+            while time.monotonic() < deadline:
+                if not database.read(has_waiting, False):
+                    return True
+                time.sleep(_LOOK)
+        return False
+    finally:
+        database.close()

@@ -1,0 +1,151 @@
+"""Mail as people read it: tables of messages, agents and claims, and whole messages."""
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from nanobot_transcript.cli.moments import local
+from nanobot_transcript.cli.output import console, printable
+from nanobot_transcript.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from transcript_mcp.mail.claim_values import Claim
+    from transcript_mcp.mail.search import Hit
+    from transcript_mcp.mail.values import Agent, Delivery, Letter
+
+__all__ = ["print_agents", "print_claims", "print_hits", "print_inbox", "print_letters", "print_outbox"]
+
+_INDENT: Final = "  "
+_LEAST_WIDTH: Final = 20
+_NAMED: Final = 2
+
+
+def print_inbox(deliveries: "Sequence[Delivery]") -> None:
+    """What came to somebody, the newest last, next to the prompt."""
+    rows = [
+        [
+            _when(each.letter.created_ts),
+            _one_line(each.letter.sender),
+            _state(each),
+            _subject(each.letter),
+            each.letter.id,
+        ]
+        for each in reversed(deliveries)
+    ]
+    print_table(("Sent", "From", "State", "Subject", "Id"), rows, shorten="Subject")
+
+
+def print_outbox(letters: "Sequence[Letter]") -> None:
+    """What somebody sent, the newest last."""
+    rows = [
+        [_when(each.created_ts), _people((*each.to, *each.cc)), _subject(each), each.id] for each in reversed(letters)
+    ]
+    print_table(("Sent", "To", "Subject", "Id"), rows, shorten="Subject")
+
+
+def print_letters(letters: "Sequence[Letter]") -> None:
+    """Whole messages, in this order; pictures inside a text are left out."""
+    from transcript_mcp.mail.embedded import without_embedded
+
+    out = console()
+    for number, letter in enumerate(letters):
+        if number:
+            out.print()
+        to = ", ".join(letter.to) + (f", cc {', '.join(letter.cc)}" if letter.cc else "")
+        out.print(f"{_when(letter.created_ts)}  {_one_line(f'{letter.sender} → {to}')}  {letter.id}", style="dim")
+        out.print(_subject(letter), style="bold", soft_wrap=True)
+        for line in _lines(without_embedded(letter.body or ""), out.width - len(_INDENT), wrapped=out.is_terminal):
+            out.print(f"{_INDENT}{line}".rstrip(), soft_wrap=True)
+        for attachment in letter.attachments:
+            if attachment.get("type") == "file":
+                out.print(f"{_INDENT}📎 {_one_line(str(attachment.get('path')))}", style="dim", soft_wrap=True)
+
+
+def print_hits(hits: "Sequence[Hit]") -> None:
+    """Messages that were found, the newest last, with the words that were found."""
+    out = console()
+    for hit in reversed(hits):
+        head = f"{_when(hit['created_ts'])}  {_one_line(hit['from'])}  {hit['id']}"
+        out.print(head, style="dim", soft_wrap=True)
+        if hit["snippet"].replace("**", "") != hit["subject"]:
+            out.print(f"{_INDENT}{_one_line(hit['subject'])}", style="bold", soft_wrap=True)
+        text = _one_line(hit["snippet"])
+        for line in _lines(text, out.width - len(_INDENT), wrapped=out.is_terminal):
+            out.print(f"{_INDENT}{line}", soft_wrap=True)
+
+
+def print_agents(agents: "Sequence[Agent]", project: str) -> None:
+    """The agents of a project, the most recently active first; where those of another project are at home."""
+    rows = [
+        [
+            _one_line(each.name),
+            _one_line(each.program),
+            _one_line(each.model),
+            _when(each.last_active_ts),
+            _one_line(each.task if each.project == project else f"(of {each.project}) {each.task}"),
+        ]
+        for each in agents
+    ]
+    print_table(("Agent", "Program", "Model", "Active", "Task"), rows, shorten="Task")
+
+
+def print_claims(claims: "Sequence[Claim]") -> None:
+    """Who works on what, and until when."""
+    rows = [
+        [
+            printable(each.path),
+            _one_line(each.agent),
+            "exclusive" if each.exclusive else "shared",
+            _end(each),
+            _one_line(each.reason),
+        ]
+        for each in claims
+    ]
+    print_table(("Path", "Agent", "Kind", "Until", "Reason"), rows, shorten="Reason")
+
+
+def _people(names: "Sequence[str]") -> str:
+    more = f" +{len(names) - _NAMED}" if len(names) > _NAMED else ""
+    return _one_line(", ".join(names[:_NAMED])) + more
+
+
+def _state(delivery: "Delivery") -> str:
+    if delivery.ack_ts is not None:
+        return "acked"
+    if delivery.letter.ack_required:
+        return "to ack"
+    return "unread" if delivery.read_ts is None else "read"
+
+
+def _end(claim: "Claim") -> str:
+    if claim.released_ts is not None:
+        return "released"
+    return _when(claim.expires_ts) if claim.expires_ts > time.time() else "run out"
+
+
+def _subject(letter: "Letter") -> str:
+    mark = f"[{letter.importance}] " if letter.importance in ("high", "urgent") else ""
+    return f"{mark}{_one_line(letter.subject)}"
+
+
+def _when(ts: float) -> str:
+    """Local time; on a terminal without the year when it is this one, and without the time when it is not."""
+    moment = local(ts * 1000)
+    if not console().is_terminal:
+        return f"{moment:%Y-%m-%d %H:%M:%S}"
+    return f"{moment:%m-%d %H:%M}" if moment.year == datetime.now().astimezone().year else f"{moment:%Y-%m-%d}"
+
+
+def _lines(text: str, width: int, *, wrapped: bool) -> "list[str]":
+    clean = printable(text).expandtabs().rstrip("\n")
+    if not wrapped:
+        return clean.split("\n")
+    from nanobot_transcript.cli.wrapping import wrap
+
+    return wrap(clean, max(width, _LEAST_WIDTH))
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(printable(str(text)).split())

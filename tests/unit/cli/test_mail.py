@@ -1,0 +1,239 @@
+"""``mail``: people read what agents write to each other, and reading changes nothing."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.letterbox import BACKEND, FRONTEND, Letterbox
+
+from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.values import Draft
+
+Run = Callable[..., Any]
+COMMANDS = (
+    ("inbox", "BlueLake"),
+    ("outbox", "GreenCastle"),
+    ("thread", "TKT-123"),
+    ("search", "发布"),
+    ("agents",),
+    ("claims",),
+)
+
+
+@pytest.fixture
+def box(base_dir: Path) -> Letterbox:
+    """GreenCastle has written to BlueLake about TKT-123."""
+    box = Letterbox(base_dir)
+    box.send(
+        ["BlueLake"], "发布计划", "周三的发布窗口之前写完。\n\nsecond line", thread_id="TKT-123", importance="urgent"
+    )
+    box.time += 60
+    return box
+
+
+@pytest.fixture
+def shanghai(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Local time is eight hours ahead of UTC."""
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def contents(folder: Path) -> list[str]:
+    """What the folder holds, without what SQLite keeps beside a file that is open."""
+    return sorted(path.name for path in folder.rglob("*") if not path.name.endswith(("-wal", "-shm")))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_reading_where_there_is_no_mail_says_so_and_makes_nothing(run: Run, base_dir: Path, words: list[str]) -> None:
+    ended = run("mail", *words, "--project", BACKEND)
+    assert ended.code == 2
+    assert f"There is no mail in {base_dir} yet." in ended.err
+    assert "Hint: " in ended.err
+    assert not base_dir.exists()
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_reading_changes_nothing(run: Run, box: Letterbox, base_dir: Path, words: list[str]) -> None:
+    before, rows = contents(base_dir), [box.count(table) for table in ("archive_jobs", "message_recipients", "agents")]
+    assert run("mail", *words, "--project", BACKEND).code == 0
+    assert contents(base_dir) == before
+    assert [box.count(table) for table in ("archive_jobs", "message_recipients", "agents")] == rows
+    assert box.mail.inbox(box.blue)[0].read_ts is None
+
+
+@pytest.mark.usefixtures("shanghai")
+def test_an_inbox_shows_local_times_and_one_message_per_line(run: Run, box: Letterbox) -> None:
+    sent = box.send(["BlueLake"], "Second", ack_required=True)
+    ended = run("mail", "inbox", "BlueLake")
+    head, first, second = ended.out.splitlines()
+    assert head.split() == ["Sent", "From", "State", "Subject", "Id"]
+    assert first.split()[:6] == ["2025-10-23", "23:22:14", "GreenCastle", "unread", "[urgent]", "发布计划"]
+    assert second.split()[-2:] == ["Second", sent.id]
+    assert "to ack" in second
+
+
+def test_an_inbox_as_json_is_what_the_tool_answers(run: Run, box: Letterbox) -> None:
+    document = run("mail", "inbox", "BlueLake", "--project", BACKEND, "--json").document
+    assert (document["project"], document["agent"]) == (FRONTEND, "BlueLake")
+    (message,) = document["messages"]
+    assert (message["subject"], message["from"], message["read"]) == ("发布计划", "GreenCastle", None)
+    assert "body_md" not in message
+    whole = run("mail", "inbox", "BlueLake", "--bodies", "--json").document
+    assert whole["messages"][0]["body_md"].startswith("周三的发布窗口")
+
+
+@pytest.mark.usefixtures("shanghai")
+def test_an_inbox_can_be_narrowed(run: Run, box: Letterbox) -> None:
+    plain = box.send(["BlueLake"], "Plain")
+    box.mail.mark_read(box.blue, [plain.id])
+
+    def subjects(*options: str) -> list[str]:
+        found = run("mail", "inbox", "BlueLake", "--json", *options).document
+        return [message["subject"] for message in found["messages"]]
+
+    assert subjects() == ["Plain", "发布计划"]
+    assert subjects("--urgent") == ["发布计划"]
+    assert subjects("--unread") == ["发布计划"]
+    assert subjects("-n", "1") == ["Plain"]
+    assert subjects("--since", "2025-10-23T23:22:30") == ["Plain"]
+    assert subjects("--since", "1m") == []
+
+
+def test_an_empty_inbox_is_no_failure(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "inbox", "RedStone")
+    assert (ended.code, ended.out, ended.err) == (0, "", "No messages.\n")
+
+
+def test_bodies_are_shown_without_what_would_command_the_terminal(run: Run, box: Letterbox) -> None:
+    box.send(["BlueLake"], "Red", "a\x1b[31mb\n![p](data:image/webp;base64,UklGRg==)")
+    ended = run("mail", "inbox", "BlueLake", "--bodies")
+    assert "\x1b" not in ended.out
+    assert "a\ufffd[31mb" in ended.out
+    assert "base64" not in ended.out
+    assert ended.out.index("second line") < ended.out.index("Red")
+
+
+def test_an_outbox_names_the_first_recipients_and_counts_the_others(run: Run, box: Letterbox) -> None:
+    for name in ("A1", "A2", "A3"):
+        box.new(BACKEND, name)
+    box.send(["BlueLake", "A1"], "To many", cc=["A2", "A3"])
+    last = run("mail", "outbox", "GreenCastle").out.splitlines()[-1]
+    assert "BlueLake, A1 +2" in last
+    document = run("mail", "outbox", "GreenCastle", "--json").document
+    assert document["messages"][0]["cc"] == ["A2", "A3"]
+
+
+def test_a_thread_is_shown_with_its_bodies_the_oldest_first(run: Run, box: Letterbox) -> None:
+    first = box.mail.inbox(box.blue)[0].letter
+    box.mail.reply(box.blue, first.id, Draft(body="Questions: when?"))
+    out = run("mail", "thread", "TKT-123").out
+    assert out.index("周三的发布窗口") < out.index("Re: 发布计划") < out.index("Questions: when?")
+    document = run("mail", "thread", "TKT-123", "--json").document
+    assert [message["from"] for message in document["messages"]] == ["GreenCastle", "BlueLake"]
+
+
+def test_an_unknown_thread_is_told(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "thread", "TKT-999", "--json")
+    assert ended.code == 2
+    assert ended.document["error"]["code"] == "letter_not_found"
+
+
+def test_search_finds_chinese_and_marks_it(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "search", "发布窗口", "--project", BACKEND)
+    assert ended.code == 0
+    assert "**发布窗口**" in ended.out
+    document = run("mail", "search", "窗", "--project", BACKEND, "--json").document
+    assert [hit["subject"] for hit in document["hits"]] == ["发布计划"]
+
+
+def test_search_that_finds_nothing_ends_with_one(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "search", '"an open quote AND', "--project", BACKEND)
+    assert ended.code == 1
+    assert ended.err.endswith("Nothing found.\n")
+
+
+def test_agents_are_those_of_the_last_week_unless_all_are_asked_for(run: Run, box: Letterbox) -> None:
+    assert "--all" in run("mail", "agents", "--project", BACKEND).err
+    out = run("mail", "agents", "--all", "--project", BACKEND).out
+    assert "GreenCastle" in out
+    assert f"(of {FRONTEND})" in out
+    document = run("mail", "agents", "--all", "--project", BACKEND, "--json").document
+    assert {agent["name"] for agent in document["agents"]} == {"GreenCastle", "RedStone", "BlueLake"}
+
+
+def test_claims_show_who_works_where_until_when(run: Run, box: Letterbox) -> None:
+    claims, project = Claims(box.mail.database, box.mail.archive, box.mail.now), box.mail.project(BACKEND).id
+    box.time = 4_000_000_000.0
+    claims.claim(project, box.green, ["app/api/*.py"], 7200, reason="migrations 数据库迁移")
+    claims.claim(project, box.red, ["docs/**"], 7200, exclusive=False)
+    claims.release(project, box.red)
+    out = run("mail", "claims", "--project", BACKEND, "--all").out
+    assert "migrations 数据库迁移" in out
+    assert "released" in out
+    (mine,) = run("mail", "claims", "--project", BACKEND, "--agent", "GreenCastle", "--json").document["claims"]
+    assert (mine["path"], mine["agent"], mine["exclusive"]) == ("app/api/*.py", "GreenCastle", True)
+
+
+# -- which project
+
+
+def test_the_project_is_that_of_the_folder_or_of_the_nearest_above(
+    run: Run, base_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    inner = code / "src" / "api"
+    inner.mkdir(parents=True)
+    (code / ".git").mkdir()
+    box = Letterbox(base_dir)
+    box.new(str(code), "Local")
+    box.new(str(tmp_path), "Outside")
+    monkeypatch.chdir(inner)
+    assert run("mail", "agents", "--all", "--json").document["project"] == str(code)
+    assert run("mail", "agents", "--all", "--json", "--project", "../..").document["project"] == str(code)
+    (code / "src" / ".git").write_text("gitdir: elsewhere")
+    ended = run("mail", "agents", "--all")
+    assert ended.code == 2
+    assert f"{inner} is in no project of Agent Mail." in ended.err
+    assert f"{tmp_path}, {code}, {FRONTEND}, {BACKEND}" in ended.err
+
+
+def test_a_key_that_nearly_fits_is_asked_about(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "claims", "--project", "/abs/path/backends")
+    assert ended.code == 2
+    assert f"Do you mean {BACKEND}" in ended.err
+
+
+def test_outside_of_all_projects_a_name_means_who_was_active_last(run: Run, box: Letterbox) -> None:
+    box.time += 60
+    box.new("/abs/path/other", "BlueLake")
+    assert run("mail", "inbox", "BlueLake", "--json").document["project"] == "/abs/path/other"
+    assert run("mail", "inbox", "BlueLake", "--project", FRONTEND, "--json").document["project"] == FRONTEND
+
+
+def test_an_unknown_agent_is_told_with_what_lists_them(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "inbox", "Nobody")
+    assert ended.code == 2
+    assert "`nanobot-transcript mail agents --all`" in ended.err
+    assert "Do you mean BlueLake?" in run("mail", "inbox", "bluelake", "--project", BACKEND).err
+
+
+# -- writing
+
+
+def test_writing_without_saying_as_whom_is_refused(run: Run, box: Letterbox) -> None:
+    for words in (("send", "--to", "BlueLake", "--subject", "s", "text"), ("reply", "msg_1", "text")):
+        ended = run("mail", *words)
+        assert ended.code == 2
+        assert "--as-human" in ended.err
+    assert box.count("messages") == 1
+
+
+def test_an_empty_message_is_refused(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "send", "--as-human", "--to", "BlueLake", "--subject", "s", "  ")
+    assert ended.code == 2
+    assert "There is nothing to send." in ended.err
