@@ -197,7 +197,7 @@ def test_an_unknown_project_refuses_the_message(box: Letterbox) -> None:
         {"thread_id": "x" * 201},
         {"idempotency_key": ""},
         {"idempotency_key": "x" * 201},
-        {"attachments": [{"path": object()}]},
+        pytest.param({"attachments": [{"path": object()}]}, id="an object"),
         {"attachments": [{"path": "\ud800"}]},
     ],
     ids=repr,
