@@ -19,6 +19,14 @@ SAFE_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
         "filebox_resolve_message",
         "filebox_reject_message",
     ),
+    "mail": (
+        "whois",
+        "list_agents",
+        "check_my_messages",
+        "search_messages",
+        "summarize_thread",
+        "list_claims",
+    ),
     "transcript": (
         "transcript_chats",
         "transcript_recent",

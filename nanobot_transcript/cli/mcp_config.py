@@ -47,8 +47,11 @@ def mcp_config(
         str | None, typer.Option("--url", metavar="URL", help="Address of a hub elsewhere, instead of the settings'.")
     ] = None,
     name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="What the client calls it.")
-    ] = "nanobot-transcript",
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="What the client calls it: nanobot-transcript, mail alone agent-mail."
+        ),
+    ] = None,
     write: Annotated[bool, typer.Option("--write", help="Put it into the client's file; what is there stays.")] = False,
     file: Annotated[
         Path | None, typer.Option("--file", metavar="FILE", help="Another file than the client's usual one.")
@@ -58,20 +61,25 @@ def mcp_config(
 ) -> None:
     """Print what an MCP client needs to know, or put it into its configuration.
 
-    A token is never written: the client takes it from the variable TRANSCRIPT_HUB_TOKEN.
+    A token is never written: the client takes it from the variable TRANSCRIPT_HUB_TOKEN. Agent Mail (mail) is always
+    that of the running hub.
 
     \b
     Example:
       nanobot-transcript mcp-config claude-code --write
       nanobot-transcript mcp-config cursor --servers filebox
       nanobot-transcript mcp-config codex --http
+      nanobot-transcript mcp-config claude-code --servers mail --write
     """
     from nanobot_transcript.cli.mcp_clients import CLIENTS, snippet
+    from nanobot_transcript.cli.mcp_names import server_names
 
+    names = server_names(servers)
+    name = name or ("agent-mail" if names == ("mail",) else "nanobot-transcript")
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a name for a server.", hint="Use letters, digits, - and _.")
     known = CLIENTS[client.value]
-    endpoint = _endpoint(servers, http, url, config)
+    endpoint = _endpoint(names, http, url, config)
     path = file or known.path(Path.home(), Path.cwd())
     if write:
         changed = _write(client.value, path, name, endpoint)
@@ -89,12 +97,13 @@ def mcp_config(
         notice(f"Set {endpoint.token} to a token of the hub (hub.tokens) where {client.value} runs.")
 
 
-def _endpoint(servers: str, http: bool, url: str | None, config: Path | None) -> "Endpoint":
+def _endpoint(names: tuple[str, ...], http: bool, url: str | None, config: Path | None) -> "Endpoint":
     from nanobot_transcript.cli.mcp_clients import Endpoint
-    from nanobot_transcript.cli.mcp_names import server_names
 
-    names = server_names(servers)
-    if url is None and not http:
+    if url is None and not http and names != ("mail",):
+        if "mail" in names:
+            hint = "Add --http for the hub's servers, or give mail an entry of its own: --servers mail"
+            raise UsageError("Agent Mail is served by the hub only.", hint=hint)
         return Endpoint(names, _program(), ("mcp", ",".join(names)))
     settings = read_settings(config, None)
     hub = settings.hub

@@ -56,6 +56,26 @@ def test_one_server_of_the_hub_has_its_own_address(home: Path, config: Config) -
     assert '"http://127.0.0.1:8765/mcp"' in config("claude-code", "--http")
 
 
+@pytest.mark.parametrize("client", ["claude-code", "cursor", "vscode", "codex", "nanobot"])
+def test_mail_is_always_that_of_the_hub_and_has_an_entry_of_its_own(home: Path, config: Config, client: str) -> None:
+    config(client, "--write")
+    document = json.loads(config(client, "--servers", "mail", "--json"))
+    assert document["name"] == "agent-mail"
+    assert document["entry"]["url"] == "http://127.0.0.1:8765/mcp/mail"
+    config(client, "--servers", "mail", "--write")
+    text = Path(document["file"]).read_text()
+    assert "agent-mail" in text
+    assert "nanobot-transcript" in text
+    assert "transcript,filebox" in text
+
+
+def test_mail_beside_servers_that_a_client_starts_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp-config", "cursor", "--servers", "filebox,mail"]) == 2
+    assert "--servers mail" in capsys.readouterr().err
+    assert main(["mcp-config", "cursor", "--servers", "filebox,mail", "--http"]) == 0
+    assert '"http://127.0.0.1:8765/mcp"' in capsys.readouterr().out
+
+
 def test_a_hub_elsewhere_wants_a_token(home: Path, config: Config) -> None:
     entry = json.loads(config("claude-code", "--url", "https://hub.example/", "--json"))["entry"]
     assert entry["url"] == "https://hub.example/mcp"
