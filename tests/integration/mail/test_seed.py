@@ -354,7 +354,7 @@ def test_every_file_lies_where_the_text_has_it_and_every_send_is_a_commit(hub: H
     until(lambda: git(repo, "status", "--porcelain") == "", "git sees a clean work tree")
     header, body = frontmatter((repo / copies[0]).read_text(encoding="utf-8"))
     assert [field for field in header if field in FIELDS] == FIELDS
-    assert header.keys() - set(FIELDS) == {"subject", "reply_to"}
+    assert header.keys() - set(FIELDS) == {"subject", "reply_to", "created_ts"}
     assert body.rstrip("\n") == "# Plan\n\ntext"
     assert {name: header[name] for name in ("id", "thread_id", "project", "from", "to", "cc")} == {
         "id": sent["id"],
