@@ -43,11 +43,11 @@ class Copy:
         return self.mail.time_ms, len(self.text)
 
 
-def copies_of(message_id: str, mailboxes: Sequence[MailboxFolder], views: Views) -> list[Copy]:
+def copies_of(message_id: str, mailboxes: Sequence[MailboxFolder], views: Views, *, whole: bool = False) -> list[Copy]:
     """All copies of a mail, newest first; empty when there is none.
 
-    ``message_id`` may be shortened to 8 characters or more. Raises InvalidMailError when several mails begin so,
-    MailboxUnavailableError and ConfigError.
+    ``message_id`` may be shortened to 8 characters or more, unless it must be ``whole``. Raises InvalidMailError when
+    several mails begin so, MailboxUnavailableError and ConfigError.
     """
     searches: list[_Search] = [_names_known, _names_there] if _COMPLETE.fullmatch(message_id) else [_names_there]
     tried: set[str] = set()
@@ -58,7 +58,8 @@ def copies_of(message_id: str, mailboxes: Sequence[MailboxFolder], views: Views)
             break
         names = set[str]().union(*(search(message_id, mailbox, views) for mailbox in without)) - tried
         tried |= names
-        found += [copy for mailbox in mailboxes for copy in _probe(mailbox, names, message_id)]
+        probed = (copy for mailbox in mailboxes for copy in _probe(mailbox, names, message_id))
+        found += [copy for copy in probed if not whole or copy.mail.id.lower() == message_id.lower()]
     return _of_one_mail(message_id, sorted(found, key=lambda copy: copy.order, reverse=True))
 
 

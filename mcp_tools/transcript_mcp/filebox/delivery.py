@@ -19,7 +19,7 @@ from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.message import new_message, timestamp
 from transcript_mcp.filebox.naming import file_name, numbered
 from transcript_mcp.filebox.options import FileBoxOptions
-from transcript_mcp.filebox.thread import joined, with_reply
+from transcript_mcp.filebox.thread import entries, joined, with_reply
 from transcript_mcp.filebox.values import Draft, Sent
 from transcript_mcp.filebox.views import Views
 
@@ -42,16 +42,17 @@ def reply(
     """Put an entry on top of a thread and deliver it; the title of the thread, too.
 
     It grows from the newest copy in either mailbox, joined with what only an older one knows. Afterwards the receiver
-    has it in the inbox and the sender in the outbox, and neither has it anywhere else. Raises MailNotFoundError,
-    InvalidMailError, MailboxBusyError, MailboxUnavailableError and ConfigError.
+    has it in the inbox and the sender in the outbox, and neither has it anywhere else. Where agents are kept apart
+    (``options.run_as`` is not ``any``) a thread is not found for somebody who takes no part in it. Raises
+    MailNotFoundError, InvalidMailError, MailboxBusyError, MailboxUnavailableError and ConfigError.
     """
     with locked([sender, receiver], options.lock_wait):
-        copies = copies_of(draft.original_id, [receiver, sender], views)
-        if not copies:
+        copies = copies_of(draft.original_id, [receiver, sender], views, whole=True)
+        if not copies or not (options.run_as == "any" or _takes_part(sender, copies)):
             raise MailNotFoundError(
                 f"Original message {draft.original_id} not found in the mailboxes of {sender.agent} and "
                 f"{receiver.agent}.",
-                hint="Take the Message ID from the message's header; for a new message leave it out.",
+                hint="Take the whole Message ID from the message's header; for a new message leave it out.",
             )
         base = copies[0]
         moment = _later(now_ms, base.mail.time_ms)
@@ -102,6 +103,14 @@ def _unused_name(draft: Draft, receiver: MailboxFolder, now_ms: int) -> tuple[st
             name = file_name(datetime.fromtimestamp(now_ms / 1000, UTC), draft.type, draft.title, message_id)
             if not exists(inbox, name):
                 return message_id, name
+
+
+def _takes_part(sender: MailboxFolder, copies: Sequence[Copy]) -> bool:
+    """True for who has a copy in a box, or whom an entry names; so nobody gets a thread by the mere id."""
+    if any(copy.mailbox.key == sender.key for copy in copies):
+        return True
+    written = (entry for copy in copies for entry in entries(copy.text))
+    return any(sender.agent in (entry.sender, entry.receiver) for entry in written)
 
 
 def _later(now_ms: int, before_ms: int) -> int:

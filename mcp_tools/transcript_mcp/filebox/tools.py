@@ -97,7 +97,7 @@ class Tools:
         title: Annotated[str, Field(description="Title, on one line. A reply keeps the title of its conversation.")],
         content: Annotated[str, Field(description="Content, in Markdown.")],
         original_message_id: Annotated[
-            str | None, Field(description="To reply: the Message ID of the message. Left out for a new message.")
+            str | None, Field(description="To reply: the whole Message ID of the message. Left out for a new message.")
         ] = None,
         run_as: _RunAs = None,
         context_chat: Annotated[

@@ -1,6 +1,7 @@
 """Custom processing."""
 
 from dataclasses import replace
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from support.mailboxes import Office
 
 from transcript_mcp.filebox import Draft, Hooks, MailEvent
-from transcript_mcp.filebox.hooks import GROUP, installed_hooks
+from transcript_mcp.filebox.hooks import GROUP, installed_hooks, loaded
 
 
 class Noting:
@@ -58,10 +59,20 @@ def broken(_: object) -> None:
     raise RuntimeError("out of order")
 
 
+def ending(_: object) -> None:
+    raise SystemExit(3)
+
+
+def interrupting(_: object) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize(
     "hook",
     [
         SimpleNamespace(before_send=broken, delivered=broken),
+        SimpleNamespace(before_send=ending, delivered=ending),
+        SimpleNamespace(before_send=interrupting, delivered=interrupting),
         SimpleNamespace(before_send=lambda _: "no draft"),
         SimpleNamespace(before_send=lambda draft: replace(draft, content="")),
         SimpleNamespace(before_send=lambda draft: replace(draft, type="EVIL/..", title="x" * 9999)),
@@ -75,6 +86,27 @@ def test_a_failing_hook_costs_no_mail(office: Office, hook: Any, caplog: pytest.
     sent = front.mailbox().send("dev_agent", "BR", "slow", "text")
     assert office.text("dev_agent", "inbox", sent.file).endswith("(BR)\n\ntext")
     assert bool(caplog.records) is hasattr(hook, "before_send")
+
+
+def test_a_hook_that_hangs_holds_a_mail_up_for_a_limited_time(office: Office, caplog: pytest.LogCaptureFixture) -> None:
+    released = Event()
+    hook = SimpleNamespace(delivered=lambda _: released.wait(60))
+    mailbox = office.filebox("qa_agent", Hooks([hook], patience=0.02)).mailbox()
+    try:
+        files = [mailbox.send("dev_agent", "BR", f"slow {number}", "text").file for number in range(9)]
+    finally:
+        released.set()
+    assert sorted(files) == office.files("dev_agent", "inbox")
+    assert ["has not ended" in record.message for record in caplog.records] == [True] * 8 + [False]
+    assert "8 calls of hooks still run" in caplog.records[-1].message
+
+
+@pytest.mark.parametrize("problem", [SystemExit(3), ImportError("no such module")])
+def test_a_package_that_cannot_be_loaded_costs_nothing(problem: BaseException) -> None:
+    def load() -> None:
+        raise problem
+
+    assert loaded([SimpleNamespace(value="broken", load=load), SimpleNamespace(value="fine", load=lambda: 1)]) == [1]
 
 
 def test_installed_packages_are_asked_for_hooks_once() -> None:

@@ -186,9 +186,15 @@ def test_a_renamed_copy_beside_a_known_one_is_taken_into_account(office: Office)
 
 
 @pytest.mark.parametrize("short", ["1b1d8fc0", "1B1D8FC0-034E", ID[:20]])
-def test_the_beginning_of_an_id_will_do(office: Office, short: str) -> None:
+def test_the_beginning_of_an_id_will_do_to_read_and_not_to_reply(office: Office, short: str) -> None:
     plant(office.folder("dev_agent", "inbox"), NAME, message_id=ID, timestamp="2025-06-30T08:15:00.000Z")
-    assert office.mailbox("dev_agent").send("qa_agent", "ACK", "", "reply", short).id == ID
+    dev = office.mailbox("dev_agent")
+    assert dev.thread(short).mail.id == ID
+    with pytest.raises(MailNotFoundError, match="not found") as refused:
+        dev.send("qa_agent", "ACK", "", "reply", short)
+    assert "whole Message ID" in refused.value.hint
+    assert ID not in str(refused.value)
+    assert dev.send("qa_agent", "ACK", "", "reply", ID.upper()).id == ID
 
 
 def test_the_beginning_of_two_ids_will_not(office: Office) -> None:
@@ -196,8 +202,26 @@ def test_the_beginning_of_two_ids_will_not(office: Office) -> None:
         name = f"2025-06-30_0815-BR-slow{number}-1b1d8fc0.md"
         plant(office.folder("dev_agent", "inbox"), name, message_id=ID[:-1] + end, timestamp="2025-06-30T08:15:00.000Z")
     with pytest.raises(InvalidMailError, match="Several messages"):
-        office.mailbox("dev_agent").send("qa_agent", "ACK", "", "reply", "1b1d8fc0")
+        office.mailbox("dev_agent").thread("1b1d8fc0")
     assert office.mailbox("dev_agent").send("qa_agent", "ACK", "", "reply", ID[:-1] + "1").id == ID[:-1] + "1"
+
+
+@pytest.mark.parametrize("run_as", ["off", "listed"])
+def test_where_agents_are_kept_apart_only_who_takes_part_in_a_thread_may_reply(tmp_path: Path, run_as: str) -> None:
+    office = Office(tmp_path, "a", "b", "c", "d")
+    a, b, c, d = (office.mailbox(name, run_as=run_as) for name in "abcd")
+    sent = a.send("b", "BR", "secret", "the password is 12345")
+    b.resolve(sent.file)
+    with pytest.raises(MailNotFoundError, match="not found"):
+        c.send("b", "ACK", "", "hi", sent.id)
+    assert office.everywhere("b") == [("done", sent.file)]
+    assert office.everywhere("c") == []
+    b.send("d", "INFO", "", "yours", sent.id)
+    (office.folder("b", "outbox") / sent.file).unlink()
+    d.send("b", "ACK", "", "mine", sent.id)
+    (office.folder("b", "inbox") / sent.file).rename(office.folder("d", "inbox") / sent.file)
+    assert b.send("d", "ACK", "", "I have no copy, but wrote in it", sent.id).reply
+    assert office.everywhere("c") == []
 
 
 @pytest.mark.parametrize("wanted", ["1", "1b1d8fc", ID[1:], f"{ID}0", "00000000-0000-4000-8000-000000000000", "text"])
