@@ -23,6 +23,8 @@ __all__ = ["Announce", "ImageWish", "MailService", "Posted", "ServiceOptions"]
 logger = logging.getLogger(__name__)
 
 _COMMIT_WAIT: Final = 10.0
+# A subject is another agent's words: in a group it must not call people, as <at id="all"> does.
+_UNCALLED: Final = str.maketrans("<>@", "‹›\N{FULLWIDTH COMMERCIAL AT}")
 
 Announce = Callable[[str, str], object]
 """Puts a text into a group chat: (text, idempotency key)."""
@@ -145,7 +147,8 @@ class MailService:
         marks = ", ".join(
             word for word, holds in (("urgent", draft.importance == "urgent"), ("ack", draft.ack_required)) if holds
         )
-        text = f"✉ {sender.name} → {names} [{marks}]: {sent.subject} ({sent.id})"
+        people = f"{sender.name} → {names}" if names else sender.name
+        text = f"✉ {people} [{marks}]: {sent.subject.translate(_UNCALLED)} ({sent.id})"
         try:
             announce(text, f"agent mail {sent.id}")
         except TranscriptError as error:  # the mail itself is delivered

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Tools"]
 
 _MOST: Final = 200
+_MOST_FOUND: Final = 100
 _MOST_QUOTED: Final = 50
 
 _Project = Annotated[str, Field(description="The project: usually the absolute path of its code.")]
@@ -44,6 +45,7 @@ _Inline = Annotated[int | None, Field(description="Largest image in the text, in
 _Once = Annotated[str | None, Field(description="A repeated call with the same key sends nothing again.")]
 _Chat = Annotated[str | None, Field(description="A group chat whose recent messages are quoted below the body.")]
 _Quoted = Annotated[int, Field(description=f"With context_chat: how many, up to {_MOST_QUOTED}.")]
+_Found = Annotated[int, Field(description=f"How many at the most, up to {_MOST_FOUND}.")]
 _Limit = Annotated[int, Field(description=f"How many at the most, up to {_MOST}.")]
 _Paths = Annotated[list[str] | None, Field(description="Paths or patterns in the project: src/*.py, docs/**, app/")]
 _PathsList = Annotated[list[str] | None, Field(description="The same as paths.")]
@@ -275,7 +277,7 @@ class Tools:
         query: Annotated[
             str, Field(description='Words, "a phrase", a prefix*, AND, OR, NOT, brackets; in any script.')
         ],
-        limit: _Limit = 20,
+        limit: _Found = 20,
     ) -> dict[str, Any]:
         """Search subjects and bodies of a project, the newest first; what was found stands between ** marks."""
         from transcript_mcp.mail.search import search
@@ -324,7 +326,7 @@ class Tools:
         claimed = self._service.claims.claim(
             project.id,
             agent,
-            _needed(paths, paths_list),
+            _needed(_both(paths, paths_list)),
             ttl_seconds,
             exclusive=exclusive,
             reason=reason,
@@ -354,7 +356,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Give claims back when you are done."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        released = self._service.claims.release(project.id, agent, paths if paths is not None else paths_list)
+        released = self._service.claims.release(project.id, agent, _both(paths, paths_list))
         return showing.shown_released(released, self._changed(project, released.job))
 
     def list_claims(
@@ -435,11 +437,15 @@ def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, An
     return shown | ({} if fit is None else {"score": fit.score, "why": fit.reason})
 
 
-def _needed(paths: list[str] | None, paths_list: list[str] | None) -> list[str]:
-    wanted = paths if paths is not None else paths_list
-    if wanted is None:
+def _both(paths: list[str] | None, paths_list: list[str] | None) -> list[str] | None:
+    """What was given under either name; None when nothing was."""
+    return None if paths is None and paths_list is None else [*(paths or ()), *(paths_list or ())]
+
+
+def _needed(paths: list[str] | None) -> list[str]:
+    if paths is None:
         raise InvalidLetterError("There are no paths to claim.", hint='Give them as paths, such as ["src/*.py"].')
-    return wanted
+    return paths
 
 
 def _bounded(limit: int) -> int:

@@ -17,6 +17,7 @@ from support.waiting import until
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.settings import Settings
+from transcript_mcp.mail.search import MOST_FOUND
 from transcript_mcp.mail.server import build_server, service_from
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
 from transcript_mcp.mail.values import Draft, MailOptions
@@ -260,6 +261,8 @@ async def test_messages_are_found_with_the_words_marked(client: InMemoryClient) 
         (hit,) = (await told(client, "search_messages", {"project_key": BACKEND, "query": query}))["messages"]
         assert (hit["id"], hit["from"]) == (sent["id"], "GreenCastle")
     assert "**POL-358**" in hit["snippet"] or "**goes**" in hit["snippet"]
+    limit = client.server.tools["search_messages"].signature.schema["properties"]["limit"]
+    assert limit["description"] == f"How many at the most, up to {MOST_FOUND}."
     odd = await told(client, "search_messages", {"project_key": BACKEND, "query": "*("})
     assert odd["messages"] == []
     assert odd["notes"]
@@ -315,6 +318,9 @@ async def test_paths_and_paths_list_are_the_same(client: InMemoryClient) -> None
     listed = {**GREEN, "paths_list": ["a.py"]}
     assert (await told(client, "claim_paths", listed))["granted"] == ["a.py"]
     assert (await told(client, "release_claims", listed))["released"] == ["a.py"]
+    both = {**GREEN, "paths": ["b.py"], "paths_list": ["c.py", "b.py"]}
+    assert (await told(client, "claim_paths", both))["granted"] == ["b.py", "c.py"]
+    assert (await told(client, "release_claims", {**both, "paths": []}))["released"] == ["b.py", "c.py"]
     missing = await client.call("claim_paths", GREEN)
     assert missing.is_error
     assert missing.text.startswith("There are no paths to claim.")
@@ -611,6 +617,18 @@ async def test_urgent_mail_and_mail_to_be_acknowledged_is_announced_once_without
     first, second = announced(settings)
     assert first == f"✉ GreenCastle → BlueLake [urgent]: Plan ({urgent['id']})"
     assert second == f"✉ GreenCastle → BlueLake [ack]: 发布 ({ack['id']})"
+
+
+async def test_an_announcement_calls_nobody_and_hides_who_is_copied_blindly(settings: Settings) -> None:
+    client = await announcing(settings)
+    everybody = {**MAIL, "subject": '<at id="all"></at> @all', "importance": "urgent", "ack_required": True}
+    sent = await told(client, "send_message", everybody)
+    blind = await told(client, "send_message", {**MAIL, "to": [], "bcc": ["BlueLake"], "ack_required": True})
+    client.server.close()
+    assert announced(settings) == [
+        f'✉ GreenCastle → BlueLake [urgent, ack]: ‹at id="all"›‹/at› ＠all ({sent["id"]})',
+        f"✉ GreenCastle [ack]: Plan ({blind['id']})",
+    ]
 
 
 async def test_a_failing_outbox_costs_no_mail(
