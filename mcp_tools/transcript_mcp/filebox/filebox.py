@@ -9,6 +9,7 @@ from typing import Final
 from transcript_mcp.filebox.agents import acting
 from transcript_mcp.filebox.config import ConfigSource, Roster
 from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.glancing import Glances
 from transcript_mcp.filebox.hooks import Hooks, installed_hooks
 from transcript_mcp.filebox.mailbox import Mailbox, Shared
 from transcript_mcp.filebox.options import FileBoxOptions
@@ -39,7 +40,7 @@ class FileBox:
     ) -> None:
         self.source: Final = source or ConfigSource(cwd=Path.cwd())
         self.options: Final = options or FileBoxOptions()
-        self._shared: Final = Shared(self.options, hooks or installed_hooks(), Views(), clock)
+        self._shared: Final = Shared(self.options, hooks or installed_hooks(), Views(), Glances(), clock)
         self._tended: dict[str, float] = {}
         self._mutex: Final = threading.Lock()
 

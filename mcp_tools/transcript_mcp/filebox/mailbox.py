@@ -15,6 +15,7 @@ from transcript_mcp.filebox.copies import copies_of
 from transcript_mcp.filebox.escaping import unescaped
 from transcript_mcp.filebox.files import read
 from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.glancing import Glances
 from transcript_mcp.filebox.hooks import Happening, Hooks, MailEvent
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.marks import ReadMarks
@@ -44,6 +45,7 @@ class Shared:
     options: FileBoxOptions
     hooks: Hooks
     views: Views
+    glances: Glances
     clock: Callable[[], float]
 
 
@@ -169,9 +171,16 @@ class Mailbox:
 
         return relevant(self._view("inbox").mails(certain=True), self.folder, recent, limit)
 
-    def inbox_version(self) -> object:
-        """Changes when a file comes to the inbox or leaves it; cheap."""
-        return self._view("inbox").version()
+    def inbox_edition(self) -> object:
+        """Changes with every mail that comes to the inbox, leaves it, or is written over."""
+        return self._view("inbox").edition()
+
+    def listen(self, told: Callable[[], object], seen: object = None) -> Callable[[], None]:
+        """Call ``told`` in another thread whenever the inbox is no longer as it was last, first as in ``seen``.
+
+        ``seen`` is an ``inbox_edition``; without one ``told`` is called soon. Returns what ends it.
+        """
+        return self._shared.glances.listen(self.folder.key, self._view("inbox"), told, seen)
 
     # -- moving
 

@@ -80,5 +80,10 @@ def _offer_resource(server: Server, tools: Tools, filebox: FileBox) -> None:
     def agents(begun: str, _others: dict[str, str]) -> list[str]:
         return [name for name in filebox.roster().agents if name.startswith(begun)]
 
-    server.template(TEMPLATE, inbox, name="inbox", title="Inbox of an agent", mime_type="application/json")
+    def admits(context: Context, values: dict[str, str]) -> None:
+        tools.mailbox(context, values["agent"])
+
+    server.template(
+        TEMPLATE, inbox, name="inbox", title="Inbox of an agent", mime_type="application/json", admits=admits
+    )
     server.completion(TEMPLATE, "agent", agents)

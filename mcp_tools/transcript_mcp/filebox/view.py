@@ -41,6 +41,7 @@ class BoxView:
         self._went: set[str] = set()
         self._oldest_first: list[Mail] = []
         self._unsaved: int = 0
+        self._edition: int = 1
 
     def ending(self, suffix: str, *, fresh: bool = True) -> set[str]:
         """Names of mails that end so (``-1b1d8fc0.md``); ``fresh=False`` is content with what was there last time."""
@@ -75,6 +76,12 @@ class BoxView:
         """Changes whenever a file comes or goes; costs one look at the folder."""
         return self._listing.version()
 
+    def edition(self) -> int:
+        """Changes with every mail that comes, goes or is written over; compares the stamps of all files."""
+        with self._mutex:
+            self._known(certain=True)
+            return self._edition
+
     def _look(self) -> None:
         moves = self._listing.refresh()
         self._came = (self._came - moves.went) | moves.came
@@ -105,6 +112,7 @@ class BoxView:
                         known[name] = mail
                         fresh.append(mail)
         self._came, self._went = set(), set()
+        self._edition += bool(outdated or fresh)
         self._put_in_order(known, outdated, fresh)
         self._save(len(outdated) + len(fresh), known)
 

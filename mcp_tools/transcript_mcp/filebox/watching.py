@@ -1,8 +1,8 @@
 """Tells subscribers of an inbox that something has changed in it; nothing runs for inboxes nobody subscribed to."""
 
-import asyncio
 import logging
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.filebox.filebox import FileBox
@@ -11,21 +11,22 @@ from transcript_mcp.sdk import Server
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.uritemplate import canonical
 
-__all__ = ["Watching"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-_LOOK_EVERY: Final = 0.25
-_PAUSE: Final = 10.0
+__all__ = ["Watching"]
 
 logger = logging.getLogger(__name__)
 
 
 class Watching:
-    """The tasks that watch inboxes, one for each URI that has a subscriber. For one event loop."""
+    """The inboxes that are watched, each once in however many forms its URI is subscribed to. For one event loop."""
 
     def __init__(self, server: Server, filebox: FileBox) -> None:
         self._server: Final = server
         self._filebox: Final = filebox
-        self._tasks: Final[dict[str, asyncio.Task[None]]] = {}
+        self._wanted: Final[dict[str, set[str]]] = {}  # the forms of an inbox's URI, by the one without a query
+        self._stops: Final[dict[str, Callable[[], None]]] = {}
         server.on_subscribe(self.begin)
         server.on_unsubscribe(self.end)
 
@@ -34,30 +35,32 @@ class Watching:
         found = self._server.find(uri)
         if found is None or "agent" not in found[1]:
             return
+        inbox = _without_query(uri)
+        self._wanted.setdefault(inbox, set()).add(canonical(uri))
+        if inbox in self._stops:
+            return
         try:
-            mailbox = await in_thread(self._filebox.mailbox, identity=found[1]["agent"])
-            version = await in_thread(mailbox.inbox_version)
+            mailbox, seen = await in_thread(self._look, found[1]["agent"])
         except TranscriptError as error:
             logger.warning("Nobody is told of changes of %s: %s", uri, error)
             return
-        if canonical(uri) not in self._tasks:
-            self._tasks[canonical(uri)] = asyncio.create_task(self._watch(uri, mailbox, version))
+        if inbox in self._wanted and inbox not in self._stops:
+            self._stops[inbox] = mailbox.listen(partial(self._server.updated, inbox), seen)
 
     def end(self, uri: str) -> None:
         """Nobody is subscribed any more."""
-        task = self._tasks.pop(canonical(uri), None)
-        if task is not None:
-            task.cancel()
+        inbox = _without_query(uri)
+        forms = self._wanted.get(inbox, set())
+        forms.discard(canonical(uri))
+        if not forms:
+            self._wanted.pop(inbox, None)
+            if (stop := self._stops.pop(inbox, None)) is not None:
+                stop()
 
-    async def _watch(self, uri: str, mailbox: Mailbox, version: object) -> None:
-        while True:
-            await asyncio.sleep(_LOOK_EVERY)
-            try:
-                now = mailbox.inbox_version()
-            except TranscriptError as error:
-                logger.warning("%s cannot be watched, and is tried again: %s", uri, error)
-                await asyncio.sleep(_PAUSE)
-                continue
-            if now != version:
-                version = now
-                self._server.updated(uri)
+    def _look(self, agent: str) -> tuple[Mailbox, object]:
+        mailbox = self._filebox.mailbox(identity=agent)
+        return mailbox, mailbox.inbox_edition()
+
+
+def _without_query(uri: str) -> str:
+    return canonical(uri).partition("?")[0]

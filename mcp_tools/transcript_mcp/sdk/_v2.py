@@ -162,6 +162,7 @@ def _answers_so_far(params: BaseModel) -> dict[str, Any]:
 
 class _LowServer(LowServer[Any]):
     def __init__(self, dispatch: Dispatch) -> None:
+        self._dispatch = dispatch
         self._offering = server = dispatch.server
         super().__init__(
             server.name,
@@ -197,9 +198,15 @@ class _LowServer(LowServer[Any]):
         self, request: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         bus = InMemorySubscriptionBus()
+        wanted = params.notifications.resource_subscriptions or ()
+        try:
+            for uri in wanted:
+                await self._dispatch.admit(uri, _ModernCall(self._offering, request, params))
+        except ProtocolError as error:
+            raise MCPError(error.code, str(error), error.data) from None
         peer = Peer(self._offering.updates, partial(_publish, bus))
         try:
-            for uri in params.notifications.resource_subscriptions or ():
+            for uri in wanted:
                 await peer.subscribe(uri)
             return await ListenHandler(bus)(request, params)
         finally:

@@ -108,6 +108,16 @@ class Dispatch:
     async def _call_tool(self, params: Any, call: Call) -> Wire:
         return await self.call_tool(params.name, params.arguments, call)
 
+    async def admit(self, uri: str, context: Context) -> None:
+        """Whether this client may subscribe to a URI. Raises ProtocolError when it may not."""
+        offered, values = self.server.find(uri) or (None, {})
+        if isinstance(offered, Template) and offered.admits is not None:
+            try:
+                await in_thread(offered.admits, context, values)
+            except Exception as error:  # noqa: BLE001 - logged by _sentence
+                code = INVALID_PARAMS if _is_expected(error) else INTERNAL_ERROR
+                raise ProtocolError(code, _sentence(error, f"subscribing to {offered.name}")) from None
+
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None, context: Context) -> Wire:
         """The result of a tool. Raises ProtocolError for a tool that is not there."""
         tool = self.server.tools.get(name)
@@ -153,6 +163,7 @@ class Dispatch:
     async def _subscribe(self, params: Any, call: Call) -> Wire:
         uri = str(params.uri)
         self._found(uri, self.server.find(uri))
+        await self.admit(uri, call)
         if call.peer is not None:
             await call.peer.subscribe(uri)
         return {}

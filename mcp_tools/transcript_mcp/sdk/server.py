@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.signature import Signature, output_schema
 from transcript_mcp.sdk.updates import Updates
 from transcript_mcp.sdk.uritemplate import UriTemplate, canonical
@@ -83,6 +84,7 @@ class Template:
     signature: Signature
     title: str | None = None
     mime_type: str = "text/plain"
+    admits: Callable[[Context, dict[str, str]], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -181,15 +183,19 @@ class Server:
         name: str | None = None,
         title: str | None = None,
         mime_type: str = "text/plain",
+        admits: Callable[[Context, dict[str, str]], None] | None = None,
     ) -> _Function:
-        """Offer a family of resources, such as ``resource://inbox/{agent}{?project,limit}``; see ``uritemplate``."""
+        """Offer a family of resources, such as ``resource://inbox/{agent}{?project,limit}``; see ``uritemplate``.
+
+        ``admits(context, values)`` runs in a thread before a client is subscribed, and refuses it by raising.
+        """
         name, description = _introduced(function, name, ())
         signature, template = Signature(function), UriTemplate.parse(uri)
         if set(signature.wire_names) != set(template.names):
             raise ValueError(f"{uri} has {template.names}, but {name} takes {signature.wire_names}")
         if uri in self.templates:
             raise ValueError(f"{uri} is offered already")
-        self.templates[uri] = Template(template, name, description, function, signature, title, mime_type)
+        self.templates[uri] = Template(template, name, description, function, signature, title, mime_type, admits)
         return function
 
     def completion(self, target: str, argument: str, function: Callable[..., Any], /) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from support.waiting import until
 from nanobot_transcript import GroupTranscriptStore
 from transcript_mcp.filebox import ConfigSource, FileBox, FileBoxOptions, Hooks
 from transcript_mcp.filebox.server import build_server
+from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import InMemoryClient
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
@@ -311,11 +313,49 @@ async def test_subscribers_are_told_when_an_inbox_changes(client: InMemoryClient
     await client.close()
 
 
-async def test_nobody_is_told_of_inboxes_that_there_are_not(
-    client: InMemoryClient, caplog: pytest.LogCaptureFixture
-) -> None:
-    await client.subscribe("filebox://inbox/nobody")
-    assert "Nobody is told" in caplog.text
+async def test_an_inbox_is_watched_once_in_however_many_forms_it_is_subscribed_to(office: Office) -> None:
+    server = build_server(office.filebox("qa_agent"))
+    clients = [InMemoryClient(server) for _ in range(2)]
+    forms = ["filebox://inbox/qa_agent", "filebox://inbox/qa_agent?limit=1", "filebox://inbox/qa%5Fagent?limit=2"]
+    for client, form in [(clients[0], forms[0]), (clients[0], forms[1]), (clients[1], forms[2])]:
+        await client.subscribe(form)
+    await clients[0].close()
+    office.mailbox("dev_agent").send("qa_agent", "INFO", "mail", "text")
+    await until(lambda: clients[1].told == [forms[2]])
+    assert clients[0].told == []
+    assert len([thread for thread in threading.enumerate() if thread.name == "filebox-glances"]) == 1
+    await clients[1].close()
+    await until(lambda: not [thread for thread in threading.enumerate() if thread.name == "filebox-glances"])
+
+
+@pytest.mark.parametrize("leave", ["close", "unsubscribe"])
+async def test_nothing_is_watched_for_a_subscriber_that_left_before_it_began(office: Office, leave: str) -> None:
+    server = build_server(office.filebox("qa_agent"))
+    client = InMemoryClient(server)
+    subscribing = asyncio.create_task(client.subscribe("filebox://inbox/qa_agent"))
+    await until(lambda: bool(server.updates._subscribers))  # pyright: ignore[reportPrivateUsage]
+    if leave == "close":
+        await client.close()
+    else:
+        await client.request("resources/unsubscribe", uri="filebox://inbox/qa_agent")
+    await subscribing
+    await until(lambda: not [thread for thread in threading.enumerate() if thread.name == "filebox-glances"])
+
+
+async def test_nobody_can_subscribe_to_an_inbox_that_may_not_be_read(office: Office) -> None:
+    qa = hub(office, "agent/qa_agent", run_as="off")
+    with pytest.raises(ProtocolError, match="runAs may not name"):
+        await qa.subscribe("filebox://inbox/dev_agent")
+    office.mailbox("dev_agent").send("dev_agent", "INFO", "mine", "text")
+    await qa.subscribe("filebox://inbox/qa_agent")
+    office.mailbox("dev_agent").send("qa_agent", "INFO", "yours", "text")
+    await until(lambda: qa.told == ["filebox://inbox/qa_agent"])
+    await qa.close()
+
+
+async def test_nobody_can_subscribe_to_inboxes_that_there_are_not(client: InMemoryClient) -> None:
+    with pytest.raises(ProtocolError, match="nobody"):
+        await client.subscribe("filebox://inbox/nobody")
     await client.close()
 
 

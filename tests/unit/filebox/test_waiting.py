@@ -2,9 +2,13 @@
 
 import asyncio
 import os
+import threading
 
+import pytest
 from support.mailboxes import Office, plant
+from support.waiting import until
 
+from nanobot_transcript.errors import MailboxUnavailableError
 from transcript_mcp.filebox import Mailbox, wait_for_mail
 
 
@@ -77,3 +81,32 @@ async def test_only_mail_since_a_time_counts_if_one_is_given(office: Office) -> 
     assert (await wait_for_mail(dev, timeout=0.2, since_ms=since)).mails == []
     qa.send("dev_agent", "INFO", "new", "text")
     assert [mail.title for mail in (await wait_for_mail(dev, timeout=0, since_ms=since)).mails] == ["new"]
+
+
+async def test_all_who_wait_at_one_inbox_are_woken_by_one_look_at_it(office: Office) -> None:
+    dev = office.mailbox("dev_agent")
+    waiters = [asyncio.create_task(wait_for_mail(dev, timeout=30)) for _ in range(100)]
+    await until(lambda: "filebox-glances" in [thread.name for thread in threading.enumerate()])
+    assert [thread.name for thread in threading.enumerate()].count("filebox-glances") == 1
+    office.mailbox("qa_agent").send("dev_agent", "INFO", "new", "text")
+    pages = await asyncio.wait_for(asyncio.gather(*waiters), 20)
+    assert [[mail.title for mail in page.mails] for page in pages] == [["new"]] * 100
+    await until(lambda: "filebox-glances" not in [thread.name for thread in threading.enumerate()])
+
+
+async def test_who_gives_up_waiting_leaves_nothing_behind(office: Office) -> None:
+    waiter = asyncio.create_task(wait_for_mail(office.mailbox("dev_agent"), timeout=30))
+    await asyncio.sleep(0)
+    waiter.cancel()
+    await until(lambda: "filebox-glances" not in [thread.name for thread in threading.enumerate()])
+
+
+async def test_an_inbox_that_ceases_to_be_a_folder_ends_the_wait(office: Office) -> None:
+    inbox = office.folder("dev_agent", "inbox")
+    inbox.mkdir(parents=True)
+    waiter = asyncio.create_task(wait_for_mail(office.mailbox("dev_agent"), timeout=30))
+    await asyncio.sleep(0)
+    inbox.rmdir()
+    inbox.write_text("a file")
+    with pytest.raises(MailboxUnavailableError):
+        await asyncio.wait_for(waiter, 20)
