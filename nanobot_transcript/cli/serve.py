@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 _LOG: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
-_GRACE: Final = 1.0
-"""Seconds that answers under way have when the hub is told to stop."""
+_GRACE: Final = 0.25
+"""Seconds that connections have, twice, after the hub itself has ended what is open."""
+
+_IDLE: Final = 30.0
+"""Seconds in which the head of a request has to be there, or the next request on the same connection."""
 
 
 def serve(
@@ -72,7 +75,9 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
 
     from transcript_mcp.hub import create_app
 
-    runner = web.AppRunner(create_app(settings), access_log=None, handle_signals=False, shutdown_timeout=_GRACE)
+    runner = web.AppRunner(
+        create_app(settings), access_log=None, handle_signals=False, shutdown_timeout=_GRACE, keepalive_timeout=_IDLE
+    )
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)

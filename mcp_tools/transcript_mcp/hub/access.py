@@ -6,17 +6,18 @@ addressed and the page that asks are checked first, then the bearer token.
 
 import hmac
 import ipaddress
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
-from urllib.parse import urlsplit
 
 from nanobot_transcript.errors import ConfigError
 
 __all__ = ["Access", "Caller", "Refusal"]
 
 _THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\\]+))(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Access:
         callers += [(token, Caller(agent, agent)) for agent, token in (agent_tokens or {}).items()]
         self._callers: list[tuple[bytes, Caller]] = [(_digest(token.encode()), caller) for token, caller in callers]
         self._local_only: bool = is_loopback(host)
-        self._hosts: frozenset[str] = frozenset(name.lower() for name in hosts)
+        self._hosts: frozenset[str] = frozenset(name.lower() for name in (host.strip("[]"), *hosts))
         self._origins: frozenset[str] = frozenset(origin.lower().rstrip("/") for origin in origins)
         if not self._local_only and not callers:
             raise ConfigError(
@@ -124,6 +125,8 @@ class Access:
             return False
         host = host.lower()
         name = _name_of(host)
+        if not name:
+            return False
         if name in _THIS_MACHINE or host in self._hosts or name in self._hosts:
             return True
         # A rebound name is a name: what is addressed by number was meant.
@@ -131,7 +134,8 @@ class Access:
 
     def _knows_origin(self, origin: str, host: str) -> bool:
         origin = origin.lower().rstrip("/")
-        return origin in self._origins or urlsplit(origin).netloc == host.lower()
+        scheme, _, address = origin.partition("://")
+        return origin in self._origins or (scheme in ("http", "https") and address == host.lower())
 
 
 def is_loopback(host: str) -> bool:
@@ -141,10 +145,11 @@ def is_loopback(host: str) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """The name in ``name:port``, ``[::1]:port`` or either without a port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host if host.count(":") > 1 else host.partition(":")[0]
+    """The name in ``name:port``, ``[::1]:port`` or either without a port; empty when it is none of these."""
+    if _is_number(host):
+        return host
+    written = _HOST.fullmatch(host)
+    return (written["number"] or written["name"]) if written else ""
 
 
 def _is_number(name: str) -> bool:

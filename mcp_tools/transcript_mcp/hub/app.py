@@ -39,9 +39,9 @@ def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) 
         middlewares=[observer(metrics), guard(access, int(hub.max_body))], client_max_size=int(hub.max_body)
     )
     state = _State()
-    app.router.add_get("/healthz", state.healthy)
-    app.router.add_get("/readyz", state.ready_to_serve)
-    app.router.add_get("/metrics", metrics.handle)
+    app.router.add_get("/healthz", state.healthy, name="healthz")
+    app.router.add_get("/readyz", state.ready_to_serve, name="readyz")
+    app.router.add_get("/metrics", metrics.handle, name="metrics")
     for path, mount in _mounts(built, hub.servers, int(hub.max_body), metrics.worked).items():
         for spelled in (path, f"{path}/"):
             app.router.add_route("*", spelled, mount.handle)

@@ -15,11 +15,11 @@ from multidict import CIMultiDict
 
 from transcript_mcp.sdk import CALLER, HttpApp
 
-__all__ = ["Bridge", "asgi_scope", "mount"]
+__all__ = ["GRACE", "Bridge", "asgi_scope", "mount"]
 
 _log = logging.getLogger(__name__)
 
-_GRACE = 0.5
+GRACE = 0.5
 """Seconds that running calls have when the application stops."""
 
 _COLLECT = 0.005
@@ -92,7 +92,7 @@ class Bridge:
             if exchange.is_standing:
                 exchange.leave()
         if self._open:
-            _, unfinished = await asyncio.wait(list(self._open), timeout=_GRACE)
+            _, unfinished = await asyncio.wait(list(self._open), timeout=GRACE)
             for task in unfinished:
                 task.cancel()
 
@@ -190,11 +190,16 @@ def asgi_scope(request: web.Request, caller: str | None) -> _Message:
         "raw_path": request.rel_url.raw_path.encode("ascii"),
         "query_string": request.rel_url.raw_query_string.encode("ascii"),
         "root_path": "",
-        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+        "headers": [_spelled(name.lower(), value) for name, value in request.raw_headers],
         "client": _address(request, "peername"),
         "server": _address(request, "sockname"),
         CALLER: caller,
     }
+
+
+def _spelled(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A header as the SDK, which knows content types in small letters only, understands it."""
+    return (name, value.lower()) if name == b"content-type" else (name, value)
 
 
 def _address(request: web.Request, name: str) -> tuple[str, int] | None:

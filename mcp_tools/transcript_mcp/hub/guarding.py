@@ -11,56 +11,59 @@ from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.hub.access import Access, Refusal
 from transcript_mcp.hub.observing import CALLER
 
-__all__ = ["OPEN_ROUTES", "error_response", "guard"]
+__all__ = ["OPEN_ROUTES", "error_response", "guard", "not_for_this_token"]
 
 logger = logging.getLogger(__name__)
 
-OPEN_ROUTES: Final = frozenset({"/healthz", "/readyz"})
-"""What a supervisor asks without a token; neither says anything about what is served."""
+OPEN_ROUTES: Final = frozenset({"healthz", "readyz"})
+"""What a supervisor asks without a token; neither says anything about what is served. By name, as the paths are others
+when the hub is mounted below an application."""
 
 
 def guard(access: Access, max_body: int) -> Middleware:
     """Checks the address, the page, the token and the announced size, in this order, before anything is read."""
 
-    @web.middleware
-    async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
+    def checked(request: web.Request) -> web.Response | None:
         refusal = access.refuse_address(request.headers.get("Host"), request.headers.get("Origin"))
         if refusal is not None:
             return _refused(refusal)
-        resource = request.match_info.route.resource
-        if resource is None or resource.canonical not in OPEN_ROUTES:
+        name = request.match_info.route.name
+        if name not in OPEN_ROUTES:
             caller = access.caller(request.headers.get("Authorization"))
             if isinstance(caller, Refusal):
                 return _refused(caller)
+            if name == "metrics" and caller.agent is not None:
+                return not_for_this_token(request)
             request[CALLER] = caller
         if (request.content_length or 0) > max_body:
             return error_response(413, "too_large", f"A request may have {max_body} bytes.", "Send less at once.")
-        return await _answered(request, handler)
+        return None
+
+    @web.middleware
+    async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return checked(request) or await handler(request)
+        except TranscriptError as error:
+            return error_response(400, error.code, str(error), error.hint)
+        except web.HTTPException as answer:
+            if answer.status < 400 or answer.content_type == "application/json":
+                raise
+            return error_response(
+                answer.status, f"http_{answer.status}", f"{answer.reason}.", _HINTS.get(answer.status, "")
+            )
+        except ConnectionError:
+            raise  # the client has gone
+        except Exception:
+            logger.exception("%s %s failed", request.method, request.path)
+            return error_response(500, "internal", "The hub failed.", "Its log says why.")
 
     return let_in
-
-
-async def _answered(request: web.Request, handler: Handler) -> web.StreamResponse:
-    try:
-        return await handler(request)
-    except TranscriptError as error:
-        return error_response(400, error.code, str(error), error.hint)
-    except web.HTTPException as answer:
-        if answer.status < 400 or answer.content_type == "application/json":
-            raise
-        return error_response(
-            answer.status, f"http_{answer.status}", f"{answer.reason}.", _HINTS.get(answer.status, "")
-        )
-    except ConnectionError:
-        raise  # the client has gone
-    except Exception:
-        logger.exception("%s %s failed", request.method, request.path)
-        return error_response(500, "internal", "The hub failed.", "Its log says why.")
 
 
 _HINTS: Final = {
     404: "The MCP servers are at /mcp and /mcp/<server>.",
     405: "Another method is wanted here.",
+    408: "Send the whole request at once.",
     413: "Send less at once, or raise hub.max_body.",
 }
 
@@ -70,6 +73,12 @@ def _refused(refusal: Refusal) -> web.Response:
     if refusal.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="nanobot-transcript"'
     return response
+
+
+def not_for_this_token(request: web.Request) -> web.Response:
+    """The answer to a mailbox agent's token at another door."""
+    hint = f"It opens /mcp/filebox only, not {request.path}."
+    return error_response(403, "not_for_this_token", "This token stands for a mailbox agent.", hint)
 
 
 def error_response(status: int, code: str, message: str, hint: str = "") -> web.Response:

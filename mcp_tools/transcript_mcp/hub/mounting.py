@@ -1,5 +1,6 @@
 """One MCP server at one address of the hub: sessions for clients, plain answers for curl."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,13 +8,17 @@ from typing import Final
 
 from aiohttp import web
 
-from transcript_mcp.hub.bridge import Bridge, asgi_scope
-from transcript_mcp.hub.guarding import error_response
+from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
+from transcript_mcp.hub.calls import Calls, StoppingError
+from transcript_mcp.hub.guarding import error_response, not_for_this_token
 from transcript_mcp.hub.observing import CALLER
-from transcript_mcp.hub.plain import answer_plainly, is_plain
+from transcript_mcp.hub.plain import answer_plainly, check_ids, is_plain
 from transcript_mcp.sdk import Server, Watch, http_app
 
-__all__ = ["Mount"]
+__all__ = ["READING", "Mount"]
+
+READING: Final = 30.0
+"""Seconds in which the body of a request has to be there."""
 
 _PARSE_ERROR: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
 
@@ -27,6 +32,7 @@ class Mount:
         self._sessions = http_app(server, max_body=max_body, watch=watch)
         self._plain = http_app(server, stateless=True, json=True, max_body=max_body, watch=watch)
         self._bridge = Bridge(self._sessions, _identity)
+        self._arriving, self._calls = Calls(), Calls()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -38,28 +44,40 @@ class Mount:
                 await self._bridge.close()
 
     async def close(self) -> None:
-        """End open streams, so that the process need not wait for them."""
-        await self._bridge.close()
+        """End what is open, so that the process need not wait for it."""
+        await asyncio.gather(self._bridge.close(), self._arriving.close(0), self._calls.close(GRACE))
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """An aiohttp handler."""
         if not request[CALLER].may_use(self._names):
-            hint = f"It opens /mcp/filebox only, not {request.path}."
-            return error_response(403, "not_for_this_token", "This token stands for a mailbox agent.", hint)
+            return not_for_this_token(request)
         if request.method != "POST":
             return await self._bridge.handle(request)
-        if request.content_type != "application/json":
+        if request.content_type.lower() != "application/json":
             hint = "With curl: -H 'Content-Type: application/json'."
             return error_response(415, "not_json", "A call is JSON and says so.", hint)
-        body = await request.read()
+        try:
+            return await self._answer(request, await self._body(request))
+        except StoppingError:
+            return error_response(503, "stopping", "The hub stops.", "Call again when it runs.")
+
+    async def _body(self, request: web.Request) -> bytes:
+        try:
+            async with asyncio.timeout(READING):
+                return await self._arriving.run(request, request.read())
+        except TimeoutError:
+            raise web.HTTPRequestTimeout(reason=f"The request was not there after {READING:g} s") from None
+
+    async def _answer(self, request: web.Request, body: bytes) -> web.StreamResponse:
         try:
             message = json.loads(body)
+            check_ids(message)
         except (ValueError, RecursionError):
             return web.json_response(_PARSE_ERROR, status=400)
         if not is_plain(request.headers, message):
             return await self._bridge.handle(request, body)
         scope = asgi_scope(request, _identity(request))
-        status, headers, answer = await answer_plainly(self._plain, scope, body)
+        status, headers, answer = await self._calls.run(request, answer_plainly(self._plain, scope, body))
         return web.Response(
             status=status, body=answer, content_type=headers.get("content-type", "application/json").partition(";")[0]
         )

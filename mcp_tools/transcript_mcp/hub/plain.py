@@ -8,26 +8,35 @@ top of ``result``, so what a tool answered as a JSON object stands there, too.
 """
 
 import json
+import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
 
 from transcript_mcp.sdk import HttpApp
 
-__all__ = ["answer_plainly", "is_plain", "with_fields_on_top"]
+__all__ = ["answer_plainly", "check_ids", "is_plain", "with_fields_on_top"]
 
 _Message: TypeAlias = MutableMapping[str, Any]
 
 _SESSION: Final = "Mcp-Session-Id"
 _VERSION: Final = "MCP-Protocol-Version"
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WITHOUT_SESSIONS: Final = "2026"
 """From this year's protocol on, no client has a session; it says so by its version."""
 
 
 def is_plain(headers: Mapping[str, str], message: Any) -> bool:
     """True for a POST that neither belongs to a session nor begins one."""
-    if _SESSION in headers or headers.get(_VERSION, "") >= _WITHOUT_SESSIONS:
+    version = headers.get(_VERSION, "")
+    if _SESSION in headers or (_DATE.fullmatch(version) and version >= _WITHOUT_SESSIONS):
         return False
     return not any(one.get("method") == "initialize" for one in _messages(message))
+
+
+def check_ids(message: Any) -> None:
+    """Raises ValueError when an id cannot be repeated in an answer: half a character has no bytes."""
+    for one in _messages(message):
+        str(one.get("id")).encode()
 
 
 async def answer_plainly(app: HttpApp, scope: _Message, body: bytes) -> tuple[int, dict[str, str], bytes]:

@@ -1,5 +1,6 @@
 """The hub as clients and people at a terminal see it."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -83,6 +84,11 @@ async def test_curl_without_a_content_type_is_told_what_to_add(hub: StartHub, ht
         assert "-H 'Content-Type: application/json'" in (await answer.json())["error"]["hint"]
 
 
+async def test_the_content_type_may_be_spelled_in_capitals(hub: StartHub, http: ClientSession) -> None:
+    status, _ = await posted(http, await hub() + "/mcp", call("whoami"), **{"Content-Type": "application/JSON"})
+    assert status == 200
+
+
 async def test_an_error_of_the_product_is_said_with_its_hint(hub: StartHub, http: ClientSession) -> None:
     _, answer = await posted(http, await hub() + "/mcp", call("refuse"))
     assert answer["result"]["isError"] is True
@@ -129,7 +135,7 @@ async def test_what_is_not_there_says_where_to_look(hub: StartHub, http: ClientS
 
 async def test_the_wrong_name_and_the_wrong_page_come_before_everything(hub: StartHub, http: ClientSession) -> None:
     url = await hub(tokens={"laptop": TOKEN})
-    for headers, expected in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403), ({}, 401)):
+    for headers, expected in (({"Host": "evil.example"}, 421), ({"Origin": "http://["}, 403), ({}, 401)):
         for path in ("/mcp", "/metrics", "/nowhere"):
             async with http.post(url + path, data=b"{", headers=headers) as answer:
                 assert answer.status == expected, path
@@ -152,6 +158,8 @@ async def test_a_mailbox_agents_token_opens_the_mailboxes_only(hub: StartHub, ht
     for path in ("/mcp", "/mcp/small"):
         status, refusal = await posted(http, url + path, call("whoami"), **bearer(TOKEN))
         assert (status, refusal["error"]["code"]) == (403, "not_for_this_token")
+    async with http.get(f"{url}/metrics", headers=bearer(TOKEN)) as answer:
+        assert answer.status == 403
 
 
 async def test_nobody_goes_on_with_the_session_of_another(hub: StartHub, http: ClientSession) -> None:
@@ -180,6 +188,27 @@ async def chunks(size: int) -> Any:
         yield b" " * 1000
 
 
+async def test_a_call_ends_when_its_client_has_left(http: ClientSession) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+    server = Server("small", version="1")
+
+    @server.tool
+    async def wait() -> str:
+        """Waits for long."""
+        begun.set()
+        try:
+            await asyncio.sleep(100)
+        finally:
+            ended.set()
+        return "done"
+
+    async with listening(create_app(Settings(), {"small": server})) as url:
+        asking = asyncio.create_task(posted(http, f"{url}/mcp", call("wait")))
+        await asyncio.wait_for(begun.wait(), 10)
+        asking.cancel()
+        await asyncio.wait_for(ended.wait(), 10)
+
+
 async def test_large_bodies_are_refused_announced_or_not(hub: StartHub, http: ClientSession) -> None:
     url = await hub(max_body=100_000) + "/mcp"
     async with http.post(url, data=b" " * 200_000, headers=JSON) as answer:
@@ -189,7 +218,19 @@ async def test_large_bodies_are_refused_announced_or_not(hub: StartHub, http: Cl
         assert answer.status == 413
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"[" * 50_000, b"\xff\xfe", b'{"jsonrpc":"2.0","id":1}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"[" * 50_000,
+        b"\xff\xfe",
+        b'{"jsonrpc":"2.0","id":1}',
+        rb'{"jsonrpc":"2.0","id":"\ud800","method":"ping"}',
+    ],
+)
 async def test_garbage_is_answered_and_harms_nobody(hub: StartHub, http: ClientSession, body: bytes) -> None:
     url = await hub() + "/mcp"
     async with http.post(url, data=body, headers=JSON) as answer:
@@ -209,6 +250,9 @@ async def test_it_lives_inside_of_another_application(http: ClientSession, hub: 
     async with listening(outer) as url:
         async with http.get(f"{url}/mine") as answer:
             assert await answer.text() == "mine"
+        for path in ("healthz", "readyz"):
+            async with http.get(f"{url}/hub/{path}") as answer:
+                assert answer.status == 200
         assert (await posted(http, f"{url}/hub/mcp/small", call("whoami")))[0] == 401
         assert (await posted(http, f"{url}/hub/mcp/small", call("whoami"), **bearer(TOKEN)))[0] == 200
 

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from aiohttp import ClientSession
+from aiohttp import ClientSession, TCPConnector
+
+from nanobot_transcript.settings import Settings
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -68,6 +70,28 @@ async def test_it_ends_although_clients_hold_streams_open(serve: Serve, number: 
             started.send_signal(number)
             assert await asyncio.wait_for(started.wait(), 10) == code
     assert json.loads((await started.stdout.read()).splitlines()[-1]) == {"event": "stopped"}
+
+
+async def test_it_ends_although_many_calls_wait(serve: Serve, tmp_path: Path) -> None:
+    place = {"store": {"dir": str(tmp_path / "record")}}
+    Settings.model_validate(place).store.open().append("feishu:oc_1", "user", "hi", "ou_1")
+    started, url = await serve("--store", str(tmp_path / "record"))
+    waiting = {"name": "transcript_wait", "arguments": {"session_key": "feishu:oc_1", "timeout": 300}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": waiting}
+
+    async def open_calls() -> float:
+        async with http.get(f"{url}/metrics") as answer:
+            lines = (await answer.text()).splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith("nanobot_transcript_hub_open_requests"))
+
+    async with ClientSession(connector=TCPConnector(limit=0)) as http:
+        asked = [asyncio.create_task(http.post(f"{url}/mcp", json=call)) for _ in range(100)]
+        async with asyncio.timeout(30):
+            while await open_calls() <= len(asked):  # noqa: ASYNC110 - the asking itself is one, too
+                await asyncio.sleep(0.02)
+        started.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(started.wait(), 5) == 0
+        assert {answer.status for answer in await asyncio.gather(*asked)} == {503}
 
 
 async def test_a_record_that_cannot_be_read_is_told_at_the_start(serve: Serve, tmp_path: Path) -> None:

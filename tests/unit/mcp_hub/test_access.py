@@ -16,10 +16,38 @@ def test_this_machine_may_be_addressed_by_its_own_names(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", [None, "", "evil.example", "evil.example:8765", "127.0.0.1.evil.example", "10.0.0.1", "localhost.evil", "["]
+    "host",
+    [
+        None,
+        "",
+        "evil.example",
+        "evil.example:8765",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "localhost.evil",
+        "[",
+        "[::1]evil",
+        "[::1",
+        "[::1]:x",
+        "localhost:x@evil",
+        "user@localhost",
+        "localhost:",
+        "localhost:1:2",
+        "127.0.0.1 evil",
+    ],
 )
 def test_another_name_is_refused(host: str | None) -> None:
     assert refused(Access("127.0.0.1").refuse_address(host, None), 421)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "::1", "[::1]", "LocalHost"])
+def test_the_configured_host_is_known(host: str) -> None:
+    named = f"[{host.strip('[]')}]" if ":" in host else host
+    assert Access(host).refuse_address(f"{named}:8765", f"http://{named}:8765".lower()) is None
+
+
+def test_a_configured_name_is_known() -> None:
+    assert Access("hub.example", {"me": TOKEN}).refuse_address("hub.example:8765", None) is None
 
 
 def test_names_from_the_settings_are_let_in_with_any_port_or_with_theirs() -> None:
@@ -42,7 +70,22 @@ def test_the_hubs_own_pages_may_call_it() -> None:
     assert access.refuse_address("localhost:8765", None) is None
 
 
-@pytest.mark.parametrize("origin", ["null", "", "http://evil.example", "http://localhost:3000", "file://"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null",
+        "",
+        "http://evil.example",
+        "http://localhost:3000",
+        "file://",
+        "http://[",
+        "http://[x]:1",
+        "//localhost:8765",
+        "localhost:8765",
+        "http://me@localhost:8765",
+        "ftp://localhost:8765",
+    ],
+)
 def test_pages_from_elsewhere_may_not(origin: str) -> None:
     assert refused(Access("127.0.0.1").refuse_address("localhost:8765", origin), 403)
 
@@ -73,6 +116,7 @@ def test_anything_else_is_refused(given: str | None) -> None:
 def test_an_agents_token_opens_its_mailbox_only() -> None:
     access = Access("127.0.0.1", {"laptop": TOKEN}, {"qa_agent": TOKEN + "2"})
     caller = access.caller(f"Bearer {TOKEN}2")
+    assert isinstance(caller, Caller)
     assert caller == Caller("qa_agent", "qa_agent")
     assert caller.may_use(["filebox"])
     assert not caller.may_use(["transcript"])

@@ -16,6 +16,11 @@ def test_what_has_no_session_and_begins_none_is_plain(message: Any) -> None:
     assert is_plain({"MCP-Protocol-Version": "2025-11-25"}, message)
 
 
+@pytest.mark.parametrize("version", ["", "draft", "DRAFT-2026", "9", "2026"])
+def test_a_version_that_is_no_date_says_nothing(version: str) -> None:
+    assert is_plain({"MCP-Protocol-Version": version}, call("tools/call"))
+
+
 def test_a_session_is_not_plain() -> None:
     assert not is_plain({}, call("initialize"))
     assert not is_plain({}, [call("initialize")])
