@@ -52,7 +52,7 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
         opened = _opened(loaded)
         found += settings.check_names(loaded, opened)
         found += mailboxes.check(loaded)
-        found += mail.check(loaded.mail.store)
+        found += mail.check(loaded.mail.store, archiving=loaded.mail.archive.enabled)
     return found + installation.check() + host.check(loaded, opened)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from nanobot_transcript.cli.options import read_settings
+from nanobot_transcript.cli.options import read_settings, require_directory
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, UnregisteredAgentError
 
@@ -47,14 +47,19 @@ MailStoreOption: TypeAlias = Annotated[
 
 
 def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, Any] | None" = None) -> "LoadedSettings":
-    """The settings of this command; ``store`` goes before ``mail.store``, ``archive`` before ``mail.archive``."""
+    """The settings of this command; ``store`` goes before ``mail.store``, ``archive`` before ``mail.archive``.
+
+    Raises StoreUnavailableError when what lies at ``mail.store`` cannot be read or is no directory.
+    """
     mail: dict[str, Any] = {"archive": archive} if archive else {}
     if store is not None:
         try:
             mail["store"] = str(store.expanduser().absolute())
         except RuntimeError as error:
             raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
-    return read_settings(config, None, {"mail": mail} if mail else None)
+    settings = read_settings(config, None, {"mail": mail} if mail else None)
+    require_directory(settings.mail.store, setting="mail.store")
+    return settings
 
 
 @contextmanager

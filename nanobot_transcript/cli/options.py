@@ -91,11 +91,13 @@ def _expanded(store: Path) -> Path:
         raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
 
 
-def require_directory(base: Path, *, must_exist: bool = False, written: bool = False) -> None:
-    """Raise StoreUnavailableError when a directory of transcripts cannot be read, or, if it is to be ``written``, not
+def require_directory(
+    base: Path, *, must_exist: bool = False, written: bool = False, setting: str = "store.dir"
+) -> None:
+    """Raise StoreUnavailableError when the directory of a setting cannot be read, or, if it is to be ``written``, not
     written or not made. Leaves nothing behind.
     """
-    hint = "Correct --store or store.dir; `nanobot-transcript doctor` says what is wrong with the directory."
+    hint = f"Correct --store or {setting}; `nanobot-transcript doctor` says what is wrong with the directory."
     try:
         found = base.stat()
     except FileNotFoundError as error:

@@ -135,6 +135,7 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
         said = "and nothing waits for it" if running else "and nothing waits for one"
         yield Finding("archiver", "ok", f"{'The' if running else 'No'} archiver runs, {said}.")
         return
+    what = "1 change waits" if count == 1 else f"{count} changes wait"
     age = max(0.0, time.time() - oldest)
     late = age > _LATE
     fix = "" if running and not late else "Start the server; its archiver carries them into git."
@@ -143,7 +144,7 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
     yield Finding(
         "archiver",
         "warning" if late or not running else "info",
-        f"{count} changes wait for git, the oldest for {age:,.0f} s; {'the' if running else 'no'} archiver runs.",
+        f"{what} for git, the oldest for {age:,.0f} s; {'the' if running else 'no'} archiver runs.",
         fix,
     )
 

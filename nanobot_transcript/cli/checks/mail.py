@@ -11,16 +11,16 @@ from nanobot_transcript.cli.checks import Finding
 __all__ = ["check"]
 
 
-def check(root: Path) -> list[Finding]:
-    """Findings about the folder of the mail. Makes nothing."""
+def check(root: Path, *, archiving: bool) -> list[Finding]:
+    """Findings about the folder of the mail; without ``archiving`` all may wait for git. Makes nothing."""
     try:
-        return list(_findings(root))
+        return list(_findings(root, archiving=archiving))
     except OSError as error:
         fix = "Give this user access, or name another place in mail.store."
         return [Finding("mail", "error", f"{root} cannot be looked at: {error.strerror}.", fix)]
 
 
-def _findings(root: Path) -> Iterator[Finding]:
+def _findings(root: Path, *, archiving: bool) -> Iterator[Finding]:
     if not root.exists():
         yield Finding("mail", "info", f"{root} does not exist yet; the first agent makes it.")
         return
@@ -35,15 +35,18 @@ def _findings(root: Path) -> Iterator[Finding]:
         return
     if stat.S_IMODE(found.st_mode) & 0o077:
         yield Finding("mail", "warning", f"Others can read {root}.", f"chmod -R go-rwx {root}")
-    yield from _contents(root)
+    yield from _contents(root, archiving=archiving)
 
 
-def _contents(root: Path) -> Iterator[Finding]:
+def _contents(root: Path, *, archiving: bool) -> Iterator[Finding]:
     from transcript_mcp.mail.doctor import glance
     from transcript_mcp.mail.layout import MailStore
 
     for each in glance(MailStore(root)):
-        yield Finding("mail", each.severity, each.message, each.fix)
+        if each.check == "archiver" and not archiving:
+            yield Finding("mail", "info", "Mail is not carried into git: mail.archive.enabled is off.")
+        else:
+            yield Finding("mail", each.severity, each.message, each.fix)
     if shutil.which("git") is None:
         fix = "Install git. Without it mail is archived all the same, but no guard can be installed or looked at."
         yield Finding("mail", "warning", "There is no program git.", fix)

@@ -62,6 +62,8 @@ def test_the_mail_is_looked_at_where_there_is_any(
     waiting = found(run)["mail"]
     assert waiting["severity"] == "warning"
     assert waiting["message"].startswith("3 changes wait for git")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__ENABLED", "false")
+    assert found(run)["mail"]["severity"] == "info"
     box.mail.close()
     folder.chmod(0o755)
     assert any("Others can read" in each["message"] for each in run("doctor", "--json").document["findings"])

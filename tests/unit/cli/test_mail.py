@@ -57,6 +57,16 @@ def test_reading_where_there_is_no_mail_says_so_and_makes_nothing(run: Run, base
     assert not base_dir.exists()
 
 
+@pytest.mark.parametrize("words", [*COMMANDS, ("doctor",)], ids=lambda words: words[0])
+def test_a_file_in_the_place_of_the_mail_is_told(run: Run, tmp_path: Path, words: list[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    ended = run("mail", *words, store=file)
+    assert ended.code == 3
+    assert f"{file} is not a directory." in ended.err
+    assert "mail.store" in ended.err
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 def test_reading_changes_nothing(run: Run, box: Letterbox, base_dir: Path, words: list[str]) -> None:
     before, rows = contents(base_dir), [box.count(table) for table in ("archive_jobs", "message_recipients", "agents")]
@@ -220,6 +230,12 @@ def test_an_unknown_agent_is_told_with_what_lists_them(run: Run, box: Letterbox)
     assert ended.code == 2
     assert "`nanobot-transcript mail agents --all`" in ended.err
     assert "Do you mean BlueLake?" in run("mail", "inbox", "bluelake", "--project", BACKEND).err
+
+
+def test_what_agents_answer_to_a_person_is_in_the_inbox_of_human(run: Run, box: Letterbox) -> None:
+    sent = box.mail.send_as_human(BACKEND, Draft("Hold", "Wait.", ["BlueLake"]))
+    box.mail.reply(box.blue, sent.id, Draft(body="I do."))
+    assert "Re: Hold" in run("mail", "inbox", "human").out
 
 
 # -- writing
