@@ -12,7 +12,7 @@ from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
 from transcript_mcp.mail.tools import Tools
 from transcript_mcp.mail.values import Agent, InboxQuery, MailOptions
-from transcript_mcp.sdk import Server
+from transcript_mcp.sdk import Context, Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,12 +140,28 @@ def _offer_resources(server: Server, service: MailService) -> None:
         """The active claims of a project. Can be subscribed to."""
         return [showing.shown_claim(each) for each in service.claims.list_claims(mail.project(project).id)]
 
-    for uri, function, title in (
-        ("resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit}", inbox, "Inbox of an agent"),
-        ("resource://outbox/{agent}{?project,since_ts,include_bodies,limit}", outbox, "What an agent sent"),
-        ("resource://message/{id}{?project}", message, "A message"),
-        ("resource://thread/{thread_id}{?project,include_bodies}", thread, "A thread"),
-        ("resource://agents/{+project}", agents, "Agents of a project"),
-        ("resource://claims/{+project}", claims, "Claims in a project"),
+    def its_owner(_context: Context, values: dict[str, str]) -> None:
+        found(values["agent"], values.get("project"))
+
+    def known(_context: Context, values: dict[str, str]) -> None:
+        mail.project(values["project"])
+
+    for uri, function, title, admits in (
+        (
+            "resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit}",
+            inbox,
+            "Inbox of an agent",
+            its_owner,
+        ),
+        (
+            "resource://outbox/{agent}{?project,since_ts,include_bodies,limit}",
+            outbox,
+            "What an agent sent",
+            its_owner,
+        ),
+        ("resource://message/{id}{?project}", message, "A message", None),
+        ("resource://thread/{thread_id}{?project,include_bodies}", thread, "A thread", None),
+        ("resource://agents/{+project}", agents, "Agents of a project", known),
+        ("resource://claims/{+project}", claims, "Claims in a project", known),
     ):
-        server.template(uri, function, title=title, mime_type=_JSON)
+        server.template(uri, function, title=title, mime_type=_JSON, admits=admits)

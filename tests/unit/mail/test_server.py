@@ -528,6 +528,24 @@ async def test_with_tokens_boxes_are_no_resources_and_the_refusal_says_what_to_c
             await client.read(f"resource://{box}/GreenCastle?project={BACKEND}")
 
 
+async def test_with_tokens_nobody_watches_a_box(guarded: Letterbox) -> None:
+    client = InMemoryClient(build_server(desk(guarded)))
+    for box in ("inbox", "outbox"):
+        with pytest.raises(ProtocolError, match="needs the token"):
+            await client.subscribe(f"resource://{box}/GreenCastle?project={BACKEND}")
+    await told(client, "send_message", {**MAIL, "to": ["RedStone"], "agent_token": guarded.tokens["GreenCastle"]})
+    await client.subscribe(f"resource://claims/{BACKEND}")
+    await told(client, "claim_paths", {**CLAIM, "agent_token": guarded.tokens["GreenCastle"]})
+    await until(lambda: client.told == [f"resource://claims/{BACKEND}"])
+    await client.close()
+
+
+async def test_what_is_not_there_cannot_be_watched(client: InMemoryClient) -> None:
+    for uri in ("resource://inbox/Nobody", "resource://inbox/BlueLake?project=/none", "resource://claims//none"):
+        with pytest.raises(ProtocolError, match=r"not registered|There is no project"):
+            await client.subscribe(uri)
+
+
 async def test_a_made_up_identity_can_start_and_go_on_with_its_token(guarded: Letterbox) -> None:
     client = InMemoryClient(build_server(desk(guarded)))
     begun = {"project_key": BACKEND, "program": "p", "model": "m"}
