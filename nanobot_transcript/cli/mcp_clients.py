@@ -1,12 +1,14 @@
 """How each MCP client wants to be told of a server: the file, the place in it, and the form of the entry."""
 
 import json
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import tomlkit
+
+from nanobot_transcript.cli.mcp_entry import is_ours, update
 from nanobot_transcript.errors import ConfigError
 
 __all__ = ["CLIENTS", "SAFE_TOOLS", "Client", "Endpoint", "merged_text", "snippet"]
@@ -62,6 +64,7 @@ class Endpoint:
 class Client:
     """One client. ``file`` is relative to the project, or begins with ``~``; ``place`` are the keys above the entry."""
 
+    title: str
     file: str
     place: tuple[str, ...]
     entry: Callable[[Endpoint], dict[str, Any]]
@@ -118,71 +121,65 @@ def _nanobot(endpoint: Endpoint) -> dict[str, Any]:
 
 
 CLIENTS: Final[Mapping[str, Client]] = {
-    "claude-code": Client(".mcp.json", ("mcpServers",), _claude_code),
-    "cursor": Client("~/.cursor/mcp.json", ("mcpServers",), _cursor),
-    "vscode": Client(".vscode/mcp.json", ("servers",), _vscode),
-    "codex": Client("~/.codex/config.toml", ("mcp_servers",), _codex),
-    "nanobot": Client("~/.nanobot/config.json", ("tools", "mcpServers"), _nanobot),
+    "claude-code": Client("Claude Code", ".mcp.json", ("mcpServers",), _claude_code),
+    "cursor": Client("Cursor", ".cursor/mcp.json", ("mcpServers",), _cursor),
+    "vscode": Client("VS Code", ".vscode/mcp.json", ("servers",), _vscode),
+    "codex": Client("Codex", "~/.codex/config.toml", ("mcp_servers",), _codex),
+    "nanobot": Client("nanobot", "~/.nanobot/config.json", ("tools", "mcpServers"), _nanobot),
 }
 
 
 def snippet(client: Client, name: str, endpoint: Endpoint) -> str:
     """The entry as it stands alone in the client's file."""
     entry = client.entry(endpoint)
-    return _toml(client, name, entry) if client.is_toml else _json(_nested((*client.place, name), entry))
+    document = _nested((*client.place, name), entry)
+    return tomlkit.dumps(document) if client.is_toml else _json(document)
 
 
-def merged_text(client: Client, path: Path, known: str, name: str, endpoint: Endpoint) -> str:
-    """The client's file with the entry in it; everything else stays as it is.
+def merged_text(client: Client, path: Path, known: str, name: str, endpoint: Endpoint) -> tuple[str, list[str]]:
+    """The client's file with the entry in it, and the keys that were taken out of an older entry of ours.
 
-    Raises ConfigError when the file cannot be understood, or holds another entry of this name that only a person can
-    take out (TOML).
+    Everything else stays as it is, also what a person put into that entry. Raises ConfigError when the file cannot be
+    understood, or when an entry of this name starts or calls something that is not ours.
     """
     entry = client.entry(endpoint)
-    if client.is_toml:
-        return _merged_toml(client, path, known, name, entry)
-    document = _parsed(path, known)
-    place = document
+    document = _parsed(client, path, known)
+    place: Any = document
     for key in client.place:
-        place = place.setdefault(key, {})
-        if not isinstance(place, dict):
+        if key not in place:
+            place[key] = _new_table(client)
+        place = place[key]
+        if not isinstance(place, MutableMapping):
             raise ConfigError(f"{path}: {key} is not an object.", hint="Correct it by hand, then try again.")
-    if place.get(name) == entry:
-        return known
-    place[name] = entry
-    return _json(document)
+    if name not in place:
+        place[name] = entry
+        gone: list[str] = []
+    else:
+        if not is_ours(place[name]):
+            hint = "Choose another --name, or take it out by hand."
+            raise ConfigError(f"{path} holds a server called {name} that is not this one.", hint=hint)
+        gone = update(place[name], entry)
+    text = tomlkit.dumps(document) if client.is_toml else _json(document)
+    return (known if _parsed(client, path, known) == document else text), gone
 
 
-def _parsed(path: Path, known: str) -> dict[str, Any]:
+def _parsed(client: Client, path: Path, known: str) -> MutableMapping[str, Any]:
+    """The file's content; a TOML document remembers its comments and its form."""
+    known = known.removeprefix("\ufeff")  # some editors begin a file with it; not every client reads it
+    form = "TOML" if client.is_toml else "JSON"
     try:
-        document = json.loads(known) if known.strip() else {}
+        document = tomlkit.parse(known) if client.is_toml else json.loads(known) if known.strip() else {}
     except ValueError as error:
-        hint = "Comments are not JSON. Correct the file, or add by hand what the command prints without --write."
-        raise ConfigError(f"{path} is not JSON: {error}.", hint=hint) from error
-    if not isinstance(document, dict):
+        what = "" if client.is_toml else "Comments are not JSON. "
+        hint = f"{what}Correct the file, or add by hand what the command prints without --write."
+        raise ConfigError(f"{path} is not {form}: {error}.", hint=hint) from error
+    if not isinstance(document, MutableMapping):
         raise ConfigError(f"{path} does not hold a JSON object.", hint="Correct it by hand, then try again.")
     return document
 
 
-def _merged_toml(client: Client, path: Path, known: str, name: str, entry: dict[str, Any]) -> str:
-    try:
-        document = tomllib.loads(known)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not TOML: {error}.", hint="Correct it by hand, then try again.") from error
-    table = document.get(client.place[0], {})
-    there = table.get(name) if isinstance(table, dict) else table
-    if there is None:
-        return f"{known.rstrip()}\n\n{_toml(client, name, entry)}".lstrip()
-    if there == entry:
-        return known
-    hint = f"Take the table [{client.place[0]}.{name}] out of it, or choose another --name."
-    raise ConfigError(f"{path} holds another server called {name}.", hint=hint)
-
-
-def _toml(client: Client, name: str, entry: dict[str, Any]) -> str:
-    # A JSON string or list of strings is one of TOML, too, as long as nothing beyond the BMP is escaped.
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
-    return "\n".join([f"[{'.'.join(client.place)}.{name}]", *lines, ""])
+def _new_table(client: Client) -> MutableMapping[str, Any]:
+    return tomlkit.table(is_super_table=True) if client.is_toml else {}
 
 
 def _nested(keys: tuple[str, ...], value: Any) -> dict[str, Any]:
@@ -191,5 +188,5 @@ def _nested(keys: tuple[str, ...], value: Any) -> dict[str, Any]:
     return value
 
 
-def _json(document: dict[str, Any]) -> str:
+def _json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

@@ -3,33 +3,28 @@
 import re
 import shutil
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 import typer
 
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, read_settings
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_json, notice, printable
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nanobot_transcript.cli.mcp_clients import Endpoint
+    from nanobot_transcript.cli.mcp_clients import Client, Endpoint
+    from nanobot_transcript.settings import LoadedSettings
 
 __all__ = ["mcp_config"]
 
-TOKEN_VARIABLE: Final = "TRANSCRIPT_HUB_TOKEN"
 _DEFAULT: Final = "transcript,filebox"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ONE_SERVER: Final = re.compile(r"/mcp/([a-z_]+)$")
 
 
-class _ClientName(StrEnum):
-    CLAUDE_CODE = "claude-code"
-    CURSOR = "cursor"
-    VSCODE = "vscode"
-    CODEX = "codex"
-    NANOBOT = "nanobot"
+_ClientName: TypeAlias = Literal["claude-code", "cursor", "vscode", "codex", "nanobot"]
 
 
 def mcp_config(
@@ -57,12 +52,14 @@ def mcp_config(
         Path | None, typer.Option("--file", metavar="FILE", help="Another file than the client's usual one.")
     ] = None,
     json: JsonOption = False,
+    store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Print what an MCP client needs to know, or put it into its configuration.
 
-    A token is never written: the client takes it from the variable TRANSCRIPT_HUB_TOKEN. Agent Mail (mail) is always
-    that of the running hub.
+    --config and --store go into the command where they are not the usual ones. A token is never written: the client
+    takes it from the variable TRANSCRIPT_HUB_TOKEN, or, where it calls one server alone, from that server's, such as
+    TRANSCRIPT_FILEBOX_TOKEN. Agent Mail (mail) is always that of the running hub.
 
     \b
     Example:
@@ -78,34 +75,47 @@ def mcp_config(
     name = name or ("agent-mail" if names == ("mail",) else "nanobot-transcript")
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a name for a server.", hint="Use letters, digits, - and _.")
-    known = CLIENTS[client.value]
-    endpoint = _endpoint(names, http, url, config)
+    known = CLIENTS[client]
+    endpoint = _endpoint(known, names, (http, url), store, config)
     path = file or known.path(Path.home(), Path.cwd())
     if write:
-        changed = _write(client.value, path, name, endpoint)
+        changed = _write(known, path, name, endpoint)
         if json:
-            emit_json({"client": client.value, "file": str(path), "changed": changed})
+            emit_json({"client": client, "file": str(path), "changed": changed})
         else:
-            notice(f"{'Written to' if changed else 'Already in'} {path}. Restart {client.value} to use it.")
-        return
-    if json:
-        emit_json({"client": client.value, "file": str(path), "name": name, "entry": known.entry(endpoint)})
-        return
-    typer.echo(printable(snippet(known, name, endpoint)), nl=False)
-    notice(f"This belongs into {path}; --write puts it there.")
-    if endpoint.token is not None:
-        notice(f"Set {endpoint.token} to a token of the hub (hub.tokens) where {client.value} runs.")
+            notice(f"{'Written to' if changed else 'Already in'} {path}. Restart {known.title} to use it.")
+    elif json:
+        emit_json({"client": client, "file": str(path), "name": name, "entry": known.entry(endpoint)})
+    else:
+        typer.echo(printable(snippet(known, name, endpoint)), nl=False)
+        notice(f"This belongs in {path}; --write puts it there.")
+    if endpoint.token is not None and not json:
+        source = "filebox.tokens" if endpoint.token == _variable("filebox") else "hub.tokens"
+        notice(f"Set {endpoint.token} to a token of the hub ({source}) where {known.title} runs.")
 
 
-def _endpoint(names: tuple[str, ...], http: bool, url: str | None, config: Path | None) -> "Endpoint":
+def _endpoint(
+    client: "Client", names: tuple[str, ...], hub: tuple[bool, str | None], store: Path | None, config: Path | None
+) -> "Endpoint":
+    """What the client is to start, or to call. ``hub`` are the options --http and --url."""
     from nanobot_transcript.cli.mcp_clients import Endpoint
 
+    http, url = hub
     if url is None and not http and names != ("mail",):
         if "mail" in names:
             hint = "Add --http for the hub's servers, or give mail an entry of its own: --servers mail"
             raise UsageError("Agent Mail is served by the hub only.", hint=hint)
-        return Endpoint(names, _program(), ("mcp", ",".join(names)))
-    settings = read_settings(config, None)
+        settings = read_settings(config, store)
+        _warn_of_variables(client, settings)
+        return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))
+    if store is not None:
+        raise UsageError("A hub has a store of its own.", hint="Give --store to `nanobot-transcript serve`.")
+    return _called(names, url, read_settings(config, None))
+
+
+def _called(names: tuple[str, ...], url: str | None, settings: "LoadedSettings") -> "Endpoint":
+    from nanobot_transcript.cli.mcp_clients import Endpoint
+
     hub = settings.hub
     host = f"[{hub.host}]" if ":" in hub.host else hub.host
     address = (url or f"http://{host}:{hub.port}").rstrip("/")
@@ -113,8 +123,34 @@ def _endpoint(names: tuple[str, ...], http: bool, url: str | None, config: Path 
         raise UsageError(f"{url} is not an address.", hint="Write it like http://127.0.0.1:8765.")
     if not address.endswith("/mcp") and "/mcp/" not in address:
         address += "/mcp" if len(names) != 1 else f"/mcp/{names[0]}"
+    alone = _ONE_SERVER.search(address)
     needs_token = url is not None or bool(hub.tokens or settings.filebox.tokens)
-    return Endpoint(names, url=address, token=TOKEN_VARIABLE if needs_token else None)
+    return Endpoint(names, url=address, token=_variable(alone[1] if alone else "hub") if needs_token else None)
+
+
+def _variable(server: str) -> str:
+    """Each entry has a variable of its own, for a mailbox's token is good for nothing else."""
+    return f"TRANSCRIPT_{server.upper()}_TOKEN"
+
+
+def _origin(settings: "LoadedSettings") -> list[str]:
+    """The options by which a process elsewhere finds the settings of this one."""
+    words: list[str] = []
+    if settings.file is not None and settings.file != Path.home() / ".nanobot" / "transcript.yaml":
+        words += ["--config", str(settings.file.expanduser().absolute())]
+    if settings.origin_of("store.dir").kind in ("command line", "environment"):
+        words += ["--store", str(settings.store.dir.absolute())]
+    return words
+
+
+def _warn_of_variables(client: "Client", settings: "LoadedSettings") -> None:
+    """The options name file and store; whatever else this terminal's variables say, the client need not know."""
+    found = {value.origin.where for value in settings.values() if value.origin.kind == "environment"}
+    found.discard(settings.origin_of("store.dir").where)
+    for variable in sorted(found):
+        notice(
+            f"WARNING: {variable} counts here, but {client.title} may not see it; write it into a configuration file."
+        )
 
 
 def _program() -> str:
@@ -123,15 +159,15 @@ def _program() -> str:
     return str(beside) if beside.exists() else shutil.which("nanobot-transcript") or "nanobot-transcript"
 
 
-def _write(client: str, path: Path, name: str, endpoint: "Endpoint") -> bool:
-    from nanobot_transcript.cli.mcp_clients import CLIENTS, merged_text
+def _write(client: "Client", path: Path, name: str, endpoint: "Endpoint") -> bool:
+    from nanobot_transcript.cli.mcp_clients import merged_text
     from nanobot_transcript.store.whole_file import write_whole
 
     path = path.resolve()  # a link to a file that is kept elsewhere stays a link
     try:
         known = path.read_text(encoding="utf-8") if path.exists() else ""
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        text = merged_text(CLIENTS[client], path, known, name, endpoint)
+        text, gone = merged_text(client, path, known, name, endpoint)
         if text == known:
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,4 +176,6 @@ def _write(client: str, path: Path, name: str, endpoint: "Endpoint") -> bool:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(f"{path} cannot be changed: {reason}.", hint="Name another with --file.") from error
+    if gone:
+        notice(f"Taken out of {name}, as it does not fit any more: {', '.join(gone)}.")
     return True

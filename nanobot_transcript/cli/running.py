@@ -63,6 +63,7 @@ def _tell(error: TranscriptError, arguments: list[str]) -> int:
 
 def _tell_usage(error: Any, arguments: list[str]) -> int:
     """What the parser refused, in its own words on stderr."""
+    error.message = error.message.removeprefix("Value error, ")  # pydantic's, which typer passes on
     error.show()
     path = error.ctx.command_path if error.ctx is not None else "nanobot-transcript"
     _emit(UsageError(error.format_message(), hint=f"`{path} --help` lists what there is."), arguments)

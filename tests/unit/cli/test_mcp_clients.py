@@ -5,12 +5,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import tomlkit
 
 from nanobot_transcript.cli.mcp_clients import CLIENTS, Endpoint, merged_text, snippet
 from nanobot_transcript.errors import ConfigError
 
-STARTED = Endpoint(("transcript", "filebox"), "/bin/nt", ("mcp", "transcript,filebox"))
-CALLED = Endpoint(("filebox",), url="http://127.0.0.1:8765/mcp/filebox", token="TOKEN")
+TOKEN = "TRANSCRIPT_FILEBOX_TOKEN"
+STARTED = Endpoint(("transcript", "filebox"), "/bin/nanobot-transcript", ("mcp", "transcript,filebox"))
+CALLED = Endpoint(("filebox",), url="http://127.0.0.1:8765/mcp/filebox", token=TOKEN)
 FILE = Path("mcp.json")
 
 
@@ -22,23 +24,27 @@ def entry(client: str, endpoint: Endpoint) -> dict:
     return document
 
 
+def merged(client: str, known: str, endpoint: Endpoint) -> str:
+    return merged_text(CLIENTS[client], FILE, known, "nt", endpoint)[0]
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_client_starts_the_command(client: str) -> None:
     made = entry(client, STARTED)
-    assert (made["command"], made["args"]) == ("/bin/nt", ["mcp", "transcript,filebox"])
+    assert (made["command"], made["args"]) == ("/bin/nanobot-transcript", ["mcp", "transcript,filebox"])
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_client_is_told_the_address_and_never_the_token_itself(client: str) -> None:
     made = entry(client, CALLED)
     assert made["url"] == "http://127.0.0.1:8765/mcp/filebox"
-    assert "TOKEN" in json.dumps(made)
+    assert TOKEN in json.dumps(made)
 
 
 def test_the_token_is_taken_from_the_variable_in_each_clients_own_way() -> None:
-    assert entry("claude-code", CALLED)["headers"] == {"Authorization": "Bearer ${TOKEN}"}
-    assert entry("cursor", CALLED)["headers"] == {"Authorization": "Bearer ${env:TOKEN}"}
-    assert entry("codex", CALLED)["bearer_token_env_var"] == "TOKEN"
+    assert entry("claude-code", CALLED)["headers"] == {"Authorization": "Bearer ${TRANSCRIPT_FILEBOX_TOKEN}"}
+    assert entry("cursor", CALLED)["headers"] == {"Authorization": "Bearer ${env:TRANSCRIPT_FILEBOX_TOKEN}"}
+    assert entry("codex", CALLED)["bearer_token_env_var"] == TOKEN
 
 
 def test_without_a_token_none_is_asked_for() -> None:
@@ -64,7 +70,7 @@ def test_nanobot_itself_accepts_the_entry() -> None:
 
 def test_what_else_the_file_holds_stays() -> None:
     known = json.dumps({"theme": "暗", "mcpServers": {"other": {"command": "x"}}}, ensure_ascii=False)
-    made = merged_text(CLIENTS["cursor"], FILE, known, "nt", STARTED)
+    made = merged("cursor", known, STARTED)
     document = json.loads(made)
     assert document["theme"] == "暗"
     assert "暗" in made
@@ -73,35 +79,121 @@ def test_what_else_the_file_holds_stays() -> None:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_second_time_changes_nothing(client: str) -> None:
-    once = merged_text(CLIENTS[client], FILE, "", "nt", STARTED)
-    assert merged_text(CLIENTS[client], FILE, once, "nt", STARTED) == once
+    once = merged(client, "", STARTED)
+    assert merged(client, once, STARTED) == once
 
 
 def test_an_older_entry_of_ours_is_replaced() -> None:
-    once = merged_text(CLIENTS["vscode"], FILE, "", "nt", STARTED)
-    assert json.loads(merged_text(CLIENTS["vscode"], FILE, once, "nt", CALLED))["servers"]["nt"]["type"] == "http"
+    once = merged("vscode", "", STARTED)
+    assert json.loads(merged("vscode", once, CALLED))["servers"]["nt"]["type"] == "http"
 
 
 def test_a_toml_file_keeps_its_comments() -> None:
     known = '# mine\nmodel = "o"\n'
-    made = merged_text(CLIENTS["codex"], FILE, known, "nt", STARTED)
+    made = merged("codex", known, STARTED)
     assert made.startswith(known)
-    assert tomllib.loads(made)["mcp_servers"]["nt"]["command"] == "/bin/nt"
+    assert tomllib.loads(made)["mcp_servers"]["nt"]["command"] == "/bin/nanobot-transcript"
 
 
-def test_another_table_of_that_name_is_for_a_person_to_take_out() -> None:
-    once = merged_text(CLIENTS["codex"], FILE, "", "nt", STARTED)
-    with pytest.raises(ConfigError, match="another server called nt"):
-        merged_text(CLIENTS["codex"], FILE, once, "nt", CALLED)
+def changed(client: str, before: dict, endpoint: Endpoint) -> dict:
+    """An entry of the client, as it stands after the command has met ``before`` in its file."""
+    place = CLIENTS[client].place
+    document: dict = {"nt": before}
+    for key in reversed(place):
+        document = {key: document}
+    known = tomlkit.dumps(document) if client == "codex" else json.dumps(document)
+    made = merged(client, known, endpoint)
+    document = tomllib.loads(made) if client == "codex" else json.loads(made)
+    for key in (*place, "nt"):
+        document = document[key]
+    return document
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_a_person_put_into_our_entry_stays(client: str) -> None:
+    before = {**entry(client, STARTED), "args": ["mcp", "filebox"], "env": {"A": "b"}, "disabled": True}
+    assert changed(client, before, STARTED) == {**entry(client, STARTED), "env": {"A": "b"}, "disabled": True}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_from_a_process_to_an_address_and_back_only_fitting_keys_stay(client: str) -> None:
+    before = {**entry(client, STARTED), "env": {"A": "b"}, "startup_timeout_sec": 5}
+    there = changed(client, before, CALLED)
+    assert there == {**entry(client, CALLED), "startup_timeout_sec": 5} | (
+        {"autoApprove": entry(client, STARTED)["autoApprove"]} if client == "cursor" else {}
+    )
+    back = changed(client, there, STARTED)
+    assert back == {**entry(client, STARTED), "startup_timeout_sec": 5}
+
+
+def test_what_was_taken_out_is_told() -> None:
+    known = json.dumps({"mcpServers": {"nt": {"command": "/old/nanobot-transcript", "env": {"A": "b"}}}})
+    assert merged_text(CLIENTS["claude-code"], FILE, known, "nt", CALLED)[1] == ["env"]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    "before", [{"command": "npx", "args": ["other"]}, {"url": "https://example.org/api"}, {"command": 1}, {}]
+)
+def test_an_entry_that_is_not_ours_is_left_alone(client: str, before: dict) -> None:
+    with pytest.raises(ConfigError, match="not this one"):
+        changed(client, before, STARTED)
+
+
+def test_a_persons_own_headers_stay_also_a_token_of_theirs() -> None:
+    url = "http://127.0.0.1:8765/mcp/filebox"
+    before = {"type": "http", "url": url, "headers": {"X-Team": "a", "Authorization": "Bearer ${MINE}"}}
+    assert changed("claude-code", before, CALLED)["headers"] == before["headers"]
+    ours = {"X-Team": "a", "Authorization": "Bearer ${TRANSCRIPT_HUB_TOKEN}"}
+    before["headers"] = ours
+    assert changed("claude-code", before, CALLED)["headers"]["Authorization"] == f"Bearer ${{{TOKEN}}}"
+    before["headers"] = ours
+    assert changed("claude-code", before, Endpoint(("filebox",), url=url))["headers"] == {"X-Team": "a"}
+
+
+def test_tools_that_a_person_wants_to_be_asked_for_are_not_approved_again() -> None:
+    before = {**entry("cursor", STARTED), "autoApprove": ["transcript_recent"]}
+    assert changed("cursor", before, STARTED)["autoApprove"] == ["transcript_recent"]
+
+
+def test_a_table_of_ours_in_toml_keeps_its_comments_and_what_lies_below_it() -> None:
+    known = """# top
+[mcp_servers.nt] # ours
+command = "/bin/nanobot-transcript"
+args = [
+  "mcp", # all
+  "filebox",
+]
+cwd = "/work"
+
+[mcp_servers.nt.env]
+A = "b"
+
+[mcp_servers.other]
+command = "x" # theirs
+"""
+    made = merged("codex", known, STARTED)
+    for kept in ("# top", "# ours", 'cwd = "/work"', '[mcp_servers.nt.env]\nA = "b"', 'command = "x" # theirs'):
+        assert kept in made
+    assert tomllib.loads(made)["mcp_servers"]["nt"]["args"] == ["mcp", "transcript,filebox"]
+    called = tomllib.loads(merged("codex", known, CALLED))["mcp_servers"]
+    assert called["nt"] == {"url": CALLED.url, "bearer_token_env_var": TOKEN}
+    assert called["other"] == {"command": "x"}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_mark_at_the_beginning_of_the_file_does_not_hurt(client: str) -> None:
+    once = merged(client, "", STARTED)
+    assert merged(client, "\ufeff" + once, CALLED) == merged(client, once, CALLED)
 
 
 @pytest.mark.parametrize("known", ["{ // comment\n}", "[]", '{"mcpServers": []}', '"x"'])
 def test_a_file_that_is_not_understood_is_left_alone(known: str) -> None:
     with pytest.raises(ConfigError) as problem:
-        merged_text(CLIENTS["claude-code"], FILE, known, "nt", STARTED)
+        merged("claude-code", known, STARTED)
     assert problem.value.hint
 
 
 def test_broken_toml_is_left_alone() -> None:
     with pytest.raises(ConfigError):
-        merged_text(CLIENTS["codex"], FILE, "[", "nt", STARTED)
+        merged("codex", "[", STARTED)

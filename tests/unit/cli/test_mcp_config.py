@@ -1,4 +1,5 @@
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,3 +86,75 @@ def test_a_hub_elsewhere_wants_a_token(home: Path, config: Config) -> None:
 def test_an_unknown_server_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp-config", "codex", "--servers", "mailbox"]) == 2
     assert "filebox" in capsys.readouterr().err
+
+
+def started(home: Path, config: Config, *arguments: str) -> list[str]:
+    return json.loads(config("claude-code", *arguments, "--json"))["entry"]["args"]
+
+
+def test_the_settings_that_count_here_are_named_to_the_process(
+    home: Path, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "c.yaml").write_text("agent: {name: Alpha}\n")
+    assert started(home, config, "--config", "c.yaml")[2:] == ["--config", str(home / "c.yaml")]
+    assert started(home, config, "--store", "there")[2:] == ["--store", str(home / "there")]
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_CONFIG", str(home / "c.yaml"))
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_STORE__DIR", str(home / "t"))
+    assert started(home, config)[2:] == ["--config", str(home / "c.yaml"), "--store", str(home / "t")]
+
+
+def test_settings_in_their_usual_place_need_not_be_named(home: Path, config: Config) -> None:
+    (home / ".nanobot").mkdir()
+    (home / ".nanobot" / "transcript.yaml").write_text("agent: {name: Alpha}\n")
+    assert started(home, config) == ["mcp", "transcript,filebox"]
+
+
+def test_a_variable_that_the_client_may_not_see_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_AGENT__NAME", "Alpha")
+    assert main(["mcp-config", "codex"]) == 0
+    assert "WARNING: NANOBOT_TRANSCRIPT_AGENT__NAME counts here, but Codex may not see it" in capsys.readouterr().err
+
+
+def test_a_configuration_file_that_is_not_there_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp-config", "claude-code", "--config", "nope.yaml"]) == 2
+    assert "nope.yaml" in capsys.readouterr().err
+
+
+def test_one_server_alone_takes_its_token_from_a_variable_of_its_own(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_FILEBOX__TOKENS__QA_AGENT", "a-long-enough-token-of-a-mailbox")
+    for servers, variable, source in (
+        ("filebox", "TRANSCRIPT_FILEBOX_TOKEN", "filebox.tokens"),
+        ("transcript", "TRANSCRIPT_TRANSCRIPT_TOKEN", "hub.tokens"),
+        ("transcript,filebox", "TRANSCRIPT_HUB_TOKEN", "hub.tokens"),
+    ):
+        assert main(["mcp-config", "claude-code", "--http", "--servers", servers, "--write"]) == 0
+        assert f"Bearer ${{{variable}}}" in (home / ".mcp.json").read_text()
+        assert f"Set {variable} to a token of the hub ({source}) where Claude Code runs." in capsys.readouterr().err
+
+
+def test_cursor_is_told_in_the_project_whose_mailbox_it_is(home: Path, config: Config) -> None:
+    project = home / "project"
+    project.mkdir()
+    os.chdir(project)
+    config("cursor", "--write")
+    assert (project / ".cursor" / "mcp.json").is_file()
+
+
+def test_a_server_of_somebody_else_under_that_name_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = '{"mcpServers": {"nanobot-transcript": {"command": "npx", "args": ["other"]}}}'
+    (home / ".mcp.json").write_text(known)
+    assert main(["mcp-config", "claude-code", "--write"]) == 2
+    assert "--name" in capsys.readouterr().err
+    assert (home / ".mcp.json").read_text() == known
+
+
+def test_an_unknown_client_is_refused_in_plain_words(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp-config", "windsurf"]) == 2
+    told = capsys.readouterr().err
+    assert "Value error" not in told
+    assert "windsurf" in told
+    assert "claude-code" in told
