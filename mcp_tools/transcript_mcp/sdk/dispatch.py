@@ -18,7 +18,7 @@ from transcript_mcp.sdk.content import Embedded, Message, Wire, blocks, json_tex
 from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.server import Completion, Resource, Server, Template, Tool
 from transcript_mcp.sdk.signature import ArgumentsError, Signature
-from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.sdk.threads import in_thread, refused_exit
 from transcript_mcp.sdk.watching import Watch, watched
 
 __all__ = ["NOT_FOUND", "Answer", "Dispatch", "ProtocolError"]
@@ -215,9 +215,12 @@ async def _run(
     named = signature.parse(arguments)
     if signature.context_name is not None:
         named[signature.context_name] = context
-    if inspect.iscoroutinefunction(function):
+    if not inspect.iscoroutinefunction(function):
+        return await in_thread(function, **named)
+    try:
         return await function(**named)
-    return await in_thread(function, **named)
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise refused_exit(error) from error
 
 
 async def _run_or_refuse(

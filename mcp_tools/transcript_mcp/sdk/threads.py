@@ -12,7 +12,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["in_thread"]
+__all__ = ["in_thread", "refused_exit"]
 
 _Result = TypeVar("_Result")
 
@@ -47,7 +47,10 @@ _POOL = _Pool()
 
 
 async def in_thread(function: Callable[..., _Result], /, *arguments: Any, **named: Any) -> _Result:
-    """Like ``asyncio.to_thread``; when cancelled, the function goes on and its result is dropped."""
+    """Like ``asyncio.to_thread``; when cancelled, the function goes on and its result is dropped.
+
+    A function that asks for the process to end has no right to: that becomes a RuntimeError.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[_Result] = loop.create_future()
     call = partial(contextvars.copy_context().run, function, *arguments, **named)
@@ -66,6 +69,13 @@ async def in_thread(function: Callable[..., _Result], /, *arguments: Any, **name
     return await future
 
 
+def refused_exit(error: BaseException) -> RuntimeError:
+    """What is raised instead of a SystemExit or KeyboardInterrupt."""
+    refusal = RuntimeError(f"{type(error).__name__} of a function that must not end the process")
+    refusal.__cause__ = error
+    return refusal
+
+
 def _set_result(future: "asyncio.Future[Any]", result: Any) -> None:
     if not future.done():
         future.set_result(result)
@@ -74,5 +84,7 @@ def _set_result(future: "asyncio.Future[Any]", result: Any) -> None:
 def _set_error(future: "asyncio.Future[Any]", error: BaseException) -> None:
     if isinstance(error, StopIteration):  # a future cannot carry it
         error = RuntimeError("StopIteration")
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):  # would end the event loop, and all clients with it
+        error = refused_exit(error)
     if not future.done():
         future.set_exception(error)

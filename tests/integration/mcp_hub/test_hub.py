@@ -188,6 +188,51 @@ async def chunks(size: int) -> Any:
         yield b" " * 1000
 
 
+@pytest.mark.parametrize("tool", ["leave", "leave_later"])
+async def test_a_tool_that_ends_the_process_ends_its_call_only(
+    http: ClientSession, caplog: pytest.LogCaptureFixture, tool: str
+) -> None:
+    server = Server("small", version="1")
+
+    @server.tool
+    def leave() -> str:
+        """Ends the process."""
+        raise SystemExit(3)
+
+    @server.tool
+    async def leave_later() -> str:
+        """Ends the process."""
+        raise SystemExit(3)
+
+    async with listening(create_app(Settings(), {"small": server})) as url:
+        for _ in range(2):
+            status, answer = await posted(http, f"{url}/mcp", call(tool))
+            assert (status, answer["result"]["isError"]) == (200, True)
+    assert "SystemExit" in caplog.text
+
+
+async def test_what_clients_say_is_never_logged(
+    hub: StartHub, http: ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    url = await hub() + "/mcp"
+    session = await begun(http, url)
+    bodies: list[dict[str, Any]] = [
+        {"id": 1, "result": {"secret": "WHAT-WAS-SAID"}},
+        {"id": "77", "error": {"code": 1, "message": "WHAT-WAS-SAID"}},
+        {"id": "", "method": "tools/call", "params": {"name": 5, "arguments": {"x": "WHAT-WAS-SAID"}}},
+        {"method": "notifications/progress", "params": {"progressToken": [], "x": "WHAT-WAS-SAID"}},
+        call("whoami", x="WHAT-WAS-SAID"),
+    ]
+    for headers in (JSON, session):
+        for body in bodies:
+            async with http.post(url, json={"jsonrpc": "2.0", **body}, headers=headers) as answer:
+                await answer.read()
+    assert (await posted(http, url, call("whoami")))[0] == 200
+    assert "WHAT-WAS-SAID" not in caplog.text
+    assert "The MCP SDK says" in caplog.text
+
+
 async def test_a_call_ends_when_its_client_has_left(http: ClientSession) -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
     server = Server("small", version="1")

@@ -22,6 +22,15 @@ async def test_results_and_errors_come_back() -> None:
         await in_thread(next, iter(()))
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+async def test_a_function_cannot_end_the_process(kind: type[BaseException]) -> None:
+    def leave() -> None:
+        raise kind(3)
+
+    with pytest.raises(RuntimeError, match=kind.__name__):
+        await in_thread(leave)
+
+
 async def test_context_variables_are_seen() -> None:
     WORD.set("here")
     assert await in_thread(WORD.get) == "here"
