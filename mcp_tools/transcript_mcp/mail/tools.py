@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import showing
@@ -21,6 +21,13 @@ _MOST: Final = 200
 _MOST_FOUND: Final = 100
 _MOST_QUOTED: Final = 50
 
+
+def _alone(given: Any) -> Any:
+    """What is no list becomes a list of one: models write ``to: "BlueLake"``. A list as JSON is read later."""
+    return [given] if isinstance(given, str) and not given.lstrip().startswith("[") else given
+
+
+_One: Final = BeforeValidator(_alone)
 _Project = Annotated[str, Field(description="The project: usually the absolute path of its code.")]
 _Agent = Annotated[str, Field(description="Name of the agent that you are.")]
 _Token = Annotated[str | None, Field(description="The agent's token, where the server asks for it.")]
@@ -28,8 +35,8 @@ _Program = Annotated[str, Field(description="What you run in, such as claude-cod
 _Model = Annotated[str, Field(description="The model you are.")]
 _Task = Annotated[str, Field(description="What you are working on.")]
 _Body = Annotated[str, Field(description="In Markdown.")]
-_Cc = Annotated[list[str] | None, Field(description="Further recipients.")]
-_Bcc = Annotated[list[str] | None, Field(description="Recipients that the others do not see.")]
+_Cc = Annotated[list[str] | None, _One, Field(description="Further recipients.")]
+_Bcc = Annotated[list[str] | None, _One, Field(description="Recipients that the others do not see.")]
 _Importance = Annotated[Literal["low", "normal", "high", "urgent"], Field(description="How important it is.")]
 _Ack = Annotated[bool, Field(description="Whether recipients have to acknowledge it.")]
 _Bodies = Annotated[bool, Field(description="With the bodies.")]
@@ -47,8 +54,10 @@ _Chat = Annotated[str | None, Field(description="A group chat whose recent messa
 _Quoted = Annotated[int, Field(description=f"With context_chat: how many, up to {_MOST_QUOTED}.")]
 _Found = Annotated[int, Field(description=f"How many at the most, up to {_MOST_FOUND}.")]
 _Limit = Annotated[int, Field(description=f"How many at the most, up to {_MOST}.")]
-_Paths = Annotated[list[str] | None, Field(description="Paths or patterns in the project: src/*.py, docs/**, app/")]
-_PathsList = Annotated[list[str] | None, Field(description="The same as paths.")]
+_Paths = Annotated[
+    list[str] | None, _One, Field(description="Paths or patterns in the project: src/*.py, docs/**, app/")
+]
+_PathsList = Annotated[list[str] | None, _One, Field(description="The same as paths.")]
 _Ttl = Annotated[float | None, Field(description="Seconds that the claim lasts, 3600 if left out.")]
 
 
@@ -162,7 +171,7 @@ class Tools:
         self,
         project_key: _Project,
         from_agent: _Agent,
-        to: Annotated[list[str], Field(description="Names of agents.")],
+        to: Annotated[list[str], _One, Field(description="Names of agents.")],
         subject: Annotated[str, Field(description="On one line.")],
         body_md: _Body,
         cc: _Cc = None,
@@ -201,7 +210,7 @@ class Tools:
         from_agent: _Agent,
         reply_to_message_id: _Id,
         body_md: _Body,
-        to: Annotated[list[str] | None, Field(description="Left out: whoever wrote the message.")] = None,
+        to: Annotated[list[str] | None, _One, Field(description="Left out: whoever wrote the message.")] = None,
         cc: _Cc = None,
         bcc: _Bcc = None,
         subject: Annotated[str | None, Field(description="Left out: Re: and the message's.")] = None,
@@ -256,7 +265,7 @@ class Tools:
         self,
         project_key: _Project,
         agent_name: _Agent,
-        message_ids: Annotated[list[str], Field(description="Ids of messages in your inbox.")],
+        message_ids: Annotated[list[str], _One, Field(description="Ids of messages in your inbox.")],
         agent_token: _Token = None,
     ) -> list[dict[str, Any]]:
         """Note that you have read messages."""
@@ -337,7 +346,7 @@ class Tools:
         self,
         project_key: _Project,
         agent_name: _Agent,
-        paths: Annotated[list[str] | None, Field(description="Left out: all that you hold.")] = None,
+        paths: Annotated[list[str] | None, _One, Field(description="Left out: all that you hold.")] = None,
         ttl_seconds: _Ttl = None,
         agent_token: _Token = None,
     ) -> dict[str, Any]:
@@ -350,7 +359,7 @@ class Tools:
         self,
         project_key: _Project,
         agent_name: _Agent,
-        paths: Annotated[list[str] | None, Field(description="As they were claimed. Left out: all.")] = None,
+        paths: Annotated[list[str] | None, _One, Field(description="As they were claimed. Left out: all.")] = None,
         paths_list: _PathsList = None,
         agent_token: _Token = None,
     ) -> dict[str, Any]:

@@ -236,6 +236,16 @@ async def test_null_stands_for_every_optional_list_and_text(client: InMemoryClie
     await told(client, "check_my_messages", {**BLUE, "since_ts": None, "relevant_to": None, "agent_token": None})
 
 
+async def test_one_name_or_path_alone_is_a_list_of_one(client: InMemoryClient) -> None:
+    sent = await told(client, "send_message", {**MAIL, "to": "BlueLake", "cc": '["RedStone"]'})
+    assert sent["recipients"] == {"to": ["BlueLake"], "cc": ["RedStone"]}
+    assert len(await told(client, "mark_read", BLUE, message_ids=sent["id"])) == 1
+    assert (await told(client, "claim_paths", {**CLAIM, "paths": "app/"}))["granted"] == ["app"]
+    assert (await told(client, "release_claims", GREEN, paths_list="app/"))["released"] == ["app"]
+    tools = {tool["name"]: tool["inputSchema"] for tool in (await client.request("tools/list"))["tools"]}
+    assert tools["send_message"]["properties"]["to"]["type"] == "array"
+
+
 async def test_an_inbox_is_narrowed_by_time_importance_and_number(client: InMemoryClient, box: Letterbox) -> None:
     first = await told(client, "send_message", {**MAIL, "importance": "urgent", "body_md": "now"})
     box.time += 60
