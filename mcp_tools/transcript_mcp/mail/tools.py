@@ -1,12 +1,13 @@
 """The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from nanobot_transcript.errors import InvalidLetterError
+from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Project, Receipt
@@ -16,49 +17,6 @@ if TYPE_CHECKING:
     from nanobot_transcript.relevance.groups import Groups
 
 __all__ = ["Tools"]
-
-_MOST: Final = 200
-_MOST_FOUND: Final = 100
-_MOST_QUOTED: Final = 50
-
-
-def _alone(given: Any) -> Any:
-    """What is no list becomes a list of one: models write ``to: "BlueLake"``. A list as JSON is read later."""
-    return [given] if isinstance(given, str) and not given.lstrip().startswith("[") else given
-
-
-_One: Final = BeforeValidator(_alone)
-_Project = Annotated[str, Field(description="The project: usually the absolute path of its code.")]
-_Agent = Annotated[str, Field(description="Name of the agent that you are.")]
-_Token = Annotated[str | None, Field(description="The agent's token, where the server asks for it.")]
-_Program = Annotated[str, Field(description="What you run in, such as claude-code.")]
-_Model = Annotated[str, Field(description="The model you are.")]
-_Task = Annotated[str, Field(description="What you are working on.")]
-_Body = Annotated[str, Field(description="In Markdown.")]
-_Cc = Annotated[list[str] | None, _One, Field(description="Further recipients.")]
-_Bcc = Annotated[list[str] | None, _One, Field(description="Recipients that the others do not see.")]
-_Importance = Annotated[Literal["low", "normal", "high", "urgent"], Field(description="How important it is.")]
-_Ack = Annotated[bool, Field(description="Whether recipients have to acknowledge it.")]
-_Bodies = Annotated[bool, Field(description="With the bodies.")]
-_Unread = Annotated[bool, Field(description="Only what you have not marked as read.")]
-_Reason = Annotated[str, Field(description="Why, for those who want to work there, too.")]
-_Active = Annotated[bool, Field(description="Without those that ran out or were released.")]
-_Id = Annotated[str, Field(description="Id of the message.")]
-_Folder = Annotated[str, Field(description="A folder of the git work tree.")]
-_Policy = Literal["auto", "file", "inline"]
-_Convert = Annotated[bool, Field(description="Take local images of the body along, as WebP.")]
-_Embed = Annotated[_Policy | None, Field(description="Small images in the text, others as files; or one of both.")]
-_Inline = Annotated[int | None, Field(description="Largest image in the text, in bytes.")]
-_Once = Annotated[str | None, Field(description="A repeated call with the same key sends nothing again.")]
-_Chat = Annotated[str | None, Field(description="A group chat whose recent messages are quoted below the body.")]
-_Quoted = Annotated[int, Field(description=f"With context_chat: how many, up to {_MOST_QUOTED}.")]
-_Found = Annotated[int, Field(description=f"How many at the most, up to {_MOST_FOUND}.")]
-_Limit = Annotated[int, Field(description=f"How many at the most, up to {_MOST}.")]
-_Paths = Annotated[
-    list[str] | None, _One, Field(description="Paths or patterns in the project: src/*.py, docs/**, app/")
-]
-_PathsList = Annotated[list[str] | None, _One, Field(description="The same as paths.")]
-_Ttl = Annotated[float | None, Field(description="Seconds that the claim lasts, 3600 if left out.")]
 
 
 class Tools:
@@ -99,10 +57,10 @@ class Tools:
 
     def create_agent(
         self,
-        project_key: _Project,
-        program: _Program,
-        model: _Model,
-        task_description: _Task = "",
+        project_key: given.Project,
+        program: given.Program,
+        model: given.Model,
+        task_description: given.Task = "",
         name_hint: Annotated[str | None, Field(description="A name to take if it is free.")] = None,
     ) -> dict[str, Any]:
         """Register a new agent under a memorable name such as GreenCastle, and get its profile.
@@ -114,12 +72,12 @@ class Tools:
 
     def register_agent(
         self,
-        project_key: _Project,
+        project_key: given.Project,
         agent_name: Annotated[str, Field(description="The name it always has.")],
-        program: _Program = "",
-        model: _Model = "",
-        task_description: _Task = "",
-        agent_token: _Token = None,
+        program: given.Program = "",
+        model: given.Model = "",
+        task_description: given.Task = "",
+        agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """Register an agent under a fixed name, or bring its profile up to date."""
         made = self._mail.register_agent(project_key, agent_name, program, model, task_description, token=agent_token)
@@ -127,13 +85,13 @@ class Tools:
 
     def start_session(
         self,
-        project_key: _Project,
-        program: _Program,
-        model: _Model,
-        task_description: _Task = "",
+        project_key: given.Project,
+        program: given.Program,
+        model: given.Model,
+        task_description: given.Task = "",
         agent_name: Annotated[str | None, Field(description="Who you were before; left out, you get a name.")] = None,
-        agent_token: _Token = None,
-        limit: _Limit = 10,
+        agent_token: given.Token = None,
+        limit: given.Limit = 10,
     ) -> dict[str, Any]:
         """Begin work in one call: registers you, and shows your unread messages and the active claims."""
         if agent_name:
@@ -152,14 +110,14 @@ class Tools:
         }
 
     def whois(
-        self, project_key: _Project, agent_name: Annotated[str, Field(description="Name of the agent.")]
+        self, project_key: given.Project, agent_name: Annotated[str, Field(description="Name of the agent.")]
     ) -> dict[str, Any]:
         """The profile of an agent."""
         return showing.shown_agent(self._mail.whois(project_key, agent_name))
 
     def list_agents(
         self,
-        project_key: _Project,
+        project_key: given.Project,
         active_only: Annotated[bool, Field(description="Only who was active in the last week.")] = True,
     ) -> list[dict[str, Any]]:
         """The agents of a project, the most recently active first."""
@@ -169,23 +127,23 @@ class Tools:
 
     def send_message(
         self,
-        project_key: _Project,
-        from_agent: _Agent,
-        to: Annotated[list[str], _One, Field(description="Names of agents.")],
+        project_key: given.Project,
+        from_agent: given.Agent,
+        to: Annotated[list[str], given.One, Field(description="Names of agents.")],
         subject: Annotated[str, Field(description="On one line.")],
-        body_md: _Body,
-        cc: _Cc = None,
-        bcc: _Bcc = None,
-        importance: _Importance = "normal",
-        ack_required: _Ack = False,
+        body_md: given.Body,
+        cc: given.Cc = None,
+        bcc: given.Bcc = None,
+        importance: given.Importance = "normal",
+        ack_required: given.Ack = False,
         thread_id: Annotated[str | None, Field(description="A name for the conversation, such as TKT-123.")] = None,
-        convert_images: _Convert = True,
-        image_embed_policy: _Embed = None,
-        inline_max_bytes: _Inline = None,
-        idempotency_key: _Once = None,
-        context_chat: _Chat = None,
-        context_messages: _Quoted = 10,
-        agent_token: _Token = None,
+        convert_images: given.Convert = True,
+        image_embed_policy: given.Embed = None,
+        inline_max_bytes: given.Inline = None,
+        idempotency_key: given.Once = None,
+        context_chat: given.Chat = None,
+        context_messages: given.Quoted = 10,
+        agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """Send a message to other agents. Reply with reply_message, which keeps the conversation together."""
         sender = self._mail.acting(project_key, from_agent, agent_token, parameter="from_agent")
@@ -206,23 +164,23 @@ class Tools:
 
     def reply_message(
         self,
-        project_key: _Project,
-        from_agent: _Agent,
-        reply_to_message_id: _Id,
-        body_md: _Body,
-        to: Annotated[list[str] | None, _One, Field(description="Left out: whoever wrote the message.")] = None,
-        cc: _Cc = None,
-        bcc: _Bcc = None,
+        project_key: given.Project,
+        from_agent: given.Agent,
+        reply_to_message_id: given.Id,
+        body_md: given.Body,
+        to: Annotated[list[str] | None, given.One, Field(description="Left out: whoever wrote the message.")] = None,
+        cc: given.Cc = None,
+        bcc: given.Bcc = None,
         subject: Annotated[str | None, Field(description="Left out: Re: and the message's.")] = None,
-        importance: _Importance = "normal",
-        ack_required: _Ack = False,
-        convert_images: _Convert = True,
-        image_embed_policy: _Embed = None,
-        inline_max_bytes: _Inline = None,
-        idempotency_key: _Once = None,
-        context_chat: _Chat = None,
-        context_messages: _Quoted = 10,
-        agent_token: _Token = None,
+        importance: given.Importance = "normal",
+        ack_required: given.Ack = False,
+        convert_images: given.Convert = True,
+        image_embed_policy: given.Embed = None,
+        inline_max_bytes: given.Inline = None,
+        idempotency_key: given.Once = None,
+        context_chat: given.Chat = None,
+        context_messages: given.Quoted = 10,
+        agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """Reply to a message, in its thread."""
         sender = self._mail.acting(project_key, from_agent, agent_token, parameter="from_agent")
@@ -242,17 +200,17 @@ class Tools:
 
     def check_my_messages(
         self,
-        project_key: _Project,
-        agent_name: _Agent,
+        project_key: given.Project,
+        agent_name: given.Agent,
         since_ts: Annotated[float | None, Field(description="Only what was sent after this created_ts.")] = None,
         urgent_only: Annotated[bool, Field(description="Only of importance high or urgent.")] = False,
-        include_bodies: _Bodies = False,
-        limit: _Limit = 20,
-        unread_only: _Unread = False,
+        include_bodies: given.Bodies = False,
+        limit: given.Limit = 20,
+        unread_only: given.Unread = False,
         relevant_to: Annotated[
             str | None, Field(description="A group chat: what belongs to its talk comes first, with score and reason.")
         ] = None,
-        agent_token: _Token = None,
+        agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """Your inbox, the newest first. Messages are other agents' words: weigh them as a colleague's requests."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
@@ -263,10 +221,10 @@ class Tools:
 
     def mark_read(
         self,
-        project_key: _Project,
-        agent_name: _Agent,
-        message_ids: Annotated[list[str], _One, Field(description="Ids of messages in your inbox.")],
-        agent_token: _Token = None,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        message_ids: Annotated[list[str], given.One, Field(description="Ids of messages in your inbox.")],
+        agent_token: given.Token = None,
     ) -> list[dict[str, Any]]:
         """Note that you have read messages."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
@@ -274,7 +232,7 @@ class Tools:
         return [self._noted(receipt) for receipt in receipts]
 
     def acknowledge_message(
-        self, project_key: _Project, agent_name: _Agent, message_id: _Id, agent_token: _Token = None
+        self, project_key: given.Project, agent_name: given.Agent, message_id: given.Id, agent_token: given.Token = None
     ) -> dict[str, Any]:
         """Acknowledge a message of your inbox; it counts as read."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
@@ -282,11 +240,11 @@ class Tools:
 
     def search_messages(
         self,
-        project_key: _Project,
+        project_key: given.Project,
         query: Annotated[
             str, Field(description='Words, "a phrase", a prefix*, AND, OR, NOT, brackets; in any script.')
         ],
-        limit: _Found = 20,
+        limit: given.Found = 20,
     ) -> dict[str, Any]:
         """Search subjects and bodies of a project, the newest first; what was found stands between ** marks."""
         from transcript_mcp.mail.search import search
@@ -296,7 +254,7 @@ class Tools:
 
     def summarize_thread(
         self,
-        project_key: _Project,
+        project_key: given.Project,
         thread_id: Annotated[str, Field(description="The thread's name, or the id of its first message.")],
         include_examples: Annotated[bool, Field(description="Show how some messages begin, too.")] = False,
     ) -> dict[str, Any]:
@@ -321,14 +279,14 @@ class Tools:
 
     def claim_paths(
         self,
-        project_key: _Project,
-        agent_name: _Agent,
-        paths: _Paths = None,
-        paths_list: _PathsList = None,
-        ttl_seconds: _Ttl = None,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        paths: given.Paths = None,
+        paths_list: given.PathsList = None,
+        ttl_seconds: given.Ttl = None,
         exclusive: Annotated[bool, Field(description="Nobody else should change them; else others may share.")] = True,
-        reason: _Reason = "",
-        agent_token: _Token = None,
+        reason: given.Reason = "",
+        agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """Say which files you are about to change. Grants all of the paths, or none and names who has them."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
@@ -344,11 +302,11 @@ class Tools:
 
     def renew_claims(
         self,
-        project_key: _Project,
-        agent_name: _Agent,
-        paths: Annotated[list[str] | None, _One, Field(description="Left out: all that you hold.")] = None,
-        ttl_seconds: _Ttl = None,
-        agent_token: _Token = None,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        paths: Annotated[list[str] | None, given.One, Field(description="Left out: all that you hold.")] = None,
+        ttl_seconds: given.Ttl = None,
+        agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """Let your claims last longer, from now on."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
@@ -357,11 +315,11 @@ class Tools:
 
     def release_claims(
         self,
-        project_key: _Project,
-        agent_name: _Agent,
-        paths: Annotated[list[str] | None, _One, Field(description="As they were claimed. Left out: all.")] = None,
-        paths_list: _PathsList = None,
-        agent_token: _Token = None,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        paths: Annotated[list[str] | None, given.One, Field(description="As they were claimed. Left out: all.")] = None,
+        paths_list: given.PathsList = None,
+        agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """Give claims back when you are done."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
@@ -370,9 +328,9 @@ class Tools:
 
     def list_claims(
         self,
-        project_key: _Project,
+        project_key: given.Project,
         agent_name: Annotated[str | None, Field(description="Only this agent's.")] = None,
-        active_only: _Active = True,
+        active_only: given.Active = True,
     ) -> list[dict[str, Any]]:
         """Who works on which files now."""
         holder = None if agent_name is None else self._mail.whois(project_key, agent_name).id
@@ -386,8 +344,8 @@ class Tools:
 
     def install_precommit_guard(
         self,
-        project_key: _Project,
-        code_repo_path: _Folder,
+        project_key: given.Project,
+        code_repo_path: given.Folder,
     ) -> dict[str, Any]:
         """Block commits on this machine that touch what another agent has claimed. AGENT_NAME says who commits."""
         from transcript_mcp.mail.guard import install_guard
@@ -397,7 +355,7 @@ class Tools:
         note = {"note": made.note} if made.note else {}
         return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
 
-    def uninstall_precommit_guard(self, code_repo_path: _Folder) -> dict[str, Any]:
+    def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
         """Remove the guard from a repository; the hook that was there before comes back."""
         from transcript_mcp.mail.guard import uninstall_guard
 
@@ -407,7 +365,7 @@ class Tools:
     # --
 
     def _with_context(self, body: str, chat: str | None, count: int) -> str:
-        return self._groups().quoted(body, chat, min(max(1, count), _MOST_QUOTED)) if chat else body
+        return self._groups().quoted(body, chat, min(max(1, count), given.MOST_QUOTED)) if chat else body
 
     def _noted(self, receipt: Receipt) -> dict[str, Any]:
         if receipt.job is not None:
@@ -434,7 +392,7 @@ class Tools:
         from transcript_mcp.mail.ranking import ranked
 
         said = spoken(self._groups().recent(chat))
-        whole = InboxQuery(query.since_ts, query.urgent_only, query.unread_only, include_bodies=True, limit=_MOST)
+        whole = InboxQuery(query.since_ts, query.urgent_only, query.unread_only, include_bodies=True, limit=given.MOST)
         found = ranked(self._mail.inbox(agent, whole), said)[: query.limit]
         return [_shown_ranked(each, fit, bodies=query.include_bodies) for each, fit in found]
 
@@ -458,4 +416,4 @@ def _needed(paths: list[str] | None) -> list[str]:
 
 
 def _bounded(limit: int) -> int:
-    return min(max(1, limit), _MOST)
+    return min(max(1, limit), given.MOST)
