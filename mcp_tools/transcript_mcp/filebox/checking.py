@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidMailError
 from transcript_mcp.filebox.message import trimmed
-from transcript_mcp.filebox.naming import is_file_name
+from transcript_mcp.filebox.naming import is_file_name, real_name
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.values import BOXES, Box, Draft
 
@@ -43,7 +43,7 @@ def checked(draft: Draft, options: FileBoxOptions) -> Draft:
 def checked_id(message_id: str) -> str:
     """A message id, or the beginning of one. Raises InvalidMailError."""
     text = _text(message_id, "message id").strip()
-    if not text or len(text) > _LONGEST_ID or _NOT_ONE_LINE.search(text):
+    if not text or len(text) > _LONGEST_ID or _NOT_ONE_LINE.search(text) or well_formed(text) != text:
         raise InvalidMailError(
             f"{_shown(message_id)} is not a message id.", hint="Take the Message ID from the message's header."
         )
@@ -58,13 +58,13 @@ def checked_box(box: str) -> Box:
 
 
 def checked_file_name(name: str) -> str:
-    """A name that can only be a file in a box. Raises InvalidMailError."""
+    """The name a file in a box really has, from the one that is shown. Raises InvalidMailError."""
     if not is_file_name(_text(name, "file name")):
         raise InvalidMailError(
             f"{_shown(name)} is not the file name of a message.",
             hint="Take a name as filebox_list_messages shows it: no folders, ending in .md.",
         )
-    return name
+    return real_name(name)
 
 
 def _title(title: str, options: FileBoxOptions) -> str:

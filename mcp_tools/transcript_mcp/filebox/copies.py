@@ -14,7 +14,7 @@ from nanobot_transcript.errors import InvalidMailError
 from transcript_mcp.filebox.files import read
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.message import parsed
-from transcript_mcp.filebox.naming import id_suffix
+from transcript_mcp.filebox.naming import id_suffix, shown_name
 from transcript_mcp.filebox.values import BOXES, Box, Mail
 from transcript_mcp.filebox.views import Views
 
@@ -104,11 +104,11 @@ def _copy(mailbox: MailboxFolder, box: Box, folder: int, name: str) -> Copy | No
     try:
         taken = read(folder, name)
     except OSError as error:
-        mailbox.unreadable(f"{box}/{name}", error)
+        mailbox.unreadable(f"{box}/{shown_name(name)}", error)
     if taken is None:
         return None
     text = taken.body.decode("utf-8", "surrogateescape")
-    return Copy(mailbox, box, name, parsed(name, text, taken.stamp), text)
+    return Copy(mailbox, box, name, parsed(shown_name(name), text, taken.stamp), text)
 
 
 def _of_one_mail(message_id: str, found: list[Copy]) -> list[Copy]:

@@ -12,12 +12,12 @@ from typing import Final
 
 from nanobot_transcript.errors import ConfigError, InvalidMailError, MailboxUnavailableError, MailNotFoundError
 from transcript_mcp.filebox.copies import Copy, copies_of
-from transcript_mcp.filebox.files import exists, write
+from transcript_mcp.filebox.files import LARGEST, exists, write
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.intents import Intent, announced
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.message import new_message, timestamp
-from transcript_mcp.filebox.naming import file_name, numbered
+from transcript_mcp.filebox.naming import file_name, numbered, shown_name
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.thread import entries, joined, with_reply
 from transcript_mcp.filebox.values import Draft, Sent
@@ -60,7 +60,7 @@ def reply(
         name = _name_for(base.name, copies, sender, receiver)
         intent = Intent(base.mail.id, receiver.agent, moment)
         note = _deliver(sender, receiver, name, text, intent, _outdated(copies, name, sender, receiver))
-    return Sent(base.mail.id, name, sender.agent, receiver.agent, reply=True, note=note), base.mail.title
+    return Sent(base.mail.id, shown_name(name), sender.agent, receiver.agent, reply=True, note=note), base.mail.title
 
 
 def remove(copies: Sequence[Copy]) -> str:
@@ -122,9 +122,9 @@ def _grown(draft: Draft, copies: Sequence[Copy], time: str, options: FileBoxOpti
     newest = copies[0].text
     base = joined(newest, [copy.text for copy in copies[1:] if copy.text != newest])
     text = with_reply(base, draft, time).encode("utf-8", "surrogateescape")
-    if len(text) > options.max_thread:
+    if len(text) > (most := min(options.max_thread, LARGEST)):
         raise InvalidMailError(
-            f"With this reply the thread would have {len(text):,} bytes; {options.max_thread:,} are allowed.",
+            f"With this reply the thread would have {len(text):,} bytes; {most:,} are allowed.",
             hint="Send a new message that refers to this one.",
         )
     return text

@@ -1,4 +1,7 @@
-"""Mails as files: read whole, written whole. A reader sees the old text or the new one, and never half of either."""
+"""Mails as files: read whole, written whole. A reader sees the old text or the new one, and never half of either.
+
+What is larger than a mail can be is not read at all.
+"""
 
 import errno
 import os
@@ -8,8 +11,21 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from transcript_mcp.filebox.folders import STATE, MailboxFolder
+from transcript_mcp.filebox.naming import shown_name
 
-__all__ = ["WORKSHOP", "Stamp", "Taken", "exists", "names", "read", "read_head", "stamp_of", "write"]
+__all__ = [
+    "LARGEST",
+    "WORKSHOP",
+    "Stamp",
+    "Taken",
+    "exists",
+    "names",
+    "read",
+    "read_beginning",
+    "read_head",
+    "stamp_of",
+    "write",
+]
 
 Stamp = tuple[int, int, int]
 """Modification time (ns), size and inode: as long as they stay, nobody has replaced the file."""
@@ -19,6 +35,9 @@ WORKSHOP: Final = (STATE, "tmp")
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+LARGEST: Final = 16 * 1024 * 1024
+"""Bytes of a mail with its thread."""
+
 _HEAD: Final = 4096
 _LONGEST_HEAD: Final = 64 * 1024
 _MARKER: Final = b"MESSAGE THREAD"
@@ -31,8 +50,16 @@ class Taken(NamedTuple):
     stamp: Stamp
 
 
-def read(folder: int, name: str, limit: int = -1) -> Taken | None:
-    """The file ``name``, at most ``limit`` bytes of it; None when there is no regular file. Raises OSError."""
+def read(folder: int, name: str, largest: int = LARGEST) -> Taken | None:
+    """The whole file; None when there is no regular file. Raises OSError, also for more than ``largest`` bytes."""
+    taken = read_beginning(folder, name, largest + 1)
+    if taken is not None and len(taken.body) > largest:
+        raise OSError(errno.EFBIG, f"it is too large, {taken.stamp[1]:,} bytes")
+    return taken
+
+
+def read_beginning(folder: int, name: str, limit: int) -> Taken | None:
+    """At most ``limit`` bytes of the file; None when there is no regular file. Raises OSError."""
     try:
         descriptor = os.open(name, _READ, dir_fd=folder)
     except FileNotFoundError:
@@ -51,9 +78,9 @@ def read(folder: int, name: str, limit: int = -1) -> Taken | None:
 
 def read_head(folder: int, name: str) -> Taken | None:
     """The same, but hardly more of it than the header."""
-    taken = read(folder, name, _HEAD)
+    taken = read_beginning(folder, name, _HEAD)
     if taken is not None and len(taken.body) == _HEAD and _MARKER not in taken.body:
-        taken = read(folder, name, _LONGEST_HEAD)
+        taken = read_beginning(folder, name, _LONGEST_HEAD)
     return taken
 
 
@@ -88,7 +115,7 @@ def write(mailbox: MailboxFolder, place: str, name: str, body: bytes) -> None:
         except OSError as error:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=workshop)
-            mailbox.failed(f"write {place}/{name}", error)
+            mailbox.failed(f"write {place}/{shown_name(name)}", error)
 
 
 def stamp_of(found: os.stat_result) -> Stamp:

@@ -22,6 +22,7 @@ _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _IGNORE_ALL: Final = b"*\n"
+_TOO_LARGE: Final = "No mail is that large. Resolve or reject it, or take the file out of the mailbox."
 
 
 class MailboxFolder:
@@ -78,7 +79,7 @@ class MailboxFolder:
         """Raise the typed error for what the operating system said about one mail."""
         raise MailboxUnavailableError(
             f"Mailbox of {self.agent}: {file} cannot be read: {error.strerror}.",
-            hint="Check the permissions of the file.",
+            hint=_TOO_LARGE if error.errno == errno.EFBIG else "Check the permissions of the file.",
         ) from error
 
     def _descend(self, below: tuple[str, ...], *, create: bool) -> int | None:

@@ -18,6 +18,7 @@ from transcript_mcp.filebox.values import Box, Mail
 __all__ = ["load", "save"]
 
 _VERSION: Final = 1
+_LARGEST: Final = 256 * 1024 * 1024
 _REPEATED: Final = ("file", "type", "sender", "receiver", "original_sender")
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def load(mailbox: MailboxFolder, box: Box, names: Iterable[str] = ()) -> dict[st
     """
     try:
         with mailbox.looked_at(STATE) as folder:
-            taken = read(folder, _name(box)) if folder is not None else None
+            taken = read(folder, _name(box), _LARGEST) if folder is not None else None
         known = _decoder.decode(taken.body) if taken else None
     except (OSError, TranscriptError, msgspec.MsgspecError) as error:
         logger.info("The index of %s of %s is built anew: %s", box, mailbox.agent, error)

@@ -1,7 +1,9 @@
 """One writer at a time where threads are changed. New mail needs no lock, because its name is nobody else's."""
 
 import os
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final
@@ -14,13 +16,19 @@ __all__ = ["locked"]
 
 _LOCK: Final = "lock"
 _OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_MOST_WAITING: Final = 8
+
+_mutex: Final = threading.Lock()
+_waiting: Final[Counter[str]] = Counter()
+"""Threads of this process that wait, by mailbox: they are shared by all mailboxes, and one must not use them up."""
 
 
 @contextmanager
 def locked(mailboxes: Iterable[MailboxFolder], wait: float) -> Iterator[None]:
     """Hold the locks of these mailboxes, taken in one order by everybody, so that nobody waits in a circle.
 
-    Raises MailboxBusyError after ``wait`` seconds. A killed holder's locks are free at once.
+    Raises MailboxBusyError after ``wait`` seconds, or at once when eight threads of this process wait already. A killed
+    holder's locks are free at once.
     """
     deadline = time.monotonic() + wait
     wanted = {mailbox.key: mailbox for mailbox in mailboxes}
@@ -28,12 +36,31 @@ def locked(mailboxes: Iterable[MailboxFolder], wait: float) -> Iterator[None]:
         for key in sorted(wanted):
             descriptor = _open(wanted[key])
             held.callback(os.close, descriptor)
-            if not acquire(descriptor, max(0.0, deadline - time.monotonic())):
-                raise MailboxBusyError(
-                    f"The mailbox of {wanted[key].agent} has been in use by another process for {wait:g} seconds.",
-                    hint="Nothing was changed. Try again in a moment.",
-                )
+            if not acquire(descriptor, 0.0):
+                with _queue(wanted[key]):
+                    if not acquire(descriptor, max(0.0, deadline - time.monotonic())):
+                        raise _busy(f"{wanted[key].agent} has been in use by another process for {wait:g} seconds.")
         yield
+
+
+@contextmanager
+def _queue(mailbox: MailboxFolder) -> Iterator[None]:
+    """One more thread of this process that waits for a mailbox; there is room for a few."""
+    with _mutex:
+        if _waiting[mailbox.key] >= _MOST_WAITING:
+            raise _busy(f"{mailbox.agent} is in use, and {_MOST_WAITING} calls wait for it already.")
+        _waiting[mailbox.key] += 1
+    try:
+        yield
+    finally:
+        with _mutex:
+            _waiting[mailbox.key] -= 1
+            if not _waiting[mailbox.key]:
+                del _waiting[mailbox.key]
+
+
+def _busy(whose: str) -> MailboxBusyError:
+    return MailboxBusyError(f"The mailbox of {whose}", hint="Nothing was changed. Try again in a moment.")
 
 
 def _open(mailbox: MailboxFolder) -> int:

@@ -21,10 +21,11 @@ from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.marks import ReadMarks
 from transcript_mcp.filebox.message import parsed
 from transcript_mcp.filebox.moving import move
+from transcript_mcp.filebox.naming import shown_name
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.thread import entries, joined
 from transcript_mcp.filebox.values import Box, Draft, Mail, Page, Reading, Sent, ThreadEntry
-from transcript_mcp.filebox.view import BoxView
+from transcript_mcp.filebox.view import BoxView, look_at
 from transcript_mcp.filebox.views import Views
 
 if TYPE_CHECKING:
@@ -239,14 +240,20 @@ class Mailbox:
             try:
                 taken = read(folder, name) if folder is not None else None
             except OSError as error:
-                self.folder.unreadable(f"{box}/{name}", error)
+                self._told_of(folder, box, name)
+                self.folder.unreadable(f"{box}/{shown_name(name)}", error)
         if taken is None:
             raise MailNotFoundError(
-                f"Message not found: {name} is not in the {box} of {self.agent}.",
+                f"Message not found: {shown_name(name)} is not in the {box} of {self.agent}.",
                 hint="List the box; perhaps it was resolved, rejected or answered meanwhile.",
             )
         text = taken.body.decode("utf-8", "replace")
-        return unescaped(text), parsed(name, text, taken.stamp)
+        return unescaped(text), parsed(shown_name(name), text, taken.stamp)
+
+    def _told_of(self, folder: int | None, box: str, name: str) -> None:
+        """What cannot be read was told of by that, and is not new mail any more."""
+        if box == "inbox" and folder is not None and (mail := look_at(folder, name)) is not None:
+            self._mark_read([mail])
 
     def _mark_read(self, mails: list[Mail]) -> None:
         try:

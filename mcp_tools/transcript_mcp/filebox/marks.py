@@ -21,6 +21,7 @@ __all__ = ["ReadMarks"]
 _FILE: Final = "read.jsonl"
 _APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CROWD: Final = 2000
+_LARGEST: Final = 256 * 1024 * 1024
 
 
 class ReadMarks:
@@ -92,7 +93,7 @@ class ReadMarks:
             found = os.stat(_FILE, dir_fd=folder, follow_symlinks=False)
             if (found.st_ino, found.st_size) == (self._inode, self._length):
                 return b""
-            taken = read(folder, _FILE)
+            taken = read(folder, _FILE, _LARGEST)
         except FileNotFoundError:
             return None
         except OSError as error:

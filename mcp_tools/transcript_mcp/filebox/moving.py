@@ -10,7 +10,7 @@ from transcript_mcp.filebox.files import exists, read, write
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.message import parsed
-from transcript_mcp.filebox.naming import numbered
+from transcript_mcp.filebox.naming import numbered, shown_name
 from transcript_mcp.filebox.thread import joined
 from transcript_mcp.filebox.values import Box, Mail
 from transcript_mcp.filebox.view import look_at
@@ -36,14 +36,14 @@ def move(mailbox: MailboxFolder, name: str, to: Box, lock_wait: float) -> Mail:
         mail = look_at(inbox, name) if inbox is not None else None
         if inbox is None or mail is None:
             raise MailNotFoundError(
-                f"Message not found: {name} is not in the inbox of {mailbox.agent}.",
+                f"Message not found: {shown_name(name)} is not in the inbox of {mailbox.agent}.",
                 hint="List the inbox; perhaps it was resolved, rejected or answered already.",
             )
         with mailbox.opened(to) as target:
             try:
-                return msgspec.structs.replace(mail, file=_put(mailbox, inbox, target, name, to))
+                return msgspec.structs.replace(mail, file=shown_name(_put(mailbox, inbox, target, name, to)))
             except OSError as error:
-                mailbox.failed(f"move {name} to {to}", error)
+                mailbox.failed(f"move {shown_name(name)} to {to}", error)
 
 
 def _put(mailbox: MailboxFolder, inbox: int, target: int, name: str, to: Box) -> str:

@@ -1,16 +1,24 @@
-"""File names of mails: ``YYYY-MM-DD_HHMM-TYPE-title-id8.md``, in UTC, with the title's letters of any script."""
+"""File names of mails: ``YYYY-MM-DD_HHMM-TYPE-title-id8.md``, in UTC, with the title's letters of any script.
 
+Other programs may give files any name. What could not be shown on one line, or is no UTF-8, is shown as ``\\xHH`` per
+byte, and so is a backslash; that name leads back to the file.
+"""
+
+import os
 import re
 import unicodedata
 from datetime import UTC, datetime
 from typing import Final
 
-__all__ = ["file_name", "id_suffix", "is_file_name", "numbered", "slug", "suffix_of_name"]
+__all__ = ["file_name", "id_suffix", "is_file_name", "numbered", "real_name", "shown_name", "slug", "suffix_of_name"]
 
 _LONGEST_SLUG: Final = 80
 _WORDLESS: Final = "message"
 _GAPS: Final = re.compile(r"[\s-]+")
-_NAME: Final = re.compile(r"(?!\.)[^/\\\0\n]+\.md")
+_NAME: Final = re.compile(r"(?!\.)[^/]+\.md")
+_LONGEST_NAME: Final = 255  # bytes
+_HIDDEN: Final = re.compile(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SHOWN: Final = re.compile(rb"\\x([0-9a-f]{2})")
 _FIRST_GROUP: Final = re.compile(r"[0-9a-f]{8}(?=-|\Z)")
 _SUFFIX: Final = re.compile(r"-[0-9a-f]{8}\.md")
 _SUFFIX_LENGTH: Final = 12
@@ -38,8 +46,31 @@ def slug(title: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """True for what may name a mail in a box: no folder, nothing hidden, one line, ending in ``.md``."""
-    return _NAME.fullmatch(name) is not None
+    """True for the shown name of what may be a mail in a box: no folder, nothing hidden, ending in ``.md``."""
+    try:
+        real = real_name(name)
+    except UnicodeEncodeError:
+        return False
+    return (
+        shown_name(real) == name
+        and "\0" not in real
+        and _NAME.fullmatch(real) is not None
+        and (len(os.fsencode(real)) <= _LONGEST_NAME)
+    )
+
+
+def shown_name(name: str) -> str:
+    """The name of a file, as the operating system has it, on one line and in characters that can be sent.
+
+    >>> shown_name("two\\nlines.md")
+    'two\\\\x0alines.md'
+    """
+    return _HIDDEN.sub(lambda char: "".join(f"\\x{byte:02x}" for byte in os.fsencode(char[0])), name)
+
+
+def real_name(shown: str) -> str:
+    """The name of the file that is shown so. Raises UnicodeEncodeError for what is no text."""
+    return os.fsdecode(_SHOWN.sub(lambda found: bytes.fromhex(found[1].decode()), shown.encode()))
 
 
 def id_suffix(message_id: str) -> str | None:

@@ -6,8 +6,9 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.relevance.fitting import Candidate, fits, spoken
-from transcript_mcp.filebox.files import read
+from transcript_mcp.filebox.files import read_beginning
 from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.naming import real_name
 from transcript_mcp.filebox.thread import entries
 from transcript_mcp.filebox.values import Mail
 
@@ -50,7 +51,7 @@ def _mark(mail: Mail) -> str:
 
 def _newest_text(folder: int | None, mail: Mail) -> str:
     try:
-        taken = read(folder, mail.file, _READ) if folder is not None else None
+        taken = read_beginning(folder, real_name(mail.file), _READ) if folder is not None else None
     except OSError:
         return ""  # its title still counts
     written = entries(taken.body.decode("utf-8", "replace")) if taken else []

@@ -1,5 +1,6 @@
 """Finding mail by its words, by who wrote it, by its type and time."""
 
+import errno
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
@@ -8,6 +9,7 @@ from typing import Final
 from transcript_mcp.filebox.escaping import unescaped
 from transcript_mcp.filebox.files import read
 from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.naming import real_name
 from transcript_mcp.filebox.values import BOXES, Box, Mail
 from transcript_mcp.filebox.views import Views
 
@@ -15,6 +17,7 @@ __all__ = ["Found", "Query", "search"]
 
 _BEFORE: Final = 40
 _SNIPPET: Final = 200
+_NOT_SEARCHED: Final = "It is too large to be searched."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,10 @@ def _snippet(mailbox: MailboxFolder, box: Box, mail: Mail, words: list[str]) -> 
         return ""
     with mailbox.looked_at(box) as folder:
         try:
-            taken = read(folder, mail.file) if folder is not None else None
-        except OSError:
+            taken = read(folder, real_name(mail.file)) if folder is not None else None
+        except OSError as error:
+            if error.errno == errno.EFBIG:
+                return _NOT_SEARCHED
             return None  # listed as unreadable; there is nothing to be found in it
     if taken is None:
         return None

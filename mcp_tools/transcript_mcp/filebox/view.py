@@ -12,12 +12,12 @@ from bisect import insort
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from nanobot_transcript.entry import well_formed
 from transcript_mcp.filebox import index
-from transcript_mcp.filebox.files import read_head, stamp_of
+from transcript_mcp.filebox.files import LARGEST, read_head, stamp_of
 from transcript_mcp.filebox.folders import MailboxFolder
 from transcript_mcp.filebox.listing import Listing
 from transcript_mcp.filebox.message import parsed
+from transcript_mcp.filebox.naming import shown_name
 from transcript_mcp.filebox.values import Box, Mail
 
 __all__ = ["BoxView", "look_at"]
@@ -134,7 +134,7 @@ class BoxView:
 
 def look_at(folder: int, name: str) -> Mail | None:
     """What the header of one file says; None when there is no such regular file."""
-    shown = well_formed(name)
+    shown = shown_name(name)
     try:
         taken = read_head(folder, name)
     except OSError as error:
@@ -143,7 +143,11 @@ def look_at(folder: int, name: str) -> Mail | None:
         except FileNotFoundError:
             return None
         return Mail(shown, stamp, stamp[0] // 1_000_000, problem=f"cannot be read: {error.strerror}")
-    return parsed(shown, taken.body.decode("utf-8", "replace"), taken.stamp) if taken else None
+    if taken is None:
+        return None
+    if (size := taken.stamp[1]) > LARGEST:
+        return Mail(shown, taken.stamp, taken.stamp[0] // 1_000_000, problem=f"is too large: {size:,} bytes")
+    return parsed(shown, taken.body.decode("utf-8", "replace"), taken.stamp)
 
 
 def _changed(folder: int, known: Mapping[str, Mail], names: Iterable[str]) -> set[str]:

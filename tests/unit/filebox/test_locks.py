@@ -1,9 +1,12 @@
 """One writer at a time."""
 
+import asyncio
 import threading
+import time
 
 import pytest
 from support.mailboxes import Office
+from support.waiting import until
 
 from nanobot_transcript.errors import MailboxBusyError
 from transcript_mcp.filebox.locks import locked
@@ -59,3 +62,32 @@ def test_threads_of_one_process_exclude_each_other_too(office: Office) -> None:
     for thread in threads:
         thread.join(30)
     assert len(front.mailbox().thread(sent.id).entries) == 31
+
+
+def test_a_few_threads_wait_for_a_mailbox_and_more_are_told_at_once(office: Office) -> None:
+    folder, other = office.mailbox("dev_agent").folder, office.mailbox("qa_agent").folder
+    refused: list[float] = []
+    passed: list[int] = []
+
+    def wait(number: int) -> None:
+        began = time.monotonic()
+        try:
+            with locked([folder], 30.0):
+                passed.append(number)
+        except MailboxBusyError as error:
+            assert "8 calls wait" in str(error)  # noqa: PT017 - the time counts too
+            refused.append(time.monotonic() - began)
+
+    threads = [threading.Thread(target=wait, args=(number,)) for number in range(12)]
+    with locked([folder], 1.0):
+        for thread in threads:
+            thread.start()
+        asyncio.run(until(lambda: len(refused) == 4))
+        with locked([other], 0.0):
+            assert passed == []
+    for thread in threads:
+        thread.join(30)
+    assert len(passed) == 8
+    assert max(refused) < 10
+    with locked([folder], 0.0):
+        pass

@@ -14,6 +14,7 @@ from nanobot_transcript.errors import (
     MailNotFoundError,
     UnknownAgentError,
 )
+from transcript_mcp.filebox import Query
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
 NAME = "2025-06-30_0815-BR-slow-1b1d8fc0.md"
@@ -309,7 +310,7 @@ def test_what_cannot_be_understood_is_listed_as_such(office: Office) -> None:
     (inbox / os.fsdecode(b"\xff.md")).write_text("x")
     mailbox = office.mailbox("dev_agent")
     problems = {mail.file: mail.problem for mail in mailbox.page("inbox").mails}
-    assert problems.keys() == {"empty.md", "garbage.md", "\ufffd.md"}
+    assert problems.keys() == {"empty.md", "garbage.md", "\\xff.md"}
     assert all(problems.values())
     assert sorted(mailbox.names("inbox")) == sorted(problems)
     assert mailbox.read("inbox", "garbage.md").total > 0
@@ -612,3 +613,71 @@ def test_looking_creates_nothing(office: Office) -> None:
         mailbox.read("inbox", "a.md")
     assert tree(office.base) == before
     assert not (office.roots["dev_agent"] / "docs").exists()
+
+
+ODD_NAMES = [
+    b"two\nlines.md",
+    b"2025-01-01_0000-BR-\xff\xfe-00000000.md",
+    b"back\\slash.md",
+    "\u2028.md".encode(),
+    b"\\xff.md",
+]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("mail", ["whole", "no mail"])
+def test_a_mail_with_an_odd_name_can_be_dealt_with_under_the_name_that_is_shown(
+    office: Office, name: bytes, mail: str
+) -> None:
+    inbox = office.folder("dev_agent", "inbox")
+    planted = plant(inbox, "a.md", message_id=ID, timestamp="2025-06-30T08:15:00.000Z")
+    if mail == "no mail":
+        planted.write_text(mail)
+    planted.rename(inbox / os.fsdecode(name))
+    dev = office.mailbox("dev_agent")
+    (listed,) = dev.page("inbox", unread=True).mails
+    assert listed.file.isprintable()
+    assert [listed.file] == dev.names("inbox")
+    assert dev.read("inbox", listed.file).text
+    assert dev.page("inbox", unread=True).mails == []
+    assert [found.mail.file for found in dev.search(Query("mail" if mail == "no mail" else "planted"))] == [listed.file]
+    if mail == "whole":
+        assert dev.send("qa_agent", "ACK", "", "reply", ID).file == listed.file
+        dev = office.mailbox("qa_agent")
+    assert dev.resolve(listed.file).file == listed.file
+    assert [os.fsencode(path.name) for path in (dev.folder.place.mailbox / "done").iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    "name", ["\ud800.md", "x" * 300 + ".md", "名" * 90 + ".md", "\\x2fetc.md", "\\x00.md", "\\x41.md"]
+)
+def test_what_no_file_can_be_called_is_no_file_name(office: Office, name: str) -> None:
+    dev = office.mailbox("dev_agent")
+    for call in (lambda: dev.read("inbox", name), lambda: dev.resolve(name), lambda: dev.reject(name)):
+        with pytest.raises(InvalidMailError, match="not the file name"):
+            call()
+    with pytest.raises(InvalidMailError, match="not a message id"):
+        dev.thread("\ud800" * 8)
+
+
+def test_what_is_too_large_for_a_mail_is_told_of_and_not_read(office: Office) -> None:
+    inbox = office.folder("dev_agent", "inbox")
+    big = plant(inbox, NAME, message_id=ID, timestamp="2025-06-30T08:15:00.000Z", title="needle")
+    os.truncate(big, 3 << 30)
+    small = office.mailbox("qa_agent").send("dev_agent", "BR", "needle", "text")
+    dev = office.mailbox("dev_agent")
+    problems = {mail.file: mail.problem for mail in dev.page("inbox", unread=True).mails}
+    assert problems == {small.file: "", NAME: "is too large: 3,221,225,472 bytes"}
+    assert {found.mail.file: found.snippet for found in dev.search(Query("needle"))}[NAME] == (
+        "It is too large to be searched."
+    )
+    for call in (
+        lambda: dev.read("inbox", NAME),
+        lambda: dev.thread(ID),
+        lambda: dev.send("qa_agent", "ACK", "", "reply", ID),
+    ):
+        with pytest.raises(MailboxUnavailableError, match="too large, 3,221,225,472 bytes") as refused:
+            call()
+        assert "Resolve or reject it" in refused.value.hint
+    assert [mail.file for mail in dev.page("inbox", unread=True).mails] == [small.file]
+    assert dev.resolve(NAME).file == NAME
