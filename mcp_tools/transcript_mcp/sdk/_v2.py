@@ -30,10 +30,10 @@ from pydantic import BaseModel, ValidationError
 from transcript_mcp.sdk.backend import HttpOptions
 from transcript_mcp.sdk.calls import Call, cannot, reaches
 from transcript_mcp.sdk.context import Elicited, LogLevel
-from transcript_mcp.sdk.dispatch import NOT_FOUND, Answer, Dispatch, ProtocolError
+from transcript_mcp.sdk.dispatch import NOT_FOUND, Answer, Dispatch, ProtocolError, too_many_subscriptions
 from transcript_mcp.sdk.logs import quiet
 from transcript_mcp.sdk.server import Server
-from transcript_mcp.sdk.updates import Peer
+from transcript_mcp.sdk.updates import MOST_SUBSCRIPTIONS, Peer
 
 __all__ = ["BACKEND"]
 
@@ -200,6 +200,8 @@ class _LowServer(LowServer[Any]):
         bus = InMemorySubscriptionBus()
         wanted = params.notifications.resource_subscriptions or ()
         try:
+            if len(set(wanted)) > MOST_SUBSCRIPTIONS:
+                raise too_many_subscriptions()
             for uri in wanted:
                 await self._dispatch.admit(uri, _ModernCall(self._offering, request, params))
         except ProtocolError as error:

@@ -19,9 +19,10 @@ from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.server import Completion, Resource, Server, Template, Tool
 from transcript_mcp.sdk.signature import ArgumentsError, Signature
 from transcript_mcp.sdk.threads import in_thread, refused_exit
+from transcript_mcp.sdk.updates import MOST_SUBSCRIPTIONS
 from transcript_mcp.sdk.watching import Watch, watched
 
-__all__ = ["NOT_FOUND", "Answer", "Dispatch", "ProtocolError"]
+__all__ = ["NOT_FOUND", "Answer", "Dispatch", "ProtocolError", "too_many_subscriptions"]
 
 _log = logging.getLogger(__name__)
 
@@ -165,6 +166,8 @@ class Dispatch:
         self._found(uri, self.server.find(uri))
         await self.admit(uri, call)
         if call.peer is not None:
+            if not call.peer.has_room(uri):
+                raise too_many_subscriptions()
             await call.peer.subscribe(uri)
         return {}
 
@@ -190,6 +193,14 @@ class Dispatch:
         if found is None:
             raise ProtocolError(NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return found
+
+
+def too_many_subscriptions() -> ProtocolError:
+    """The error for a client that subscribes to everything."""
+    return ProtocolError(
+        INVALID_PARAMS,
+        f"A connection may have {MOST_SUBSCRIPTIONS} subscriptions. Unsubscribe from something first.",
+    )
 
 
 def _guarded(method: str, answer: Answer) -> Answer:

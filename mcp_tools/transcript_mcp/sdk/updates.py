@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from transcript_mcp.sdk.context import LogLevel
     from transcript_mcp.sdk.server import Server
 
-__all__ = ["GoneError", "Peer", "Updates"]
+__all__ = ["MOST_SUBSCRIPTIONS", "GoneError", "Peer", "Updates"]
 
 _log = logging.getLogger(__name__)
+
+MOST_SUBSCRIPTIONS = 100
+"""Subscriptions of one connection; each may keep a server watching something."""
 
 
 class GoneError(Exception):
@@ -102,6 +105,10 @@ class Peer:
         self._sender: asyncio.Task[None] | None = None
         self._closed = False
         updates.add(self)
+
+    def has_room(self, uri: str) -> bool:
+        """True when it may subscribe to this URI, or has already."""
+        return canonical(uri) in self._subscribed or len(self._subscribed) < MOST_SUBSCRIPTIONS
 
     async def subscribe(self, uri: str) -> None:
         """Once, however often the client asks."""

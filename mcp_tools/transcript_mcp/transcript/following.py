@@ -20,7 +20,8 @@ _PAUSE: Final = 10.0
 
 
 class Following:
-    """The tasks that follow chats, one for each URI that has a subscriber. For one event loop.
+    """The tasks that follow chats, one for each chat that has a subscriber, however its URI is spelled. For one event
+    loop.
 
     A chat that cannot be followed is tried again after ``pause`` seconds.
     """
@@ -30,7 +31,9 @@ class Following:
         self._store = store
         self._pause = pause
         self._wanted: set[str] = set()
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._chats: dict[str, str] = {}  # session keys by URI
+        self._spellings: dict[str, dict[str, str]] = {}  # by session key: URIs as they were asked for
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by session key
         server.on_subscribe(self.begin)
         server.on_unsubscribe(self.end)
 
@@ -39,16 +42,29 @@ class Following:
         known = canonical(uri)
         self._wanted.add(known)
         place = await in_thread(self._place, uri)
-        if place is not None and known in self._wanted and known not in self._tasks:
-            self._tasks[known] = asyncio.create_task(self._follow(uri, *place))
+        if place is None or known not in self._wanted or known in self._chats:
+            return
+        session_key, end = place
+        self._chats[known] = session_key
+        self._spellings.setdefault(session_key, {})[known] = uri
+        if session_key not in self._tasks:
+            self._tasks[session_key] = asyncio.create_task(self._follow(session_key, end))
 
     def end(self, uri: str) -> None:
         """Nobody is subscribed any more."""
         known = canonical(uri)
         self._wanted.discard(known)
-        task = self._tasks.pop(known, None)
-        if task is not None:
-            task.cancel()
+        session_key = self._chats.pop(known, None)
+        if session_key is None:
+            return
+        del self._spellings[session_key][known]
+        if not self._spellings[session_key]:
+            del self._spellings[session_key]
+            self._tasks.pop(session_key).cancel()
+
+    def _tell(self, session_key: str) -> None:
+        for uri in list(self._spellings.get(session_key, {}).values()):
+            self._server.updated(uri)
 
     def _place(self, uri: str) -> tuple[str, str] | None:
         """Session key and present end of the chat; None when there is no such chat."""
@@ -62,16 +78,16 @@ class Following:
             logger.warning("nobody is told of news of %s: %s %s", uri, error, error.hint)
             return None
 
-    async def _follow(self, uri: str, session_key: str, after: str | None) -> None:
+    async def _follow(self, session_key: str, after: str | None) -> None:
         while True:
             try:
                 async with aclosing(self._store.follow(session_key, after)) as entries:  # pyright: ignore[reportArgumentType] -- every backend's is a generator
                     async for _ in entries:
-                        self._server.updated(uri)
+                        self._tell(session_key)
             except StoreError as error:
                 logger.warning("%s cannot be followed, and is tried again: %s %s", session_key, error, error.hint)
             except Exception:
                 logger.exception("%s cannot be followed, and is tried again", session_key)
             after = None
             await asyncio.sleep(self._pause)
-            self._server.updated(uri)  # what was said meanwhile nobody counted
+            self._tell(session_key)  # what was said meanwhile nobody counted

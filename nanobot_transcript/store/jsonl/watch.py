@@ -17,6 +17,8 @@ _NONBLOCK_CLOEXEC: Final = os.O_NONBLOCK | os.O_CLOEXEC
 _MODIFY, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x40, 0x80, 0x100, 0x200
 _EVENT: Final = struct.Struct("iIII")
 _POLL: Final = 0.02
+_MISSING_POLL: Final = 0.25
+"""While there is no folder: nobody is in the middle of a conversation then."""
 _FALLBACK_POLL: Final = 1.0
 
 logger = logging.getLogger(__name__)
@@ -88,16 +90,16 @@ def _inotify(path: str) -> int:
 class Change:
     """Ends a wait when the file may have changed; now and then also when it has not."""
 
-    def __init__(self, *, noticed: bool) -> None:
+    def __init__(self, *, noticed: bool, pause: float) -> None:
         self.noticed: Final = noticed
         """True when the operating system tells of changes, False when we have to look."""
+        self._pause: Final = pause
         self.event = asyncio.Event()
 
     async def wait(self) -> None:
         """Until the next change, at most about a second."""
         # The time limit is an event like any other, so that it can never be mistaken for a cancellation.
-        pause = _FALLBACK_POLL if self.noticed else _POLL
-        limit = asyncio.get_running_loop().call_later(pause, self.event.set)
+        limit = asyncio.get_running_loop().call_later(self._pause, self.event.set)
         try:
             await self.event.wait()
         finally:
@@ -110,10 +112,10 @@ def changes(folder: str, name: str) -> Iterator[Change]:
     """Watch one file of a folder from the running event loop."""
     loop = asyncio.get_running_loop()
     watched = _watch(loop, folder)
-    change = Change(noticed=watched is not None)
     if watched is None:
-        yield change
+        yield Change(noticed=False, pause=_POLL if os.path.isdir(folder) else _MISSING_POLL)
         return
+    change = Change(noticed=True, pause=_FALLBACK_POLL)
     watched.add(name, change.event)
     try:
         yield change
@@ -132,6 +134,6 @@ def _watch(loop: asyncio.AbstractEventLoop, folder: str) -> _Folder | None:
         try:
             folders[folder] = _Folder(folder, loop)
         except (OSError, NotImplementedError) as error:
-            logger.info("no change notices for %s (%s); looking every %d ms", folder, error, _POLL * 1000)
+            logger.debug("no change notices for %s (%s); looking now and then", folder, error)
             return None
     return folders[folder]

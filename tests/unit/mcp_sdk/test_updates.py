@@ -62,6 +62,18 @@ async def test_who_subscribed_is_told_and_nobody_else(server: Server, connect: C
     assert await settled(server, bo) == []
 
 
+async def test_a_connection_has_a_limited_number_of_subscriptions(server: Server, connect: Connect) -> None:
+    ada, bo = connect(server), connect(server)
+    for number in range(100):
+        await ada.subscribe(f"chat://{number}")
+    with pytest.raises(ProtocolError, match="100 subscriptions"):
+        await ada.subscribe("chat://more")
+    await ada.subscribe("chat://7")
+    await bo.subscribe("chat://more")
+    await ada.request("resources/unsubscribe", uri="chat://7")
+    await ada.subscribe("chat://more")
+
+
 async def test_a_change_reaches_all_forms_of_a_query(server: Server, connect: Connect) -> None:
     ada = connect(server)
     await ada.subscribe("chat://%E5%B0%8F?limit=5")

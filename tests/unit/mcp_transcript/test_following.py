@@ -83,13 +83,23 @@ async def test_what_is_said_elsewhere_is_no_news(peer: Peer, heard: list[str | N
     assert set(heard) == {"transcript://oc_other"}
 
 
+async def test_all_spellings_of_a_chat_are_told(peer: Peer, heard: list[str | None], say: Say) -> None:
+    say("before")
+    spellings = [f"{URI}?limit=5", f"{URI}?limit=6", "transcript://feishu:oc_team"]
+    for uri in spellings:
+        await peer.subscribe(uri)
+    say("now")
+    await until(lambda: set(heard) == set(spellings))
+
+
 async def test_nothing_is_followed_once_nobody_listens(peer: Peer, say: Say) -> None:
     say("before")
     before = asyncio.all_tasks()
-    for uri in (URI, f"{URI}?limit=5"):
+    for uri in (URI, f"{URI}?limit=5", "transcript://feishu:oc_team"):
         await peer.subscribe(uri)
-    assert len(asyncio.all_tasks()) == len(before) + 2
+        assert len(asyncio.all_tasks()) == len(before) + 1, "however it is spelled"
     await peer.unsubscribe(URI)
+    assert len(asyncio.all_tasks()) == len(before) + 1
     await peer.close()
     await until(lambda: asyncio.all_tasks() == before)
 
