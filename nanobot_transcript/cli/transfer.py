@@ -188,6 +188,8 @@ def _tell(path: Path, report: "ImportReport") -> None:
     parts += [f"{number(report.skipped)} skipped"] if report.skipped else []
     parts += [f"{number(report.bad)} not understood"] if report.bad else []
     notice(f"{path.name} → {report.session_key} ({report.format}): {', '.join(parts)}.")
+    if report.day_taken is not None:
+        notice(f"  no day given, took {report.day_taken} for the first line; use --date DAY if it was another.")
     for line in report.bad_lines[:_SHOWN_BAD_LINES]:
         notice(f"  line {line.number}: {line.reason}: {line.text}")
     if report.bad > _SHOWN_BAD_LINES:
@@ -197,4 +199,6 @@ def _tell(path: Path, report: "ImportReport") -> None:
 def _document(path: Path, report: "ImportReport") -> dict[str, Any]:
     counts = {name: getattr(report, name) for name in ("lines", "written", "known", "skipped", "bad")}
     bad = [line._asdict() for line in report.bad_lines]
-    return {"file": str(path), "session_key": report.session_key, "format": report.format, **counts, "bad_lines": bad}
+    day = str(report.day_taken) if report.day_taken is not None else None
+    head = {"file": str(path), "session_key": report.session_key, "format": report.format, "day_taken": day}
+    return {**head, **counts, "bad_lines": bad}

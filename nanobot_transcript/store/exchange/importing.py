@@ -10,7 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
@@ -30,6 +30,7 @@ from nanobot_transcript.store.shape import looks_like_seconds
 __all__ = ["import_file", "session_key_of"]
 
 _LOSSY_NAME: Final = re.compile(rf"({FEISHU})_(oc_.+)")
+_DAY: Final = timedelta(days=1)
 _DATE_IN_NAME: Final = re.compile(r"(\d{4})[-_.](\d{2})[-_.](\d{2})")
 
 
@@ -57,9 +58,9 @@ def import_file(
     """Append what a file holds to a chat, with ``source: import``; what is there already is left out.
 
     ``bots`` are names whose lines in logs were written by bots. ``day`` is the date of a log that gives only times
-    (else one in the file's name, else the file's own); ``progress`` is called with bytes. Lines that cannot be
-    understood are counted in the report. A message without a time gets that of the message before it; the first ones
-    that of the next with one, else now. Raises ImportFormatError, with nothing written, when the file is not of the
+    (else one in the file's name, else the last on which nothing in it is later than the file); ``progress`` is called
+    with bytes. Lines that cannot be understood are counted in the report. A message without a time gets that of the
+    message before it; the first ones that of the next with one, else now. Raises ImportFormatError, with nothing written, when the file is not of the
     announced format or a log is not in ``encoding``; StoreError when the store cannot be written.
     """
     _check_encoding(encoding)
@@ -70,10 +71,17 @@ def import_file(
         if chosen == "jsonl":
             _import_transcript(store, file, report, size, progress)
         else:
-            first_day = day or _day_of(path)
+
+            def read(lines: Iterable[Line], told: ImportReport, clock: Clock) -> Iterator[Candidate]:
+                return from_log(lines, PARSERS[chosen], clock, encoding, bots, told)
+
+            first_day = day or _day_in(path.name)
+            if first_day is None:
+                first_day, taken = _likely_day(file, read)
+                report.day_taken = first_day if taken else None
 
             def messages(lines: Iterable[Line], told: ImportReport) -> Iterator[Candidate]:
-                return from_log(lines, PARSERS[chosen], Clock(first_day), encoding, bots, told)
+                return read(lines, told, Clock(first_day))
 
             first = _first_time(file, messages)
             _append(store, messages(watched(lines_of(file), report, size, progress), report), report, first)
@@ -160,11 +168,28 @@ def _check_encoding(encoding: str) -> None:
         raise ImportFormatError(f"There is no encoding {encoding}.", hint=hint) from error
 
 
-def _day_of(path: Path) -> date:
-    match = _DATE_IN_NAME.search(path.name)
-    if match:
-        try:
-            return date(int(match[1]), int(match[2]), int(match[3]))
-        except ValueError:
-            pass
-    return datetime.fromtimestamp(path.stat().st_mtime).astimezone().date()
+def _day_in(name: str) -> date | None:
+    match = _DATE_IN_NAME.search(name)
+    try:
+        return date(int(match[1]), int(match[2]), int(match[3])) if match else None
+    except ValueError:
+        return None
+
+
+def _likely_day(
+    file: BinaryIO, read: Callable[[Iterable[Line], ImportReport, Clock], Iterator[Candidate]]
+) -> tuple[date, bool]:
+    """The latest day on which a log can have begun: nothing in it is later than the file, or than now.
+
+    Also whether it matters: False when the log says its days itself. The file stands at its beginning again.
+    """
+    written = datetime.fromtimestamp(min(os.fstat(file.fileno()).st_mtime, time.time())).astimezone()
+    clock = Clock(written.date())
+    lines = (line for line in lines_of(file) if line.body.strip())
+    for _ in read(lines, ImportReport("", ""), clock):
+        pass
+    file.seek(0)
+    if clock.latest is None:
+        return written.date(), False
+    late = clock.latest.astimezone() - written
+    return written.date() - max(timedelta(0), timedelta(days=-(-late // _DAY))), True

@@ -27,10 +27,15 @@ class LogLine:
 
 
 class Clock:
-    """Gives the times of a log their days: a log that says only ``23:59`` and then ``00:01`` has passed midnight."""
+    """Gives the times of a log their days: a log that says only ``23:59`` and then ``00:01`` has passed midnight.
+
+    ``latest`` is the last time before the log itself said which day it is, None when it said so first.
+    """
 
     def __init__(self, day: date) -> None:
         self.day = day
+        self.latest: datetime | None = None
+        self._told = False
         self._last: time | None = None
 
     def at(self, match: "re.Match[str]") -> datetime | None:
@@ -44,15 +49,18 @@ class Clock:
         except ValueError:
             return None
         if day is not None:
-            self.day = day
+            self.day, self._told = day, True
         elif self._last is not None and _half_a_day_back(self._last, moment):
             self.day += timedelta(days=1)
         self._last = moment
-        return datetime.combine(self.day, moment, _zone(parts.get("zone")))
+        when = datetime.combine(self.day, moment, _zone(parts.get("zone")))
+        if not self._told and (self.latest is None or when.replace(tzinfo=None) > self.latest.replace(tzinfo=None)):
+            self.latest = when
+        return when
 
     def turn_to(self, day: date) -> None:
         """A line of the log said that a new day begins."""
-        self.day, self._last = day, None
+        self.day, self._last, self._told = day, None, True
 
 
 Parser: TypeAlias = Callable[[str, Clock], LogLine | None]

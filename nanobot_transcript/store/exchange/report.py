@@ -1,6 +1,7 @@
 """What an import read and did."""
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 __all__ = ["BadLine", "ImportFormat", "ImportReport"]
@@ -25,6 +26,7 @@ class ImportReport:
 
     Of ``lines`` read, ``written`` entries are new, ``known`` were there already, ``skipped`` are notices nobody said
     and messages that were recalled, ``bad`` could not be understood; ``bad_lines`` are the first hundred of those.
+    ``day_taken`` is the day that a log which gives only times was taken to begin on, where nothing said so.
     """
 
     session_key: str
@@ -35,6 +37,7 @@ class ImportReport:
     skipped: int = 0
     bad: int = 0
     bad_lines: list[BadLine] = field(default_factory=list)
+    day_taken: date | None = None
 
     def count(self, written: bool) -> None:
         """Count an entry that was offered to the store."""

@@ -1,7 +1,9 @@
 """``stats``, ``export``, ``import``, ``verify`` and ``purge``."""
 
 import json
+import os
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +265,16 @@ def test_what_is_old_is_erased(run: Run, store: GroupTranscriptStore) -> None:
     assert ended.code == 0
     assert "Erased 3 messages" in ended.err
     assert [message["content"] for message in store.get_recent(TEAM)] == ["new"]
+
+
+def test_an_import_that_had_to_take_a_day_says_which(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "chat.log"
+    log.write_text("12:00 <ada> hello\n")
+    written = datetime(2004, 12, 25, 13, 0).astimezone().timestamp()
+    os.utime(log, (written, written))
+    told = run("import", str(log), "--chat", "feishu:oc_log")
+    assert "no day given, took 2004-12-25 for the first line; use --date" in told.err
+    assert "no day given" not in run("import", str(log), "--chat", "feishu:oc_log", "--date", "2004-12-20").err
+    assert (
+        run("import", str(log), "--chat", "feishu:oc_log", "--json").document["imports"][0]["day_taken"] == "2004-12-25"
+    )

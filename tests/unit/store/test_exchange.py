@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import time
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
@@ -178,6 +180,47 @@ def test_a_day_can_be_given_and_a_log_may_turn_its_own(store: GroupTranscriptSto
     text = "10:00 < ada> a\n--- Day changed Sun Dec 26 2004\n09:00:07 <+ada> b\n"
     import_file(store, write(text), KEY, day=date(2004, 12, 24))
     assert clock_times(store) == ["2004-12-24 10:00:00", "2004-12-26 09:00:07"]
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("12:00 <ada> a\n12:30 <ada> b\n", "2004-12-25"),
+        ("12:00 <ada> a\n23:30 <ada> b\n", "2004-12-24"),
+        ("23:00 <ada> a\n00:30 <ada> b\n", "2004-12-24"),
+        ("10:00 <ada> a\n23:30 <ada> b\n01:00 <ada> c\n13:30 <ada> d\n", "2004-12-23"),
+    ],
+)
+def test_without_a_day_nothing_in_a_log_is_later_than_its_file(
+    store: GroupTranscriptStore, write: Write, text: str, begins: str
+) -> None:
+    path = write(text, "chat.log")
+    written = datetime(2004, 12, 25, 13, 0).astimezone().timestamp()
+    os.utime(path, (written, written))
+    report = import_file(store, path, KEY)
+    assert str(report.day_taken) == begins
+    assert clock_times(store)[0].startswith(begins)
+    assert max(entry["ts"] for entry in store.scan(KEY)) <= written * 1000
+
+
+def test_a_file_from_the_future_gives_no_times_to_come(store: GroupTranscriptStore, write: Write) -> None:
+    path = write("23:59:59 <ada> a\n00:00 <ada> b\n", "chat.log")
+    tomorrow = time.time() + 86_400
+    os.utime(path, (tomorrow, tomorrow))
+    import_file(store, path, KEY)
+    assert max(entry["ts"] for entry in store.scan(KEY)) <= time.time() * 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("12:00 <ada> a\n", "2004-12-25.log"),
+        ("2004-12-25 12:00 <ada> a\n12:30 <ada> b\n", "chat.log"),
+        ("ada: without a time\n", "chat.log"),
+    ],
+)
+def test_where_the_day_is_known_none_is_taken(store: GroupTranscriptStore, write: Write, text: str, name: str) -> None:
+    assert import_file(store, write(text, name), KEY).day_taken is None
 
 
 def test_the_same_words_on_another_day_are_another_message(store: GroupTranscriptStore, write: Write) -> None:
