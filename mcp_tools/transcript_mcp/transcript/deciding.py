@@ -8,9 +8,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.gate import RelevanceGate
 from nanobot_transcript.relevance.options import GateOptions
-from nanobot_transcript.relevance.profiles import bot_called, members
+from nanobot_transcript.relevance.profiles import bot_called
 from nanobot_transcript.relevance.words import in_words
-from transcript_mcp.transcript.listing import agents_of
+from transcript_mcp.transcript.listing import everybody
 from transcript_mcp.transcript.reading import View
 
 __all__ = ["relevance"]
@@ -37,8 +37,7 @@ def relevance(
     for nobody in particular), and ``because``, the strongest features in words where the score decided.
     """
     history = view.store.recent(session_key, _HISTORY).entries
-    bots = agents_of(view, agents)
-    known = [*bots, *(one for one in members(view.store, session_key, history) if not _is_one_of(one, bots))]
+    known = everybody(view, session_key, history, agents)
     me = bot_called(known, agent)
     message = _message(text, _sender(sender, known))
     gate = RelevanceGate(options)
@@ -56,10 +55,6 @@ def relevance(
         features, reasons = gate.explain(message, history, me, known)
         answer["because"] = [in_words(name, features[name]) for name, _ in reasons[:_STRONGEST]]
     return answer
-
-
-def _is_one_of(member: AgentProfile, bots: Iterable[AgentProfile]) -> bool:
-    return any(member.name == bot.name or not member.ids.isdisjoint(bot.ids) for bot in bots)
 
 
 def _sender(name: str | None, known: Iterable[AgentProfile]) -> str:

@@ -11,7 +11,7 @@ from transcript_mcp.transcript.bounding import USUAL_CHARS, within
 from transcript_mcp.transcript.reading import View
 from transcript_mcp.transcript.wording import NOTE, Line, count, encode, moment, one_line
 
-__all__ = ["agents_of", "chats_text", "members_text"]
+__all__ = ["agents_of", "chats_text", "everybody", "members_text", "present"]
 
 _NAMES: Final = 8
 _LONGEST_DESCRIPTION: Final = 300
@@ -34,7 +34,8 @@ def members_text(
     """Everybody who was seen in a chat, bots first; without a chat all bots of the store."""
     if session_key is None:
         found = list(_agent_lines(agents_of(view, agents)))
-        head = "All bots that the record knows, whichever chats they sit in."
+        head = "All bots that have run with this record, whichever chats they sit in; of those that only stand in "
+        head += "imported messages each chat has its own."
     else:
         found = list(_member_lines(view, session_key, agents))
         head = f"Members of {in_words(session_key)}, as far as they were seen there, bots first."
@@ -53,6 +54,29 @@ def agents_of(view: View, agents: Iterable[AgentProfile]) -> list[AgentProfile]:
     return list(known.values())
 
 
+def everybody(
+    view: View, session_key: str, entries: Iterable[Entry], agents: Iterable[AgentProfile]
+) -> list[AgentProfile]:
+    """All bots, also those that only stand in the ``entries`` of the chat, and its people."""
+    from nanobot_transcript.relevance.profiles import members
+
+    bots = agents_of(view, agents)
+    return [*bots, *(one for one in members(view.store, session_key, entries) if not _is_one_of(one, bots))]
+
+
+def present(view: View, session_key: str) -> list[AgentProfile]:
+    """Who was seen in the chat, or wrote one of its newest messages."""
+    return list(_present(view, session_key, view.store.recent(session_key, _WRITERS_AMONG).entries))
+
+
+def _is_one_of(member: AgentProfile, bots: Iterable[AgentProfile]) -> bool:
+    return any(member.name == bot.name or not member.ids.isdisjoint(bot.ids) for bot in bots)
+
+
+def _bots_first(member: AgentProfile) -> tuple[str, str]:
+    return member.kind, member.name
+
+
 def _joined(agent: AgentProfile, recorded: AgentProfile) -> AgentProfile:
     aliases = tuple(dict.fromkeys([*agent.aliases, *recorded.aliases]))
     described = agent.description or recorded.description
@@ -60,13 +84,13 @@ def _joined(agent: AgentProfile, recorded: AgentProfile) -> AgentProfile:
 
 
 def _chat(view: View, chat: Chat) -> Line:
-    present = view.store.members.of_chat(chat.session_key)
-    names = [one_line(member.name) for member in present[:_NAMES]]
+    members = sorted(present(view, chat.session_key), key=_bots_first)
+    names = [one_line(member.name) for member in members[:_NAMES]]
     line: Line = {"session_key": chat.session_key[:_LONGEST_KEY]}
     if (when := moment(chat.last_write_ms, view.where)) is not None:
         line["last_write"] = when
     if names:
-        line["members"] = [*names, f"and {len(present) - _NAMES} more"] if len(present) > _NAMES else names
+        line["members"] = [*names, f"and {len(members) - _NAMES} more"] if len(members) > _NAMES else names
     return line
 
 
@@ -76,8 +100,8 @@ def _member_lines(view: View, session_key: str, agents: Iterable[AgentProfile]) 
     for entry in entries:
         seen[entry["sender"]] = max(seen.get(entry["sender"], 0), entry["ts"])
     known = {bot.name: bot for bot in agents_of(view, agents)}
-    present = [known.get(one.name, one) if one.kind == "bot" else one for one in _present(view, session_key, entries)]
-    for one in sorted(present, key=lambda one: (one.kind, one.name)):
+    there = [known.get(one.name, one) if one.kind == "bot" else one for one in _present(view, session_key, entries)]
+    for one in sorted(there, key=_bots_first):
         last = max((seen[identity] for identity in one.ids if identity in seen), default=None)
         yield _member(one) | ({"last_seen": moment(last, view.where)} if last else {})
 

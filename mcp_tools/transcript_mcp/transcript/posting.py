@@ -11,14 +11,16 @@ from nanobot_transcript.outbox import Outbox, PostStatus
 from nanobot_transcript.relevance.profiles import bot_called
 from nanobot_transcript.store.naming import chat_to_be, in_words
 from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.transcript.listing import agents_of
+from transcript_mcp.transcript.listing import everybody, present
 from transcript_mcp.transcript.reading import View
 from transcript_mcp.transcript.waiting import Tell
 
 __all__ = ["Wanted", "post"]
 
 _TELL_EVERY: Final = 10.0
+_AMONG: Final = 200
 _WAITING: Final = "It is on the disk; the first bot that sits in the chat and serves the outbox sends it."
+_NO_BOT: Final = "No bot was seen in this chat yet; the post waits until one comes."
 _NEVER: Final = "Nothing was ever recorded in this chat; is it the one that is meant?"
 
 
@@ -45,9 +47,7 @@ async def post(
     with Outbox(outbox_dir) as outbox:
         session_key, after, post_id = await in_thread(_queue, view, outbox, wanted, agents)
         status = await _outcome(outbox, post_id, wait, tell)
-    notes = [_WAITING] if status.state == "queued" else []
-    if not (await in_thread(view.store.recent, session_key, 1)).entries:
-        notes.append(_NEVER)
+    notes = await in_thread(_notes, view, session_key) if status.state == "queued" else []
     answer = {
         "id": status.id,
         "state": status.state,
@@ -63,8 +63,7 @@ async def post(
 def _queue(view: View, outbox: Outbox, wanted: Wanted, agents: Iterable[AgentProfile]) -> tuple[str, str, str]:
     """Session key, the end of the chat before the post, and the post's id."""
     session_key = chat_to_be(view.store, wanted.chat)
-    known = agents_of(view, agents)
-    agent = bot_called(known, wanted.agent).name if wanted.agent and known else wanted.agent
+    agent = _only(view, session_key, wanted.agent, agents) if wanted.agent else None
     after = view.store.end(session_key)
     post_id = outbox.post(
         session_key,
@@ -75,6 +74,20 @@ def _queue(view: View, outbox: Outbox, wanted: Wanted, agents: Iterable[AgentPro
         wants_answers=False,  # what people reply is for the bots, and for whoever reads the chat
     )
     return session_key, after, post_id
+
+
+def _only(view: View, session_key: str, name: str, agents: Iterable[AgentProfile]) -> str:
+    """The name of the bot that is meant; any will do where there is no bot yet. Raises UnknownNameError."""
+    known = everybody(view, session_key, view.store.recent(session_key, _AMONG).entries, agents)
+    return bot_called(known, name).name if any(one.kind == "bot" for one in known) else name
+
+
+def _notes(view: View, session_key: str) -> list[str]:
+    """What to say of a post that waits."""
+    if not view.store.recent(session_key, 1).entries:
+        return [_WAITING, _NEVER]
+    seen = any(one.kind == "bot" for one in present(view, session_key))
+    return [_WAITING] if seen else [_WAITING, _NO_BOT]
 
 
 async def _outcome(outbox: Outbox, post_id: str, wait: float, tell: Tell) -> PostStatus:

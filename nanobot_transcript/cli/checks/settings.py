@@ -48,7 +48,9 @@ def check_names(loaded: "LoadedSettings", store: "GroupTranscriptStore | None") 
         return clashes
     names = ", ".join(bot.name for bot in bots)
     if len(bots) < 2:
-        return [Finding("bot names", "ok", f"1 bot is known: {names}." if bots else "No bot is known yet.")]
+        return [
+            Finding("bot names", "ok", f"1 bot is known: {names}." if bots else "No bot has run with this record yet.")
+        ]
     return [Finding("bot names", "ok", f"{len(bots)} bots are known: {names}; each has a name of its own.")]
 
 

@@ -35,6 +35,15 @@ def test_chats_are_listed_from_the_one_written_to_last_with_who_is_in_them(view:
     }
 
 
+def test_a_chat_whose_members_are_known_from_its_messages_alone_has_members(make_store: Callable[..., Any]) -> None:
+    view = View(make_store(), None)
+    view.store.append(KEY, "assistant", "hello", "Alpha", "om_1", START, sender_name="Alpha", sender_kind="bot")
+    view.store.append(KEY, "user", "hello", "on_ada", "om_2", START, sender_name="Ada", sender_kind="human")
+    (listed,) = objects(chats_text(view, limit=20, offset=0))
+    assert listed["members"] == ["Alpha", "Ada"]
+    assert [one["name"] for one in objects(members_text(view, KEY, (), limit=20, offset=0))] == listed["members"]
+
+
 def test_many_chats_come_in_pages(view: View, say: Say) -> None:
     for number in range(25):
         say("hello", key=f"feishu:oc_{number}")
@@ -57,7 +66,7 @@ def test_a_list_keeps_within_its_characters(view: View, say: Say) -> None:
     text = chats_text(view, limit=100, offset=0)
     listed = objects(text)
     assert 1 < len(listed) < 12
-    assert listed[0]["members"][-1] == "and 4 more"
+    assert listed[0]["members"][-1] == "and 5 more"
     assert len(text) < 9000
     assert text.splitlines()[-1].endswith(f"More: the same with offset={len(listed)}.")
 

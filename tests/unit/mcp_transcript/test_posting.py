@@ -95,6 +95,22 @@ async def test_where_no_bot_is_known_any_name_will_do(make_store: Callable[..., 
         assert outbox.waiting("Zoe") == ["feishu:oc_new"]
 
 
+async def test_bots_that_only_stand_in_messages_count_too(make_store: Callable[..., Any]) -> None:
+    view = View(make_store(), None)
+    view.store.append(KEY, "assistant", "hello", "Alpha", "om_1", 1_763_600_000_000, sender_kind="bot")
+    with pytest.raises(UnknownNameError) as error:
+        await posted(view, agent="Zeta")
+    assert error.value.hint == "Bots here: Alpha."
+    assert (await posted(view, agent="alpha"))["state"] == "queued"
+
+
+async def test_it_is_said_when_no_bot_was_seen_in_the_chat(view: View, say: Say) -> None:
+    say("before")
+    say("hello", key="feishu:oc_other")
+    assert "No bot was seen" not in (await posted(view))["note"]
+    assert "No bot was seen in this chat yet" in (await posted(view, "oc_other"))["note"]
+
+
 async def test_a_chat_without_messages_can_be_posted_to_and_is_doubted(view: View, say: Say) -> None:
     say("before")
     answer = await posted(view, "oc_new")
