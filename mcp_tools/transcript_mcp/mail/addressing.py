@@ -45,7 +45,8 @@ def most_recent(db: sqlite3.Connection, name: Any) -> Agent:
     ).fetchone()
     if row is None:
         raise UnregisteredAgentError(
-            f"agent not registered: no project has an agent {clean[:80]}.", hint="Names are case-sensitive."
+            f"agent not registered: no project has an agent {clean[:80]}.",
+            hint=_like(clean, _everybody(db)) or "Names are case-sensitive.",
         )
     return agents.agent(row)
 
@@ -64,12 +65,20 @@ def _ambiguous(project: Project, name: str, parameter: str, found: list[Agent]) 
 
 
 def _hint(db: sqlite3.Connection, project: Project, name: str) -> str:
-    rows = db.execute(
+    at_home = db.execute(
         "SELECT name FROM agents WHERE project_id = ? ORDER BY last_active_ts DESC LIMIT ?", (project.id, _COMPARED)
     ).fetchall()
-    rows += db.execute("SELECT name FROM guests WHERE project_id = ? LIMIT ?", (project.id, _COMPARED)).fetchall()
+    at_home += db.execute("SELECT name FROM guests WHERE project_id = ? LIMIT ?", (project.id, _COMPARED)).fetchall()
+    like = _like(name, at_home) or _like(name, _everybody(db))
+    return like or "Create it first with create_agent or register_agent, or check project_key; list_agents shows all."
+
+
+def _everybody(db: sqlite3.Connection) -> list[sqlite3.Row]:
+    return db.execute("SELECT name FROM agents ORDER BY last_active_ts DESC LIMIT ?", (_COMPARED,)).fetchall()
+
+
+def _like(name: str, rows: list[sqlite3.Row]) -> str:
+    """A question that names those which are like the name; empty when none is."""
     by_folded = {folded(row["name"]): row["name"] for row in rows}
     like = difflib.get_close_matches(folded(name), by_folded, n=3, cutoff=0.6)
-    if like:
-        return f"Do you mean {' or '.join(by_folded[each] for each in like)}? Names are case-sensitive."
-    return "Create the agent first with create_agent or register_agent, or check project_key; list_agents shows all."
+    return f"Do you mean {' or '.join(by_folded[each] for each in like)}? Names are case-sensitive." if like else ""

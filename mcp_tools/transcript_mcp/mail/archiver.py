@@ -36,7 +36,7 @@ __all__ = ["ArchiverProcess", "main", "wait_for"]
 _LOOK: Final = 0.025
 _TIDY: Final = 0.25
 _FOR_THE_LOCK: Final = 0.1
-_LAST_WORK: Final = 2.0
+_LAST_WORK: Final = 1.2
 _END: Final = 5.0
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
@@ -106,7 +106,7 @@ class ArchiverProcess:
                 os.write(self._child.stdin.fileno(), b".")
 
     def close(self) -> None:
-        """Let it finish what waits, for two seconds at most, and end. What is left stays in the database."""
+        """Let it finish what waits, for a second or so at most, and end. What is left stays in the database."""
         if self._thread is None:
             return
         self._closing.set()

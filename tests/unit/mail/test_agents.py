@@ -180,6 +180,13 @@ def test_whoever_has_mail_here_keeps_the_name_when_another_project_takes_it_too(
     assert box.mail.whois(BACKEND, "BlueLake") == box.blue
 
 
+def test_a_name_of_another_project_is_among_the_close_ones(box: Letterbox) -> None:
+    for asked in (lambda: box.mail.whois(BACKEND, "BlueLaek"), lambda: box.mail.most_recent("BlueLaek")):
+        with pytest.raises(UnregisteredAgentError) as told:
+            asked()
+        assert "BlueLake" in told.value.hint
+
+
 @pytest.mark.parametrize("name", ["greencastle", "GreenCastel", "Greencastle "])
 def test_names_are_exact_and_an_unknown_one_lists_close_ones(box: Letterbox, name: str) -> None:
     with pytest.raises(UnregisteredAgentError) as caught:
