@@ -1,6 +1,7 @@
 """``mcp``: MCP servers over stdin and stdout, for clients that start them."""
 
 import logging
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from nanobot_transcript.cli.mcp_names import server_names
 from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings, warn_of_directory
+from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import UsageError
 
 __all__ = ["mcp"]
@@ -34,6 +36,11 @@ def mcp(
     import asyncio
 
     names = server_names(servers)
+    if sys.stdin.isatty():
+        notice(
+            f"An MCP server ({', '.join(names)}) that a client starts and talks to; Ctrl-C ends it. "
+            "`nanobot-transcript mcp-config` tells a client of it."
+        )
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
     settings = read_settings(config, store)
     if "transcript" in names:

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.settings import LoadedSettings
 
-__all__ = ["serve"]
+__all__ = ["listening_at", "serve", "url_of"]
 
 _LOG: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _GRACE: Final = 0.25
 """Seconds that connections have, twice, after the hub itself has ended what is open."""
+
+_EVERY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""What stands for all addresses of a machine, and the one of them that a program on it calls."""
 
 _IDLE: Final = 30.0
 """Seconds in which the head of a request has to be there, or the next request on the same connection."""
@@ -49,6 +52,8 @@ def serve(
     Example:
       nanobot-transcript serve --port 8765
     """
+    if not jsonl:
+        notice("Starting the hub …")  # loading what it needs takes seconds
     import asyncio
 
     logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
@@ -82,13 +87,13 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)
     try:
-        url = await _listen(runner, settings.hub.host, settings.hub.port)
+        name, port = await _listen(runner, settings.hub.host, settings.hub.port)
         if jsonl:
-            emit_line({"event": "ready", "url": url})
+            emit_line({"event": "ready", "url": url_of(name, port)})
         else:
             tokens = settings.hub.tokens or settings.filebox.tokens
             who = "with a token" if tokens else "from this machine, without a token"
-            notice(f"MCP servers at {url}/mcp, {who}. Ctrl-C ends it.")
+            notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
         return await stopped
     finally:
         await runner.cleanup()
@@ -101,8 +106,8 @@ def _stop(stopped: "Any", number: int) -> None:
         stopped.set_result(number)
 
 
-async def _listen(runner: "web.AppRunner", host: str, port: int) -> str:
-    """Open the port; the address of the hub. Raises ConfigError when the port cannot be had."""
+async def _listen(runner: "web.AppRunner", host: str, port: int) -> tuple[str, int]:
+    """Open the port; the address and port of the hub. Raises ConfigError when the port cannot be had."""
     from aiohttp import web
 
     await runner.setup()
@@ -113,5 +118,15 @@ async def _listen(runner: "web.AppRunner", host: str, port: int) -> str:
             f"The hub cannot listen at {host}:{port}: {error.strerror or error}.",
             hint="Choose another with --port, or end the program that has it.",
         ) from error
-    name, number = runner.addresses[0][:2]
-    return f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"
+    return runner.addresses[0][:2]
+
+
+def listening_at(name: str, port: int) -> str:
+    """Where clients find the MCP servers of a hub that listens at an address, for a person."""
+    return f"port {port} of every address of this machine, path /mcp" if name in _EVERY else f"{url_of(name, port)}/mcp"
+
+
+def url_of(name: str, port: int) -> str:
+    """Where a program on this machine finds a hub that listens at an address."""
+    name = _EVERY.get(name, name)
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

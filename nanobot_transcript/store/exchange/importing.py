@@ -60,8 +60,9 @@ def import_file(
     ``bots`` are names whose lines in logs were written by bots. ``day`` is the date of a log that gives only times
     (else one in the file's name, else the last on which nothing in it is later than the file); ``progress`` is called
     with bytes. Lines that cannot be understood are counted in the report. A message without a time gets that of the
-    message before it; the first ones that of the next with one, else now. Raises ImportFormatError, with nothing written, when the file is not of the
-    announced format or a log is not in ``encoding``; StoreError when the store cannot be written.
+    message before it; the first ones that of the next with one, else now. Raises ImportFormatError, with nothing
+    written, when the file is not of the announced format or a log is not in ``encoding``; StoreError when the store
+    cannot be written.
     """
     _check_encoding(encoding)
     with _opened(path) as file:

@@ -244,3 +244,25 @@ def test_an_import_on_a_terminal_shows_progress(on_terminal: OnTerminal, tmp_pat
     assert terminal.end() == 0
     assert "100%" in terminal.seen
     assert "3,000 new" in terminal.seen
+
+
+def test_an_mcp_server_started_by_hand_says_what_it_is(on_terminal: OnTerminal) -> None:
+    terminal = on_terminal("mcp", "filebox")
+    terminal.until("An MCP server (filebox) that a client starts")
+    terminal.until("mcp-config")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end() == 130, terminal.seen
+
+
+def test_the_hub_says_at_once_that_it_starts(command: Command, env: dict[str, str]) -> None:
+    process = subprocess.Popen(
+        command("serve", "--port", "0"), stderr=subprocess.PIPE, env=env, encoding="utf-8", stdin=subprocess.DEVNULL
+    )
+    try:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "Starting the hub …\n"
+        assert process.stderr.readline().startswith("MCP servers at http://127.0.0.1:")
+    finally:
+        process.terminate()
+        process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
