@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from typing import Any
 
 from transcript_mcp.sdk.backend import backend
@@ -38,7 +39,7 @@ class _Connection:
         self._outlet = Outlet(sink)
         self._to_server, self._from_client = anyio.create_memory_object_stream[Any](0)
         self._to_client, self._from_server = anyio.create_memory_object_stream[Any](0)
-        self._asked: set[Any] = set()
+        self._asked: Counter[Any] = Counter()  # by id, which clients may use twice
         self._answered = asyncio.Event()
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -64,7 +65,7 @@ class _Connection:
                     await self._outlet.write(_PARSE_ERROR)
                     continue
                 if (request := self._sdk.request_id(message)) is not None:
-                    self._asked.add(request)
+                    self._asked[request] += 1
                 await self._to_server.send(message)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._all_answered(), _GRACE)
@@ -73,7 +74,7 @@ class _Connection:
         async with self._from_server:
             async for message in self._from_server:
                 await self._outlet.write(self._sdk.encode(message) + b"\n")
-                self._asked.discard(self._sdk.answered_id(message))
+                self._asked -= Counter((self._sdk.answered_id(message),))  # keeps none at 0
                 self._answered.set()
 
     async def _all_answered(self) -> None:

@@ -55,6 +55,14 @@ def test_what_was_asked_before_the_end_is_answered() -> None:
     assert {line["id"] for line in lines} == set(asked)
 
 
+def test_requests_of_one_id_are_all_answered_before_the_end() -> None:
+    with RawClient() as client:
+        client.begin()
+        client.send(b'{"jsonrpc":"2.0","id":"x","method":"tools/list"}\n' * 5)
+        code, lines, _ = client.end()
+    assert (code, [line["id"] for line in lines]) == (0, ["x"] * 5)
+
+
 def test_a_file_can_be_its_stdin(tmp_path: Path) -> None:
     path = tmp_path / "requests"
     path.write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
