@@ -27,13 +27,15 @@ _EXAMPLE: Final = '{"current_agent": "qa_agent", "agents": {"qa_agent": "/path/t
 class Roster:
     """The agents of one configuration file, and which of them lives in the working directory.
 
-    ``current`` is empty when that is not known; ``reason`` is then a sentence that says why.
+    ``current`` is empty when that is not known; ``reason`` is then a sentence that says why. ``doubt`` is one when the
+    file says another agent than the folder.
     """
 
     file: Path
     agents: dict[str, Place]
     current: str = ""
     reason: str = ""
+    doubt: str = ""
 
     @property
     def names(self) -> str:
@@ -103,9 +105,12 @@ class ConfigSource:
         everybody = places(agents, path)
         if self.cwd is None:
             return Roster(path, everybody, reason="There is no working directory to tell who this is.")
+        here = _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
         if current and (path != self.home / CONFIG_NAME or self.cwd == self.home):
-            return Roster(path, everybody, current)
-        return _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
+            differs = here.current and here.current != current
+            doubt = f"This is the folder of {here.current}, but current_agent in {path} says {current}."
+            return Roster(path, everybody, current, doubt=doubt if differs else "")
+        return here
 
 
 def _unreadable(path: Path, error: Exception) -> ConfigError:

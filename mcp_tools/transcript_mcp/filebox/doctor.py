@@ -1,7 +1,7 @@
 """What is wrong with the configuration or the folders of mailboxes, for ``nanobot-transcript doctor``."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,7 +11,7 @@ from transcript_mcp.filebox.config import ConfigSource, Roster
 from transcript_mcp.filebox.places import BELOW, Place
 from transcript_mcp.filebox.values import BOXES
 
-__all__ = ["Check", "checks"]
+__all__ = ["Check", "checks", "token_checks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,32 @@ def checks(source: ConfigSource, identity: str = "") -> list[Check]:
         roster = source.load()
     except TranscriptError as error:
         return [Check("error", str(error), error.hint)]
-    places = (check for place in roster.agents.values() for check in _place(place))
-    return [*_identity(roster, source, identity), *places]
+    places = [check for place in roster.agents.values() for check in _place(place)]
+    broken = any(check.severity == "error" for check in places)
+    return [check for check in _identity(roster, source, identity) if check.severity != "ok" or not broken] + places
+
+
+def token_checks(source: ConfigSource, agents: Collection[str], run_as: str) -> list[Check]:
+    """What is wrong with the ``agents`` that have tokens for a hub, which finds its configuration by ``source``.
+
+    ``run_as`` is the setting. Empty without tokens. Changes nothing and raises nothing.
+    """
+    if not agents:
+        return []
+    found: list[Check] = []
+    if run_as == "any":
+        message = "filebox.tokens is set while filebox.run_as is any: every token may act as every agent."
+        found.append(Check("warning", message, "Set filebox.run_as: off."))
+    try:
+        roster = source.load()
+    except TranscriptError as error:
+        return [*found, Check("error", f"filebox.tokens is set, but the hub knows no agents. {error}", error.hint)]
+    for agent in agents:
+        if agent not in roster.agents:
+            message = f"filebox.tokens has a token for {agent}, which is not among agents in {roster.file}"
+            fix = "Correct the name in filebox.tokens, or add the agent to the file."
+            found.append(Check("error", f"{message}: {roster.names}.", fix))
+    return found
 
 
 def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[Check]:
@@ -43,6 +67,8 @@ def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[C
     if current and current not in roster.agents:
         message = f"filebox.agent is {current}, which is not among agents in {roster.file}: {roster.names}."
         yield Check("error", message, "Correct filebox.agent, or add the agent to the file.")
+    elif current and current == roster.current and roster.doubt:
+        yield Check("warning", roster.doubt, f"Correct current_agent in {roster.file}, which may be a copy.")
     elif current:
         yield Check("ok", f"{roster.file} names {roster.names}; the agent here is {current}.")
     elif source.cwd is None:

@@ -1,13 +1,16 @@
 """Puts the MCP server over the mailboxes together."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
 import nanobot_transcript
+from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.filebox import showing
 from transcript_mcp.filebox.config import ConfigSource
+from transcript_mcp.filebox.doctor import token_checks
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.filebox.options import FileBoxOptions
 from transcript_mcp.filebox.tools import Tools
@@ -15,7 +18,7 @@ from transcript_mcp.filebox.watching import Watching
 from transcript_mcp.sdk import Context, Server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["TEMPLATE", "build_server", "server_from"]
 
 TEMPLATE: Final = "filebox://inbox/{agent}{?limit,unread}"
+
+logger = logging.getLogger(__name__)
 
 _PAGE: Final = 50
 _MOST: Final = 200
@@ -62,8 +67,22 @@ def server_from(settings: "Settings", cwd: Path | None) -> Server:
         max_content=int(chosen.max_content),
         max_read=chosen.max_read,
     )
-    filebox = FileBox(ConfigSource(explicit=chosen.config, cwd=cwd), options)
+    source = ConfigSource(explicit=chosen.config, cwd=cwd)
+    _warn(source, chosen.tokens if cwd is None else (), chosen.run_as)
+    filebox = FileBox(source, options)
     return build_server(filebox, store=settings.store.open, identity=chosen.agent or "")
+
+
+def _warn(source: ConfigSource, agents: "Collection[str]", run_as: str) -> None:
+    """Log at the start what every call will stumble over."""
+    found = token_checks(source, agents, run_as)
+    if not agents and source.explicit is not None:
+        try:
+            source.load()
+        except TranscriptError as error:
+            logger.warning("%s %s", error, error.hint)
+    for check in found:
+        logger.warning("%s %s", check.message, check.fix)
 
 
 def _offer_resource(server: Server, tools: Tools, filebox: FileBox) -> None:

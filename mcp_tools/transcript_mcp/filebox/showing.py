@@ -68,7 +68,9 @@ def shown_agents(roster: Roster, acting: str) -> dict[str, Any]:
         if place.problem:
             known["problem"] = place.problem
         agents.append(known)
-    return {"you": acting or None, "agents": agents} | ({"note": roster.reason} if roster.reason and not acting else {})
+    doubt = roster.doubt if acting == roster.current else ""
+    note = doubt if acting else roster.reason
+    return {"you": acting or None, "agents": agents} | ({"note": note} if note else {})
 
 
 def _mail(mail: Mail, *, unread: Collection[str] = ()) -> dict[str, Any]:

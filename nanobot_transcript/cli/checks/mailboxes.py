@@ -12,10 +12,11 @@ __all__ = ["check"]
 
 
 def check(loaded: "Settings") -> list[Finding]:
-    """Findings about the agents that the working directory knows. Changes nothing."""
+    """Findings about the agents that the working directory knows, and those with tokens. Changes nothing."""
     from transcript_mcp.filebox.config import ConfigSource
-    from transcript_mcp.filebox.doctor import checks
+    from transcript_mcp.filebox.doctor import checks, token_checks
 
-    source = ConfigSource(explicit=loaded.filebox.config, cwd=Path.cwd())
-    found = checks(source, loaded.filebox.agent or "")
+    chosen = loaded.filebox
+    found = checks(ConfigSource(explicit=chosen.config, cwd=Path.cwd()), chosen.agent or "")
+    found += token_checks(ConfigSource(explicit=chosen.config), list(chosen.tokens), chosen.run_as)
     return [Finding("mailboxes", each.severity, each.message, each.fix) for each in found]

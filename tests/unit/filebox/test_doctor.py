@@ -1,9 +1,10 @@
 """What doctor says about mailboxes."""
 
+import pytest
 from support.mailboxes import Office, plant
 
 from transcript_mcp.filebox import ConfigSource
-from transcript_mcp.filebox.doctor import Check, checks
+from transcript_mcp.filebox.doctor import Check, checks, token_checks
 
 
 def found(office: Office, agent: str = "qa_agent") -> list[Check]:
@@ -73,3 +74,43 @@ def test_mail_from_before_a_folder_was_shared_is_pointed_out(shared_office: Offi
 def test_looking_changes_nothing(office: Office) -> None:
     found(office)
     assert not (office.roots["qa_agent"] / "docs").exists()
+
+
+def test_a_copied_file_that_names_another_agent_is_a_warning(office: Office) -> None:
+    office.configure(office.roots["dev_agent"], current="qa_agent")
+    (check,) = found(office, "dev_agent")
+    assert check.severity == "warning"
+    assert check.message.startswith("This is the folder of dev_agent, but current_agent in ")
+    assert check.message.endswith(" says qa_agent.")
+    assert checks(ConfigSource(cwd=office.roots["dev_agent"], home=office.home), "dev_agent")[0].severity == "ok"
+
+
+def test_folders_that_do_not_exist_do_not_stand_below_a_line_that_all_is_well(office: Office) -> None:
+    office.roots["dev_agent"] = office.base / "nowhere"
+    office.configure(office.roots["qa_agent"], current="qa_agent")
+    assert [check.severity for check in found(office)] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("agents", "run_as", "expected"),
+    [
+        ([], "any", []),
+        (["qa_agent"], "off", []),
+        (["qa_agent"], "any", [("warning", "every token may act as every agent")]),
+        (["ghost", "qa_agent"], "listed", [("error", "a token for ghost, which is not among agents")]),
+    ],
+)
+def test_tokens_that_open_too_much_or_nothing_are_told(
+    office: Office, agents: list[str], run_as: str, expected: list[tuple[str, str]]
+) -> None:
+    source = ConfigSource(explicit=office.configure(office.base), home=office.home)
+    told = token_checks(source, agents, run_as)
+    assert [(check.severity, message in check.message) for check, (_, message) in zip(told, expected, strict=True)] == [
+        (severity, True) for severity, _ in expected
+    ]
+
+
+def test_tokens_without_any_agents_are_an_error(office: Office) -> None:
+    (check,) = token_checks(ConfigSource(home=office.home), ["qa_agent"], "off")
+    assert check.severity == "error"
+    assert "the hub knows no agents" in check.message

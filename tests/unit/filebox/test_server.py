@@ -11,8 +11,9 @@ from support.mailboxes import Office, plant
 from support.waiting import until
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox import ConfigSource, FileBox, FileBoxOptions, Hooks
-from transcript_mcp.filebox.server import build_server
+from transcript_mcp.filebox.server import build_server, server_from
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import InMemoryClient
 
@@ -286,6 +287,33 @@ async def test_a_token_cannot_be_stretched_past_the_policy(office: Office) -> No
     with pytest.raises(Exception, match="runAs may not name"):
         await client.read("filebox://inbox/qa_agent")
     assert not (await client.call("filebox_list_messages", box_type="inbox")).is_error
+
+
+async def test_a_copied_file_that_names_another_agent_is_noted(office: Office) -> None:
+    office.configure(office.roots["dev_agent"], current="qa_agent")
+    client = InMemoryClient(build_server(office.filebox("dev_agent")))
+    answer = (await client.call("filebox_agents")).data
+    assert answer["you"] == "qa_agent"
+    assert answer["note"].startswith("This is the folder of dev_agent")
+    assert "note" not in (await client.call("filebox_agents", runAs="dev_agent")).data
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"config": "/nowhere/.filebox"}, ["/nowhere/.filebox cannot be read"]),
+        ({"tokens": {"qa_agent": "q" * 32}, "run_as": "off"}, []),
+        ({"tokens": {"ghost": "g" * 32}}, ["every token may act as every agent", "a token for ghost"]),
+    ],
+)
+def test_what_every_call_would_stumble_over_is_told_at_the_start(
+    office: Office, caplog: pytest.LogCaptureFixture, settings: dict[str, Any], told: list[str]
+) -> None:
+    chosen = {"config": str(office.configure(office.base)), **settings}
+    server_from(Settings.model_validate({"filebox": chosen}), None)
+    assert [sentence in record.message for record, sentence in zip(caplog.records, told, strict=True)] == [True] * len(
+        told
+    )
 
 
 # -- resources
