@@ -36,6 +36,8 @@ __all__ = ["Action", "Mailbox", "Outcome", "Shared", "Thread"]
 Action: TypeAlias = Literal["read", "resolve", "reject"]
 _MOVES: Final[dict[str, tuple[Box, Happening]]] = {"resolve": ("done", "resolved"), "reject": ("cancel", "rejected")}
 
+_TIDY_WAIT: Final = 0.2
+
 logger = logging.getLogger(__name__)
 
 
@@ -221,8 +223,7 @@ class Mailbox:
     def _move(self, action: str, filename: str) -> Mail:
         box, happening = _MOVES[action]
         mail = move(self.folder, checked_file_name(filename), box, self._shared.options.lock_wait)
-        if self._marks.crowded:
-            self._tidy_marks()
+        self._tidy_marks()
         self._tell(happening, mail.id, mail.type, mail.title, mail.file, self.folder, mail.sender, mail.receiver)
         return mail
 
@@ -260,10 +261,14 @@ class Mailbox:
             self._marks.mark(mails)
         except TranscriptError as error:
             logger.warning("%s Read mail stays unread.", error)
+        self._tidy_marks()
 
     def _tidy_marks(self) -> None:
+        """Now and then; whoever reads and answers and never resolves anything makes marks, too."""
+        if not self._marks.crowded:
+            return
         try:
-            with locked([self.folder], self._shared.options.lock_wait):
+            with locked([self.folder], _TIDY_WAIT):
                 self._marks.tidy(self._view("inbox").mails())
         except TranscriptError as error:
             logger.warning("%s The marks of read mail are tidied another time.", error)

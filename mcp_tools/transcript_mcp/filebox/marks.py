@@ -4,6 +4,7 @@ A mark says: this mail, as of this time of its thread. So a thread that goes on 
 whichever program. Marks are appended to a file, one JSON line each; a line that cannot be read marks nothing.
 """
 
+import errno
 import os
 import threading
 from collections.abc import Iterable
@@ -19,7 +20,7 @@ from transcript_mcp.filebox.values import Mail
 __all__ = ["ReadMarks"]
 
 _FILE: Final = "read.jsonl"
-_APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CROWD: Final = 2000
 _LARGEST: Final = 256 * 1024 * 1024
 
@@ -32,6 +33,7 @@ class ReadMarks:
         self._mutex: Final = threading.Lock()
         self._marks: dict[str, str] = {}
         self._lines: int = 0
+        self._kept: int = 0
         self._inode: int = 0
         self._length: int = 0
 
@@ -51,7 +53,7 @@ class ReadMarks:
             try:
                 descriptor = os.open(_FILE, _APPEND, 0o600, dir_fd=folder)
                 try:
-                    os.write(descriptor, lines)
+                    _append(descriptor, lines)
                 finally:
                     os.close(descriptor)
             except OSError as error:
@@ -60,7 +62,7 @@ class ReadMarks:
     @property
     def crowded(self) -> bool:
         """True when ``tidy`` is worth its while."""
-        return self._lines > _CROWD
+        return self._lines > max(_CROWD, 2 * self._kept)
 
     def tidy(self, inbox: Iterable[Mail]) -> None:
         """Write the marks anew without those that no mail of the inbox bears; under the mailbox's lock.
@@ -72,6 +74,7 @@ class ReadMarks:
             self._catch_up()
             here = {_key(mail) for mail in inbox}
             kept = {key: version for key, version in self._marks.items() if key in here}
+            self._kept = len(kept)
             if self._lines > 2 * len(kept):
                 write(self._mailbox, STATE, _FILE, b"".join(_line(*mark) for mark in kept.items()))
 
@@ -107,6 +110,15 @@ class ReadMarks:
         part = body[self._length : complete]
         self._inode, self._length = inode, complete
         return part
+
+
+def _append(descriptor: int, lines: bytes) -> None:
+    """Write behind whole lines only: what a disk that was full has cut off must not swallow the next mark."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        lines = b"\n" + lines
+    if os.write(descriptor, lines) < len(lines):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _line(key: str, version: str) -> bytes:

@@ -54,7 +54,7 @@ def test_lines_that_cannot_be_read_mark_nothing(make_marks: Callable[[], ReadMar
     assert marks.unread([mail(1), mail(2), mail(3)]) == [mail(2), mail(3)]
     marks.mark([mail(4)])
     marks.mark([mail(5)])
-    assert make_marks().unread([mail(1), mail(5)]) == []
+    assert make_marks().unread([mail(1), mail(4), mail(5)]) == []
 
 
 def test_lost_marks_make_mail_unread_and_nothing_worse(make_marks: Callable[[], ReadMarks], file: Path) -> None:
@@ -93,3 +93,23 @@ def test_moving_mail_tidies_when_there_are_many_marks(office: Office, file: Path
     dev.page("inbox", unread=True)
     dev.resolve(sent.file)
     assert file.read_bytes() == b""
+
+
+def test_reading_tidies_too_when_there_are_many_marks(office: Office, file: Path) -> None:
+    dev = office.mailbox("dev_agent")
+    sent = office.mailbox("qa_agent").send("dev_agent", "INFO", "mail", "text")
+    ReadMarks(dev.folder).mark([mail(number) for number in range(2100)])
+    dev.page("inbox", unread=True)
+    dev.read("inbox", sent.file)
+    dev.send("qa_agent", "ACK", "", "read and answered, never resolved", sent.id)
+    assert file.read_bytes().count(b"\n") <= 1
+
+
+def test_marks_that_are_all_in_use_are_not_tidied_again_and_again(make_marks: Callable[[], ReadMarks]) -> None:
+    marks = make_marks()
+    mails = [mail(number) for number in range(2100)]
+    marks.mark(mails)
+    marks.unread([])
+    assert marks.crowded
+    marks.tidy(mails)
+    assert not marks.crowded
