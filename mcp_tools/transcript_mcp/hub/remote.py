@@ -24,8 +24,10 @@ _SESSION: Final = "Mcp-Session-Id"
 _VERSION: Final = "MCP-Protocol-Version"
 _VERSION_FIELD: Final = "io.modelcontextprotocol/protocolVersion"
 _FAILED: Final = -32000
+_AGAIN: Final = "Whether the call was made is not known; look before you repeat it."
 _GRACE: Final = 0.5
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
+_HEAR_AGAIN: Final = 1.0
 _ANYWHERE: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _EVERY_LINE: Final = 64 * 1024 * 1024
 
@@ -58,16 +60,26 @@ class _Relay:
         self._hello: dict[str, Any] | None = None
         self._listening: asyncio.Task[None] | None = None
         self._asked: set[asyncio.Task[None]] = set()
+        self._before: asyncio.Task[None] | None = None
+        """What has to reach the hub before anything that the client says after it."""
+        self._introducing = asyncio.Lock()
+        self._subscribed: dict[str, Any] = {}
+        """By URI, the messages that subscribed to it: said again to a hub that was started anew."""
+        self._gone = asyncio.Event()
 
     async def serve(self, lines: Lines, stop: asyncio.Event) -> None:
         reading = asyncio.create_task(self._read(lines))
-        stopping = asyncio.create_task(stop.wait())
-        await asyncio.wait((reading, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if self._asked and not stop.is_set():
+        ends = [asyncio.create_task(each.wait()) for each in (stop, self._gone)]
+        await asyncio.wait((reading, *ends), return_when=asyncio.FIRST_COMPLETED)
+        if self._asked and not stop.is_set() and not self._gone.is_set():
             await asyncio.wait(self._asked, timeout=_GRACE)
-        for task in (reading, stopping, self._listening, *self._asked):
-            if task is not None:
-                task.cancel()
+        tasks: list[asyncio.Task[Any]] = [reading, *ends, *self._asked]
+        tasks += [self._listening] if self._listening is not None else []
+        for task in tasks:
+            task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                logger.error("Serving has failed", exc_info=outcome)
         await self._leave()
 
     async def _read(self, lines: Lines) -> None:
@@ -77,52 +89,74 @@ class _Relay:
             except (ValueError, RecursionError):
                 await self._say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
                 continue
-            if isinstance(message, dict) and message.get("method") == "initialize":
+            if _method(message) == "initialize":
                 self._hello = message
-                await self._relayed(message)  # nothing else makes sense before its answer
-                continue
-            task = asyncio.create_task(self._relayed(message))
+            task = asyncio.create_task(self._relayed(message, self._before))
+            if _method(message) == "initialize" or _asked_id(message) is None:
+                self._before = task  # nothing else makes sense before its answer; notes keep their order
             self._asked.add(task)
             task.add_done_callback(self._asked.discard)
 
-    async def _relayed(self, message: Any) -> None:
+    async def _relayed(self, message: Any, before: asyncio.Task[None] | None) -> None:
+        """Hand a message to the hub and its answers to the client; a request is answered in any case."""
+        if before is not None:
+            await asyncio.wait((before,))
+        asked, answered = _asked_id(message), False
         try:
             async for answer in self._exchanged(message):
+                self._note_subscription(message, answer)
+                answered = answered or (asked is not None and _answers(answer, asked))
                 await self._say(answer)
+            problem = f"The hub at {self._url} ended its answer too soon. {_AGAIN}"
         except HubUnreachableError as error:
-            logger.warning("%s %s", error, error.hint)
-            if isinstance(message, dict) and message.get("id") is not None and "method" in message:
-                told = {"code": _FAILED, "message": f"{error} {error.hint}"}
-                await self._say({"jsonrpc": "2.0", "id": message["id"], "error": told})
+            problem = f"{error} {error.hint}"
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            problem = f"The hub at {self._url} broke off its answer ({type(error).__name__}). {_AGAIN}"
+        except Exception:
+            logger.exception("A message could not be handed over")
+            problem = "Internal error. The log of this process says more."
+        if asked is not None and not answered:
+            logger.warning("%s", problem)
+            await self._say({"jsonrpc": "2.0", "id": asked, "error": {"code": _FAILED, "message": problem}})
 
     async def _exchanged(self, message: Any) -> AsyncIterator[Any]:
         """What the hub answers; after it was started anew, once the handshake is made again."""
         begins = message is self._hello
         for attempt in (1, 2):
+            session = self._session
             async with self._posted(message) as response:
-                if response.status == 404 and self._session and not begins and attempt == 1:
-                    await self._introduced_again()
+                if response.status == 404 and session and not begins and attempt == 1:
+                    await self._introduced_again(session)
                     continue
-                if response.status >= 400:
-                    raise HubUnreachableError(*_refused(self._url, response.status, await response.text()))
+                await self._check(response)
                 self._session = response.headers.get(_SESSION, self._session)
                 async for answer in _messages(response):
                     if begins and isinstance(result := answer.get("result"), dict):
                         self._version = result.get("protocolVersion")
                     yield answer
-            if begins or (isinstance(message, dict) and message.get("method") == "notifications/initialized"):
+            if _method(message) == "notifications/initialized":
                 self._listen()
             return
 
-    async def _introduced_again(self) -> None:
-        self._session = None
-        if self._hello is None:
-            return
-        async with self._posted(self._hello) as response:
-            self._session = response.headers.get(_SESSION)
-            async for _ in _messages(response):
-                pass
-        async with self._posted({"jsonrpc": "2.0", "method": "notifications/initialized"}):
+    async def _check(self, response: aiohttp.ClientResponse) -> None:
+        if response.status >= 400:
+            text = (await response.text(errors="replace")).strip()[:200]
+            raise HubUnreachableError(f"The hub at {self._url} answered {response.status}: {text}.")
+
+    async def _introduced_again(self, lost: str) -> None:
+        async with self._introducing:
+            if self._session != lost or self._hello is None:
+                return  # somebody else has done it meanwhile
+            self._session = None
+            async with self._posted(self._hello) as response:
+                await self._check(response)
+                self._session = response.headers.get(_SESSION)
+                async for _ in _messages(response):
+                    pass
+            for message in ({"jsonrpc": "2.0", "method": "notifications/initialized"}, *self._subscribed.values()):
+                async with self._posted(message) as response:
+                    async for _ in _messages(response):
+                        pass
             self._listen()
 
     def _posted(self, message: Any) -> "_Posting":
@@ -139,23 +173,45 @@ class _Relay:
             headers[_VERSION] = version
         return headers
 
+    def _note_subscription(self, message: Any, answer: Any) -> None:
+        params = message.get("params") if isinstance(message, dict) else None
+        uri = params.get("uri") if isinstance(params, dict) else None
+        if not isinstance(uri, str) or not isinstance(answer, dict) or "result" not in answer:
+            return
+        if _method(message) == "resources/subscribe":
+            self._subscribed[uri] = message
+        elif _method(message) == "resources/unsubscribe":
+            self._subscribed.pop(uri, None)
+
     def _listen(self) -> None:
         """Hear what the hub says without being asked, such as that a resource changed."""
         if self._session is None:
             return
-        if self._listening is not None:
+        if self._listening is not None and self._listening is not asyncio.current_task():
             self._listening.cancel()
-        self._listening = asyncio.create_task(self._heard())
+        self._listening = asyncio.create_task(self._heard(self._session))
 
-    async def _heard(self) -> None:
+    async def _heard(self, session: str) -> None:
+        while self._session == session:
+            try:
+                if not await self._heard_once(session):
+                    return
+            except (aiohttp.ClientError, HubUnreachableError, OSError, ValueError) as error:
+                logger.info("The hub is not heard at the moment: %s", type(error).__name__)
+            except Exception:
+                logger.exception("The hub is not heard at the moment")
+            await asyncio.sleep(_HEAR_AGAIN)
+
+    async def _heard_once(self, session: str) -> bool:
+        """Until the stream ends. False when there is none to be had."""
         headers = self._headers(None) | {"Accept": "text/event-stream"}
-        try:
-            async with self._http.get(self._url, headers=headers) as response:
-                if response.status == 200:
-                    async for message in _messages(response):
-                        await self._say(message)
-        except (aiohttp.ClientError, OSError) as error:
-            logger.info("The hub is not heard any more: %s", error)
+        async with self._http.get(self._url, headers=headers) as response:
+            if response.status == 200:
+                async for message in _messages(response):
+                    await self._say(message)
+            elif response.status == 404:
+                await self._introduced_again(session)
+            return response.status != 405
 
     async def _leave(self) -> None:
         if self._session is None:
@@ -167,7 +223,11 @@ class _Relay:
             return  # the hub forgets sessions by itself
 
     async def _say(self, message: Any) -> None:
-        await self._outlet.write(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
+        try:
+            await self._outlet.write(line)
+        except OSError:  # nobody reads any more
+            self._gone.set()
 
 
 class _Posting:
@@ -193,7 +253,8 @@ class _Posting:
 async def _messages(response: aiohttp.ClientResponse) -> AsyncIterator[Any]:
     """The messages of an answer, be it JSON or a stream of events."""
     if response.content_type == "application/json":
-        yield json.loads(await response.read())
+        if body := await response.read():
+            yield json.loads(body)
     elif response.content_type == "text/event-stream":
         data: list[str] = []
         async for raw in response.content:
@@ -206,11 +267,21 @@ async def _messages(response: aiohttp.ClientResponse) -> AsyncIterator[Any]:
                     yield json.loads(text)
 
 
+def _method(message: Any) -> str | None:
+    return message.get("method") if isinstance(message, dict) else None
+
+
+def _asked_id(message: Any) -> Any:
+    """The id of a request, None for everything else."""
+    return message.get("id") if _method(message) is not None else None
+
+
+def _answers(message: Any, asked: Any) -> bool:
+    return isinstance(message, dict) and message.get("id") == asked and "method" not in message
+
+
 def _version_of(message: Any) -> str | None:
-    meta = message.get("params", {}).get("_meta", {}) if isinstance(message, dict) else {}
-    version = meta.get(_VERSION_FIELD) if isinstance(meta, dict) else None
-    return version if isinstance(version, str) else None
-
-
-def _refused(url: str, status: int, text: str) -> tuple[str]:
-    return (f"The hub at {url} answered {status}: {text.strip()[:200]}.",)
+    value = message
+    for key in ("params", "_meta", _VERSION_FIELD):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else None

@@ -6,13 +6,18 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from aiohttp import web
 from support.mcp_client import connected
+
+from nanobot_transcript.settings import Settings
+from transcript_mcp.hub import create_app
+from transcript_mcp.sdk import Server
 
 PROJECT = "/abs/path/backend"
 ME = {"program": "claude-code", "model": "opus", "task_description": "导航栏", "name_hint": "BlueLake"}
@@ -121,3 +126,164 @@ async def _answer_to_hello(command: list[str]) -> Any:
     )
     said, _ = await asyncio.wait_for(started.communicate(json.dumps(asked).encode() + b"\n"), 40)
     return json.loads(said)
+
+
+class Talk:
+    """A line of messages with the thin server."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    def say(self, method: str, number: int | None = None, **params: Any) -> None:
+        assert self.process.stdin is not None
+        said = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": number} if number is not None else {})
+        self.process.stdin.write(json.dumps(said).encode() + b"\n")
+
+    async def answer(self, number: int) -> Any:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(40):
+            while (line := json.loads(await self.process.stdout.readline())).get("id") != number:
+                continue
+        return line
+
+    async def begin(self) -> None:
+        client = {"name": "t", "version": "1"}
+        self.say("initialize", 0, protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+        await self.answer(0)
+        self.say("notifications/initialized")
+
+
+@asynccontextmanager
+async def talking(place: Place) -> AsyncIterator[Talk]:
+    pipe = asyncio.subprocess.PIPE
+    started = await asyncio.create_subprocess_exec(
+        *place.command(), stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, limit=2**24
+    )
+    try:
+        yield Talk(started)
+    finally:
+        await _ended(started)
+
+
+class Slow:
+    """A hub in this process whose one tool never comes to an end by itself."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+        self.server = Server("mail", version="1")
+        self.server.tool(self.hang, name="hang")
+        self.server.tool(self.large, name="large")
+
+    async def hang(self) -> str:
+        """Never ends."""
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.set()
+        return "never"
+
+    async def large(self) -> str:
+        """Says much."""
+        return "蓝" * 1_000_000
+
+    @asynccontextmanager
+    async def listening(self, port: int) -> AsyncIterator[None]:
+        runner = web.AppRunner(create_app(Settings(), {"mail": self.server}), access_log=None, shutdown_timeout=0.2)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", port).start()
+            yield
+        finally:
+            await runner.cleanup()
+
+
+async def test_what_the_client_cancels_is_cancelled_in_the_hub(place: Place) -> None:
+    slow = Slow()
+    async with slow.listening(place.port), talking(place) as talk:
+        await talk.begin()
+        talk.say("tools/call", 1, name="hang", arguments={})
+        await asyncio.wait_for(slow.begun.wait(), 10)
+        talk.say("notifications/cancelled", requestId=1)
+        await asyncio.wait_for(slow.ended.wait(), 10)
+        talk.say("ping", 2)
+        assert (await talk.answer(2))["result"] == {}
+
+
+async def test_a_hub_that_stops_in_the_middle_of_a_call_leaves_no_request_unanswered(place: Place) -> None:
+    slow = Slow()
+    async with talking(place) as talk:
+        async with slow.listening(place.port):
+            await talk.begin()
+            for number in (1, 2):
+                talk.say("tools/call", number, name="hang", arguments={})
+            await asyncio.wait_for(slow.begun.wait(), 10)
+        for number in (1, 2):
+            assert "hub" in (await talk.answer(number))["error"]["message"]
+
+
+async def test_an_answer_that_breaks_off_is_an_error(place: Place) -> None:
+    async def break_off(request: web.Request) -> web.StreamResponse:
+        await request.read()
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b'event: message\ndata: {"jsonrpc":')
+        assert request.transport is not None
+        request.transport.abort()
+        return response
+
+    app = web.Application()
+    app.router.add_post("/mcp/mail", break_off)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", place.port).start()
+        async with talking(place) as talk:
+            talk.say("tools/call", 1, name="x", arguments={})
+            assert "broke off" in (await talk.answer(1))["error"]["message"]
+    finally:
+        await runner.cleanup()
+
+
+async def test_large_answers_and_odd_messages_pass(place: Place) -> None:
+    async with Slow().listening(place.port), talking(place) as talk:
+        await talk.begin()
+        talk.say("tools/call", 1, name="large", arguments={})
+        assert len((await talk.answer(1))["result"]["content"][0]["text"]) == 1_000_000
+        assert talk.process.stdin is not None
+        talk.process.stdin.write(b'{"jsonrpc":"2.0","id":2,"method":"ping","params":[1]}\n')
+        assert "error" in await talk.answer(2)
+
+
+async def test_the_end_of_stdin_and_a_signal_end_it_while_a_call_is_under_way(place: Place) -> None:
+    slow = Slow()
+    async with slow.listening(place.port):
+        for by_signal in (False, True):
+            async with talking(place) as talk:
+                await talk.begin()
+                talk.say("tools/call", 1, name="hang", arguments={})
+                await asyncio.wait_for(slow.begun.wait(), 10)
+                slow.begun.clear()
+                assert talk.process.stdin is not None
+                talk.process.terminate() if by_signal else talk.process.stdin.close()
+                assert await asyncio.wait_for(talk.process.wait(), 10) == 0
+                await asyncio.wait_for(slow.ended.wait(), 10)
+                slow.ended.clear()
+
+
+async def test_subscriptions_outlive_a_hub_that_was_started_anew(place: Place) -> None:
+    first = await place.hub()
+    async with connected(place.command()) as reader:
+        await reader.text("create_agent", project_key=PROJECT, **ME)
+        await reader.subscribe("resource://inbox/BlueLake")
+        first.kill()
+        await first.wait()
+        await place.hub()
+        async with connected(place.command()) as writer:
+            letter = {"to": ["BlueLake"], "subject": "hi", "body_md": "there"}
+            for _ in range(100):
+                await writer.text("send_message", project_key=PROJECT, from_agent="BlueLake", **letter)
+                if "notifications/resources/updated" in reader.methods():
+                    return
+                await asyncio.sleep(0.1)
+    pytest.fail("the update never came")
