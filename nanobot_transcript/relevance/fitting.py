@@ -7,6 +7,8 @@ from math import log
 from typing import Final
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.relevance.common_words import COMMON
+from nanobot_transcript.relevance.groups import QUOTED
 from nanobot_transcript.relevance.lexical import tokens
 
 __all__ = ["Candidate", "Fit", "fits", "spoken"]
@@ -46,19 +48,24 @@ def spoken(recent: Iterable[Entry]) -> list[str]:
 def fits(candidates: Sequence[Candidate], said: Sequence[str]) -> list[Fit | None]:
     """For each text how it fits to what was said; None where it does not.
 
-    A text is compared with each thing said; what is rare counts more, what stands in the title counts twice. The first
-    400 characters of a text are looked at.
+    A text is compared with each thing said; what is rare counts more, what stands in the title counts twice, and words
+    as common as "will" or "我们" not at all. The first 400 characters of a text are looked at, without the messages it
+    quotes from a group.
     """
     if not said:
         return [None] * len(candidates)
-    heard = [set(tokens(text)) for text in said]
-    words = [(tokens(each.title), tokens(each.text[:_TEXT])) for each in candidates]
+    heard = [set(_words(text)) for text in said]
+    words = [(_words(each.title), _words(each.text.partition(QUOTED)[0][:_TEXT])) for each in candidates]
     rarity = _rarity([*heard, *({*title, *text} for title, text in words)])
     mentioned = " ".join(said).casefold()
     return [
         _mentioned(each, mentioned) or _fit(title, text, heard, rarity)
         for each, (title, text) in zip(candidates, words, strict=True)
     ]
+
+
+def _words(text: str) -> list[str]:
+    return [token for token in tokens(text) if token not in COMMON]
 
 
 def _mentioned(candidate: Candidate, mentioned: str) -> Fit | None:

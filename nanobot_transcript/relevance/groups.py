@@ -12,7 +12,10 @@ from nanobot_transcript.store.naming import chat_called, shown_name
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["Groups", "with_context"]
+__all__ = ["QUOTED", "Groups", "with_context"]
+
+QUOTED: Final = "\n\n### Recent messages of "
+"""What stands between the content of a mail and what it quotes from a group."""
 
 _LOOKED_AT: Final = 60
 
@@ -59,4 +62,4 @@ def with_context(
 ) -> str:
     """The content of a mail with recent entries of a group quoted under a heading of their own."""
     quoted = quote(recent, names=names, timezone=timezone, max_chars=max_chars)
-    return f"{content}\n\n### Recent messages of {chat}\n\n{quoted}" if quoted else content
+    return f"{content}{QUOTED}{chat}\n\n{quoted}" if quoted else content

@@ -9,6 +9,7 @@ from typing import Final
 from transcript_mcp.filebox.escaping import unescaped
 from transcript_mcp.filebox.files import read
 from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.message import is_marker
 from transcript_mcp.filebox.naming import real_name
 from transcript_mcp.filebox.values import BOXES, Box, Mail
 from transcript_mcp.filebox.views import Views
@@ -85,6 +86,21 @@ def _snippet(mailbox: MailboxFolder, box: Box, mail: Mail, words: list[str]) -> 
     folded = text.casefold()
     if not all(word in folded for word in words):
         return None
-    at = folded.find(words[0]) if len(folded) == len(text) else 0
+    return " ".join(unescaped(_around(text, words)).split())
+
+
+def _around(text: str, words: list[str]) -> str:
+    """The text from the line on that has most of the words; what was written goes before header and headings."""
+    lines = text.split("\n")
+    below = next((number for number, line in enumerate(lines) if is_marker(line)), -1) + 1
+
+    def rank(number: int) -> tuple[bool, int]:
+        folded = lines[number].casefold()
+        count = sum(word in folded for word in words)
+        return count > 0 and number >= below and not lines[number].startswith("## "), count
+
+    best = max(range(len(lines)), key=rank)
+    folded = lines[best].casefold()
+    at = min((place for word in words if (place := folded.find(word)) >= 0), default=0)
     start = max(0, at - _BEFORE)
-    return " ".join(unescaped(text[start : start + _SNIPPET]).split())
+    return "\n".join([lines[best][start:], *lines[best + 1 : best + 1 + _SNIPPET]])[:_SNIPPET]

@@ -73,6 +73,23 @@ def test_words_put_together_again_are_the_reason(dev: Mailbox) -> None:
     assert "验证码" in reason
 
 
+def test_words_that_everybody_uses_are_no_reason(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    qa.send("dev_agent", "BR", "Captcha does not refresh", "Will you please look at this? We have seen it at login.")
+    qa.send("dev_agent", "BR", "Lunch", "Will you look at the menu, please? We have to tell them what we want.")
+    (found,) = dev.relevant(said("I will have a look at the captcha, what do you think we should do?"))
+    assert (found.mail.title, found.reason) == (
+        "Captcha does not refresh",
+        "It has in common with what was said: captcha.",
+    )
+
+
+def test_what_a_mail_quotes_from_the_talk_is_no_reason(office: Office) -> None:
+    talk = said("the database backup failed last night", "disk full, I suppose")
+    office.mailbox("qa_agent").send("dev_agent", "INFO", "Menu", with_context("pasta", talk, "feishu:oc_team"))
+    assert office.mailbox("dev_agent").relevant(talk) == []
+
+
 def test_no_more_than_asked_for(dev: Mailbox) -> None:
     talk = said("登录页面的验证码", "支付接口超时", "数据库备份失败")
     assert len(dev.relevant(talk)) == 3

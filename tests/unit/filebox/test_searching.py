@@ -48,6 +48,16 @@ def test_what_is_found_says_where_and_shows_the_words(dev: Mailbox) -> None:
     assert "The users endpoint takes" in found.snippet
 
 
+def test_the_line_that_was_written_is_shown_and_not_the_header(office: Office) -> None:
+    lines = "Hello,\nnothing here\nthe api of dev_agent is slow since noon\nbye"
+    office.mailbox("qa_agent").send("dev_agent", "BR", "API of dev_agent", lines)
+    dev = office.mailbox("dev_agent")
+    for text in ("api", "dev_agent", "noon API", "API noon"):
+        assert dev.search(Query(text=text))[0].snippet.startswith("the api of dev_agent is slow since noon")
+    (found,) = dev.search(Query(text="original"))
+    assert found.snippet.startswith("**Original Sender:** qa_agent")
+
+
 def test_no_more_are_looked_for_than_asked(dev: Mailbox) -> None:
     assert len(dev.search(Query(text="api"), limit=2)) == 2
 
