@@ -88,4 +88,4 @@ async def test_two_agents_in_two_folders_exchange_wait_for_and_resolve_a_message
 def test_the_readme_starts_the_same_with_claude_mcp_add() -> None:
     for readme in ("README.md", "README.zh-CN.md"):
         text = (ROOT / readme).read_text(encoding="utf-8")
-        assert "claude mcp add nanobot-transcript -- nanobot-transcript mcp transcript,filebox\n" in text
+        assert "claude mcp add nanobot-transcript -- nanobot-transcript mcp transcript,filebox" in text
