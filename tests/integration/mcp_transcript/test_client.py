@@ -205,7 +205,10 @@ async def test_many_chats_are_listed_named_and_searched(
     for number in range(150):
         store.append(f"feishu:oc_{number:03}", "user", f"hello {number}", "on_ada", f"om_{number}", START + number)
     async with connected(command(base_dir)) as here:
-        assert "1 to 100 of 150 chats." in await here.text("transcript_chats", limit=1000)
+        listed = messages(first := await here.text("transcript_chats", limit=1000))
+        assert f"1 to {len(listed)} of 150 chats." in first
+        listed += messages(await here.text("transcript_chats", limit=1000, offset=len(listed)))
+        assert {line["session_key"] for line in listed} == {f"feishu:oc_{number:03}" for number in range(150)}
         several = await here.call("transcript_recent", session_key="oc_")
         assert "and 140 more" in several["content"][0]["text"]
         (only,) = messages(await here.text("transcript_recent", session_key="oc_077"))
