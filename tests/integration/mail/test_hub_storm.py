@@ -240,7 +240,7 @@ def clients() -> Iterator[dict[str, Client]]:
         yield {f"Agent{number}": stack.enter_context(closing(Client())) for number in range(CLAIMANTS)}
 
 
-@pytest.mark.parametrize("meetings", short_and_full(8, 150))
+@pytest.mark.parametrize("meetings", short_and_full(5, 150))
 def test_of_sixteen_clients_that_claim_overlapping_globs_at_once_no_two_have_the_same_file(
     start_hub: StartHub, clients: dict[str, Client], soak_row: Callable[..., None], meetings: int
 ) -> None:
