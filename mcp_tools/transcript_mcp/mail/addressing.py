@@ -65,6 +65,8 @@ def _ambiguous(project: Project, name: str, parameter: str, found: list[Agent]) 
 
 
 def _hint(db: sqlite3.Connection, project: Project, name: str) -> str:
+    if names.is_reserved(name):
+        return "No person has written in this project yet; `nanobot-transcript mail send --as-human` begins."
     at_home = db.execute(
         "SELECT name FROM agents WHERE project_id = ? ORDER BY last_active_ts DESC LIMIT ?", (project.id, _COMPARED)
     ).fetchall()

@@ -180,6 +180,13 @@ def test_whoever_has_mail_here_keeps_the_name_when_another_project_takes_it_too(
     assert box.mail.whois(BACKEND, "BlueLake") == box.blue
 
 
+def test_a_person_who_has_not_written_here_is_told_how_to_begin(box: Letterbox) -> None:
+    box.mail.human(FRONTEND)
+    with pytest.raises(UnregisteredAgentError) as told:
+        box.mail.whois(BACKEND, "human")
+    assert "--as-human" in told.value.hint
+
+
 def test_a_name_of_another_project_is_among_the_close_ones(box: Letterbox) -> None:
     for asked in (lambda: box.mail.whois(BACKEND, "BlueLaek"), lambda: box.mail.most_recent("BlueLaek")):
         with pytest.raises(UnregisteredAgentError) as told:
