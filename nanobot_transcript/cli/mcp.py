@@ -42,7 +42,7 @@ def mcp(
             "`nanobot-transcript mcp-config` tells a client of it."
         )
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
-    settings = read_settings(config, store)
+    settings = read_settings(config, store, dotenv="none" if "mail" in names else "ours")
     if "transcript" in names:
         warn_of_directory(settings.store.dir)
 

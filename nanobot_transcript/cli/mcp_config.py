@@ -110,7 +110,7 @@ def _endpoint(
         return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))
     if store is not None:
         raise UsageError("A hub has a store of its own.", hint="Give --store to `nanobot-transcript serve`.")
-    return _called(names, url, read_settings(config, None))
+    return _called(names, url, read_settings(config, None, dotenv="none"))
 
 
 def _called(names: tuple[str, ...], url: str | None, settings: "LoadedSettings") -> "Endpoint":

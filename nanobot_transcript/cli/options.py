@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nanobot_transcript.settings import LoadedSettings
+    from nanobot_transcript.settings.plain_names import DotenvUse
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = [
@@ -53,13 +54,20 @@ JsonlOption: TypeAlias = Annotated[bool, typer.Option("--jsonl", help="Print one
 
 
 def read_settings(
-    config: Path | None, store: Path | None, overrides: "Mapping[str, Any] | None" = None
+    config: Path | None,
+    store: Path | None,
+    overrides: "Mapping[str, Any] | None" = None,
+    *,
+    dotenv: "DotenvUse" = "ours",
 ) -> "LoadedSettings":
-    """The settings of this command; ``store`` goes before ``store.dir``, ``overrides`` before all else."""
+    """The settings of this command; ``store`` goes before ``store.dir``, ``overrides`` before all else.
+
+    ``dotenv`` is ``none`` for clients of the hub: a stranger's file must not say where a token is sent.
+    """
     from nanobot_transcript.settings import load_settings
 
     place = {"store": {"dir": str(_expanded(store).absolute())}} if store is not None else {}
-    return load_settings(config, overrides={**place, **(overrides or {})} or None)
+    return load_settings(config, overrides={**place, **(overrides or {})} or None, dotenv=dotenv)
 
 
 @contextmanager

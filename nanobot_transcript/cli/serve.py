@@ -69,7 +69,7 @@ def serve(
 def _settings(config: Path | None, store: Path | None, host: str | None, port: int | None) -> "LoadedSettings":
     """The settings, the command line before all others."""
     given: dict[str, Any] = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
-    return read_settings(config, store, {"hub": given} if given else None)
+    return read_settings(config, store, {"hub": given} if given else None, dotenv="hub")
 
 
 async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
@@ -80,14 +80,16 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
 
     from transcript_mcp.hub import create_app
 
-    runner = web.AppRunner(
-        create_app(settings), access_log=None, handle_signals=False, shutdown_timeout=_GRACE, keepalive_timeout=_IDLE
-    )
+    try:
+        hub = create_app(settings)
+    except ConfigError as error:
+        raise ConfigError(f"{error}{_origins(settings, str(error))}", hint=error.hint) from error
+    runner = web.AppRunner(hub, access_log=None, handle_signals=False, shutdown_timeout=_GRACE, keepalive_timeout=_IDLE)
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)
     try:
-        name, port = await _listen(runner, settings.hub.host, settings.hub.port)
+        name, port = await _listen(runner, settings)
         if jsonl:
             emit_line({"event": "ready", "url": url_of(name, port)})
         else:
@@ -106,19 +108,32 @@ def _stop(stopped: "Any", number: int) -> None:
         stopped.set_result(number)
 
 
-async def _listen(runner: "web.AppRunner", host: str, port: int) -> tuple[str, int]:
+async def _listen(runner: "web.AppRunner", settings: "LoadedSettings") -> tuple[str, int]:
     """Open the port; the address and port of the hub. Raises ConfigError when the port cannot be had."""
     from aiohttp import web
 
+    host, port = settings.hub.host, settings.hub.port
     await runner.setup()
     try:
         await web.TCPSite(runner, host.strip("[]"), port).start()
     except OSError as error:
+        sentence = f"The hub cannot listen at {host}:{port}: {error.strerror or error}."
         raise ConfigError(
-            f"The hub cannot listen at {host}:{port}: {error.strerror or error}.",
+            f"{sentence}{_origins(settings, sentence)}",
             hint="Choose another with --port, or end the program that has it.",
         ) from error
     return runner.addresses[0][:2]
+
+
+def _origins(settings: "LoadedSettings", sentence: str) -> str:
+    """Where the address comes from that a sentence is about, when a variable says it: perhaps a stranger's ``.env``."""
+    found = {"hub.host": settings.hub.host, "hub.port": str(settings.hub.port)}
+    said = [
+        f" {key} comes from {origin.where}."
+        for key, value in found.items()
+        if value in sentence and (origin := settings.origin_of(key)).kind == "environment"
+    ]
+    return "".join(said)
 
 
 def listening_at(name: str, port: int) -> str:

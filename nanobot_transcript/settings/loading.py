@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from nanobot_transcript.settings.model import Settings
-from nanobot_transcript.settings.plain_names import dotenv_file, plain_environment
+from nanobot_transcript.settings.plain_names import DotenvUse, dotenv_file, plain_environment
 from nanobot_transcript.settings.problems import config_error
 from nanobot_transcript.settings.schema import Model, child, closest
 from nanobot_transcript.settings.sources import (
@@ -72,20 +72,24 @@ class LoadedSettings(Settings):
 
 
 def load_settings(
-    config: Path | None = None, *, look_in_cwd: bool = True, overrides: dict[str, Any] | None = None
+    config: Path | None = None,
+    *,
+    look_in_cwd: bool = True,
+    overrides: dict[str, Any] | None = None,
+    dotenv: DotenvUse = "ours",
 ) -> LoadedSettings:
     """The settings of this process.
 
     ``config`` names the YAML file (else ``$NANOBOT_TRANSCRIPT_CONFIG``, else
     ``./nanobot-transcript.yaml`` if ``look_in_cwd``, else ``~/.nanobot/transcript.yaml``).
-    ``overrides`` are nested values that go before all, such as ``{"store": {"dir": "/t"}}``. A setting that
-    does not exist is named in one WARNING and left out.
+    ``overrides`` are nested values that go before all, such as ``{"store": {"dir": "/t"}}``. ``dotenv``: how
+    much of ``./.env`` counts, if ``look_in_cwd``. A setting that does not exist is named in one WARNING and left out.
     Raises ConfigError, naming key, origin and remedy.
     """
     path = find_file(config, look_in_cwd=look_in_cwd)
     sources = [command_line(overrides or {}), environment(), plain_environment()]
     if look_in_cwd:
-        sources += dotenv_file(Path.cwd())
+        sources += dotenv_file(Path.cwd(), dotenv)
     if path is not None:
         sources.append(yaml_file(path))
     unknown: list[str] = []

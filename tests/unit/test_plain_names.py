@@ -90,13 +90,8 @@ def test_a_plain_name_that_is_set_to_nothing_does_not_count(monkeypatch: pytest.
 
 @pytest.mark.parametrize(("name", "text"), [("ATTACHMENT_POLICY", "sometimes"), ("IMAGE_INLINE_MAX_BYTES", "a lot")])
 def test_a_wrong_value_is_told_by_the_name_it_was_given_under(
-    name: str, text: str, monkeypatch: pytest.MonkeyPatch, dotenv: Write
+    name: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = dotenv(f"{name}={text}\n")
-    with pytest.raises(ConfigError, match=name) as caught:
-        load_settings()
-    assert str(path) in str(caught.value)
-    path.unlink()
     monkeypatch.setenv(name, text)
     with pytest.raises(ConfigError, match=name):
         load_settings()
@@ -107,7 +102,7 @@ def test_all_plain_names_count_in_a_dotenv_file(dotenv: Write, folder: Path) -> 
         f"# the mail\nexport MCP_MAIL_STORE='{folder}/letters'\nIMAGE_INLINE_MAX_BYTES=1\nATTACHMENT_POLICY=inline\n"
         'HOST="::1"\nPORT=9000\nLOG_LEVEL=debug\nSOMETHING_ELSE=1\nEMPTY\n'
     )
-    settings = load_settings()
+    settings = load_settings(dotenv="hub")
     assert settings.mail.store == folder / "letters"
     assert (settings.mail.images.inline_max_bytes, settings.mail.images.policy) == (1, "inline")
     assert (settings.hub.host, settings.hub.port, settings.hub.log_level) == ("::1", 9000, "debug")
@@ -120,12 +115,12 @@ def test_a_dotenv_file_stands_between_environment_and_yaml(
 ) -> None:
     yaml(f"mail: {{store: '{folder}/yaml', max_body: 2048}}\nhub: {{port: 1111, host: '::1'}}")
     dotenv(f"MCP_MAIL_STORE={folder}/dotenv\nPORT=2222\n")
-    settings = load_settings()
+    settings = load_settings(dotenv="hub")
     assert (settings.mail.store, settings.hub.port) == (folder / "dotenv", 2222)
     assert (settings.mail.max_body, settings.hub.host) == (2048, "::1")
     monkeypatch.setenv("MCP_MAIL_STORE", str(folder / "environment"))
     assert load_settings().mail.store == folder / "environment"
-    assert load_settings(overrides={"hub": {"port": 3333}}).hub.port == 3333
+    assert load_settings(overrides={"hub": {"port": 3333}}, dotenv="hub").hub.port == 3333
 
 
 def test_our_own_names_in_a_dotenv_file_go_before_its_plain_ones(dotenv: Write, folder: Path) -> None:
@@ -153,18 +148,68 @@ def test_nothing_of_a_dotenv_file_is_filled_in_or_put_into_the_environment(
     assert "PORT" not in os.environ
 
 
-@pytest.mark.parametrize("content", [b"PORT=\xff\xfe\n", b"\x00\x01\x02\xfd"])
-def test_a_dotenv_file_that_is_no_text_is_an_error_that_names_it(content: bytes, folder: Path) -> None:
+@pytest.mark.parametrize("content", [b"PORT=\xff\xfe\n", b"\x00\x01\x02\xfd", "PORT=1\n".encode("utf-16")])
+def test_a_dotenv_file_that_is_no_text_is_told_once_and_ignored(
+    content: bytes, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (folder / ".env").write_bytes(content)
-    with pytest.raises(ConfigError, match=r"\.env cannot be read") as caught:
-        load_settings()
-    assert "UTF-8" in caught.value.hint
+    assert load_settings(dotenv="hub").hub.port == 8765
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(f"{folder / '.env'} cannot be read and is ignored")
 
 
-def test_a_dotenv_file_that_may_not_be_read_is_an_error_that_names_it(folder: Path) -> None:
+def test_a_dotenv_file_that_may_not_be_read_is_told_once_and_ignored(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (folder / ".env").symlink_to("/proc/self/mem")  # a file that nobody reads from its beginning
-    with pytest.raises(ConfigError, match=r"\.env cannot be read"):
-        load_settings()
+    assert load_settings().hub.port == 8765
+    (record,) = caplog.records
+    assert f"{folder / '.env'} cannot be read and is ignored" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key"),
+    [
+        ("PORT", "99999", "hub.port"),
+        ("PORT", "${WEB_PORT}", "hub.port"),
+        ("LOG_LEVEL", "verbose", "hub.log_level"),
+        ("ATTACHMENT_POLICY", "sometimes", "mail.images.policy"),
+        ("IMAGE_INLINE_MAX_BYTES", "a lot", "mail.images.inline_max_bytes"),
+    ],
+)
+def test_a_plain_name_of_somebody_elses_file_that_does_not_fit_is_told_once_and_ignored(
+    name: str, text: str, key: str, dotenv: Write, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = dotenv(f"{name}={text}\nMCP_MAIL_STORE={folder}/letters\n")
+    settings = load_settings(dotenv="hub")
+    assert settings.mail.store == folder / "letters"
+    assert settings.origin_of(key).kind == "default"
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(f"{name} in {path} is ignored: as {key} it must be ")
+    assert text not in record.getMessage()
+
+
+@pytest.mark.parametrize("text", ["WARN", "warn", "Warning"])
+def test_the_usual_words_for_a_warning_are_understood(text: str, dotenv: Write) -> None:
+    dotenv(f"LOG_LEVEL={text}\n")
+    assert load_settings(dotenv="hub").hub.log_level == "warning"
+
+
+def test_only_the_hub_takes_its_address_from_a_dotenv_file(dotenv: Write, caplog: pytest.LogCaptureFixture) -> None:
+    dotenv("HOST=db.example.com\nPORT=99999\nLOG_LEVEL=verbose\n")
+    settings = load_settings()
+    assert (settings.hub.host, settings.hub.port, settings.hub.log_level) == ("127.0.0.1", 8765, "info")
+    assert caplog.records == []
+
+
+def test_for_clients_of_the_hub_no_name_of_a_dotenv_file_counts(dotenv: Write, folder: Path) -> None:
+    path = dotenv("NANOBOT_TRANSCRIPT_HUB__HOST=evil.example.com\nNANOBOT_TRANSCRIPT_HUB__PORT=1\nHOST=x\n")
+    settings = load_settings(dotenv="none")
+    assert (settings.hub.host, settings.hub.port) == ("127.0.0.1", 8765)
+    path.write_bytes(b"\xff")
+    assert load_settings(dotenv="none").file is None
 
 
 def test_a_folder_of_that_name_is_no_file(folder: Path) -> None:

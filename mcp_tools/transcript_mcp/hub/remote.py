@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 _SESSION: Final = "Mcp-Session-Id"
 _VERSION: Final = "MCP-Protocol-Version"
 _VERSION_FIELD: Final = "io.modelcontextprotocol/protocolVersion"
+_OWN: Final = "mcp"
+"""The name of the token in ``hub.tokens`` that is meant for this process; without it the first one serves."""
+
 _FAILED: Final = -32000
 _AGAIN: Final = "Whether the call was made is not known; look before you repeat it."
 _GRACE: Final = 0.5
@@ -38,13 +41,13 @@ async def serve_remote(settings: Settings, server: str) -> None:
     A request that finds no hub is answered with an error that says how to start one.
     """
     hub = settings.hub
-    token = next((token.get_secret_value() for token in hub.tokens.values()), None)
+    token = hub.tokens.get(_OWN) or next(iter(hub.tokens.values()), None)
     host = _ANYWHERE.get(hub.host, hub.host)
     url = f"http://{f'[{host}]' if ':' in host else host}:{hub.port}/mcp/{server}"
     stop = asyncio.Event()
     with claimed_streams() as (source, sink), signals_set(stop):
         async with aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=_EVERY_LINE) as http:
-            await _Relay(http, url, token, Outlet(sink)).serve(Lines(source), stop)
+            await _Relay(http, url, token and token.get_secret_value(), Outlet(sink)).serve(Lines(source), stop)
 
 
 class _Relay:

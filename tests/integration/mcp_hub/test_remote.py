@@ -114,6 +114,44 @@ async def test_the_hubs_token_is_handed_over(place: Place) -> None:
     assert "401" in (await _answer_to_hello(place.command()))["error"]["message"]
 
 
+async def test_of_several_tokens_the_one_named_mcp_is_handed_over(place: Place) -> None:
+    await place.hub(NANOBOT_TRANSCRIPT_HUB__TOKENS=json.dumps({"own": "a-long-secret"}))
+    several = json.dumps({"laptop": "another-secret", "mcp": "a-long-secret"})
+    async with connected(place.command(NANOBOT_TRANSCRIPT_HUB__TOKENS=several)) as client:
+        assert json.loads(await client.text("create_agent", project_key=PROJECT, **ME))["name"] == "BlueLake"
+
+
+async def test_a_dotenv_file_of_the_working_directory_does_not_say_where_the_token_goes(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strange = tmp_path / "strange"
+    strange.mkdir()
+    names = ("NANOBOT_TRANSCRIPT_HUB__HOST=127.0.0.2", "NANOBOT_TRANSCRIPT_HUB__ALLOWED_HOSTS=x", "HOST=127.0.0.2")
+    (strange / ".env").write_text("\n".join((*names, "PORT=1")), encoding="utf-8")
+    await place.hub()
+    monkeypatch.chdir(strange)
+    async with connected(place.command()) as client:
+        assert json.loads(await client.text("create_agent", project_key=PROJECT, **ME))["name"] == "BlueLake"
+
+
+async def test_the_hub_says_that_its_open_address_comes_from_a_dotenv_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("HOST=0.0.0.0\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    hub = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "nanobot_transcript", "serve", "--port", "0"), stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        _, said = await asyncio.wait_for(hub.communicate(), 40)
+    finally:
+        await _ended(hub)
+    assert hub.returncode == 2
+    assert "open to every machine" in said.decode()
+    assert f"hub.host comes from {tmp_path / '.env'} HOST." in said.decode().replace("\n", " ")
+
+
 async def test_without_a_hub_the_client_is_told_how_to_start_one(place: Place) -> None:
     assert "nanobot-transcript serve" in (await _answer_to_hello(place.command()))["error"]["message"]
 
