@@ -96,14 +96,14 @@ def here(db: sqlite3.Connection, project_id: int, name: str) -> Agent | None:
     """The agent that this name means in a project: one at home there, or one from elsewhere that has mail there."""
     row = db.execute(
         # Found by the index, which knows no case; then compared exactly.
-        f"{ROWS} WHERE agents.project_id = ?1 AND name = ?2 COLLATE NOCASE AND name = ?2",
-        (project_id, name),
+        f"{ROWS} WHERE agents.project_id = ?1 AND folded = ?3 AND name = ?2",
+        (project_id, name, names.folded(name)),
     ).fetchone()
     if row is None:
         row = db.execute(
-            f"{ROWS} WHERE agents.id = (SELECT agent_id FROM guests WHERE project_id = ?1 AND name = ?2)"
+            f"{ROWS} WHERE agents.id = (SELECT agent_id FROM guests WHERE project_id = ?1 AND folded = ?3)"
             " AND agents.name = ?2",
-            (project_id, name),
+            (project_id, name, names.folded(name)),
         ).fetchone()
     return None if row is None else agent(row)
 
@@ -116,9 +116,9 @@ def by_id(db: sqlite3.Connection, agent_id: int) -> Agent:
 def taken_by(db: sqlite3.Connection, project_id: int, name: str) -> str | None:
     """The name, as it is written, of whoever has it in this project; None when it is free."""
     row = db.execute(
-        "SELECT name FROM agents WHERE project_id = ?1 AND name = ?2 COLLATE NOCASE"
-        " UNION ALL SELECT name FROM guests WHERE project_id = ?1 AND name = ?2",
-        (project_id, name),
+        "SELECT name FROM agents WHERE project_id = ?1 AND folded = ?2"
+        " UNION ALL SELECT name FROM guests WHERE project_id = ?1 AND folded = ?2",
+        (project_id, names.folded(name)),
     ).fetchone()
     return None if row is None else row["name"]
 
@@ -183,9 +183,10 @@ def _insert(
 ) -> Registration:
     token = secrets.token_urlsafe(32)
     agent_id = db.execute(
-        "INSERT INTO agents (project_id, name, program, model, task, inception_ts, last_active_ts, token_sha256)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-        (project.id, name, said.program, said.model, said.task, now, now, _hashed(token)),
+        "INSERT INTO agents"
+        " (project_id, name, program, model, task, inception_ts, last_active_ts, token_sha256, folded)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (project.id, name, said.program, said.model, said.task, now, now, _hashed(token), names.folded(name)),
     ).fetchone()["id"]
     made = by_id(db, agent_id)
     files = {PROJECT_FILE: records.project_file(project)} if project_is_new else {}

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from nanobot_transcript.errors import ArchiveError
-from transcript_mcp.mail import frontmatter
+from transcript_mcp.mail import frontmatter, names
 from transcript_mcp.mail.expecting import ClaimRecord
 from transcript_mcp.mail.frontmatter import MessageFile
 from transcript_mcp.mail.layout import PROJECT_FILE
@@ -178,6 +178,13 @@ class _Filling:
                 yield profile
 
     def _insert_agent(self, home: _Project, profile: _Profile) -> int:
+        twin = self._db.execute(
+            "SELECT id, name FROM agents WHERE project_id = ? AND folded = ?", (home.id, names.folded(profile.name))
+        ).fetchone()
+        if twin is not None:
+            home.people[profile.name] = twin["id"]
+            self.filled.problems.append(f"{home.snapshot.slug}: {profile.name} is taken to be {twin['name']}.")
+            return twin["id"]
         row = self._inserted(
             "agents",
             project_id=home.id,
@@ -188,6 +195,7 @@ class _Filling:
             task=profile.task,
             last_active_ts=profile.inception_ts,
             token_sha256=profile.token_sha256,
+            folded=names.folded(profile.name),
         )
         home.people[profile.name] = row
         self.filled.agents += 1
@@ -196,7 +204,10 @@ class _Filling:
     def _insert_guest(self, project: _Project, profile: _Profile, home: _Project) -> None:
         row = home.people.get(profile.name) or self._insert_agent(home, profile)
         if profile.name not in project.people:
-            self._inserted("guests", project_id=project.id, name=profile.name, agent_id=row)
+            self._db.execute(
+                "INSERT OR IGNORE INTO guests (project_id, name, agent_id, folded) VALUES (?, ?, ?, ?)",
+                (project.id, profile.name, row, names.folded(profile.name)),
+            )
             project.people[profile.name] = row
 
     def _person(self, project: _Project, name: str) -> int:
@@ -279,8 +290,8 @@ class _Filling:
             return None
 
     def _inserted(self, table: str, **values: Any) -> int:
-        names, marks = ", ".join(values), ", ".join("?" * len(values))
-        row = self._db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values())).lastrowid
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        row = self._db.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values())).lastrowid
         assert row is not None
         return row
 

@@ -12,7 +12,7 @@ import msgspec
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
-from transcript_mcp.mail import agents, frontmatter, jobs, projects, records
+from transcript_mcp.mail import agents, frontmatter, guests, jobs, projects
 from transcript_mcp.mail.addressing import resolve
 from transcript_mcp.mail.checking import LONGEST_SUBJECT, CleanDraft
 from transcript_mcp.mail.layout import Archive
@@ -98,7 +98,8 @@ def put(
     if before is not None:
         return before
     accepted = _insert(db, known, sender, digest, _moment(db, now), draw)
-    profiles = _welcome(db, known, sender)
+    people = (sender, *(agent for _, agent in known.people))
+    profiles = guests.welcome(db, known.project.id, known.project.key, people)
     agents.touch(db, sender.id, now)
     files = _files(accepted, known, archive) | profiles
     job = jobs.enqueue(
@@ -254,28 +255,6 @@ def _insert(
         [(row["id"], agent.name, kind, agent.id, row["seq"], urgent) for kind, agent in known.people],
     )
     return letter(row)
-
-
-def _welcome(db: sqlite3.Connection, known: Addressed, sender: Agent) -> dict[str, str]:
-    """Note whose name is used in this project from now on though it is not at home here; the profiles to show it."""
-    files: dict[str, str] = {}
-    for agent in (sender, *(agent for _, agent in known.people)):
-        if agent.project_id != known.project.id and _is_new_guest(db, known.project, agent):
-            files[Archive.profile(agent.name)] = records.profile(agent)
-    return files
-
-
-def _is_new_guest(db: sqlite3.Connection, project: Project, agent: Agent) -> bool:
-    here = agents.here(db, project.id, agent.name)
-    if here is not None and here.id == agent.id:
-        return False
-    if agents.is_taken(db, project.id, agent.name):
-        raise InvalidLetterError(
-            f"{agent.name} of {agent.project} cannot have mail in {project.key}: somebody else has this name there.",
-            hint="Begin a new conversation in the project where it is registered.",
-        )
-    db.execute("INSERT INTO guests (project_id, name, agent_id) VALUES (?, ?, ?)", (project.id, agent.name, agent.id))
-    return True
 
 
 def _files(accepted: Letter, known: Addressed, archive: Archive) -> dict[str, str]:

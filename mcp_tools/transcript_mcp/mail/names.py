@@ -1,5 +1,6 @@
 """Names of agents: what may be one, and new ones of an adjective and a noun, such as GreenCastle."""
 
+import re
 import secrets
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -8,7 +9,6 @@ from typing import Any, Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from nanobot_transcript.scripts import folded
-from transcript_mcp.mail.texts import has_controls
 from transcript_mcp.mail.words import ADJECTIVES, NOUNS
 
 __all__ = [
@@ -28,8 +28,14 @@ HUMAN: Final = "human"
 """Who writes when a person does."""
 RESERVED: Final = frozenset({HUMAN, "overseer", "system"})
 
-_LONGEST: Final = 128
-_UNSAFE: Final = frozenset('/\\:*?"<>|')
+_LONGEST: Final = 64
+_LONGEST_HINT: Final = 48
+_MOST_BYTES: Final = 200  # of a folder's name, and of a file's that has more in it
+# Letters, marks of them and fillers that are shown as nothing: two names would look the same.
+_INVISIBLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_INSIDE: Final = frozenset("-_. ")
 _DRAWS: Final = 40
 
 
@@ -48,10 +54,13 @@ def checked_name(name: Any) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InvalidLetterError("An agent's name is a text that is not empty.", hint=_HINT)
     clean = normal(name)
-    if has_controls(clean) or _UNSAFE & set(clean) or clean.startswith(".") or clean.endswith("."):
-        raise InvalidLetterError(f"{clean[:80]!r} cannot be an agent's name: it names a folder, too.", hint=_HINT)
-    if len(clean.encode()) > _LONGEST:
-        raise InvalidLetterError(f"An agent's name has {_LONGEST} bytes at most.", hint=_HINT)
+    if len(clean) > _LONGEST or len(clean.encode()) > _MOST_BYTES:
+        raise InvalidLetterError(
+            f"An agent's name has {_LONGEST} characters ({_MOST_BYTES} bytes) at most.", hint="Shorten the name."
+        )
+    if not (clean[0].isalnum() and all(_may_stand(char) for char in clean)) or clean.endswith("."):
+        shown = ascii(clean)[1:-1][:80]
+        raise InvalidLetterError(f"{shown} cannot be an agent's name: it names a folder, too.", hint=_HINT)
     if is_reserved(clean):
         raise ActingRefusedError(
             f"The name {clean} is reserved: it stands for people or the system.", hint="Choose another name."
@@ -59,7 +68,13 @@ def checked_name(name: Any) -> str:
     return clean
 
 
-_HINT: Final = "Letters and digits of any script, spaces, '-' and '_' are fine."
+_HINT: Final = "Begin with a letter or digit of any script; then '-', '_', '.' and spaces between them are fine, too."
+
+
+def _may_stand(char: str) -> bool:
+    """True for letters, digits, the marks that belong to letters, and what may stand between them."""
+    visible = char.isalnum() or char in _INSIDE or unicodedata.category(char).startswith("M")
+    return visible and not _INVISIBLE.match(char)
 
 
 def reduced(hint: str | None) -> str:
@@ -69,7 +84,7 @@ def reduced(hint: str | None) -> str:
     ('greencastle', '小助手', '')
     """
     text = unicodedata.normalize("NFKC", hint or "")
-    kept = "".join(char for char in text if char.isalnum()).encode()[: _LONGEST // 2].decode(errors="ignore")
+    kept = "".join(char for char in text if char.isalnum() and _may_stand(char))[:_LONGEST_HINT]
     return "" if is_reserved(kept) else kept
 
 

@@ -30,19 +30,22 @@ CREATE TABLE agents (
     inception_ts REAL NOT NULL,
     task TEXT NOT NULL,
     last_active_ts REAL NOT NULL,
-    token_sha256 TEXT
+    token_sha256 TEXT,
+    folded TEXT NOT NULL
 )
 """
-# Found by its exact name; two that differ only in case would share a folder on some disks.
-_AGENT_NAMES: Final = "CREATE UNIQUE INDEX agents_by_name ON agents (project_id, name COLLATE NOCASE)"
+# ``folded`` is the name without case (``names.folded``): two that differ only in case, of whatever script, would share
+# a folder on some disks.
+_AGENT_NAMES: Final = "CREATE UNIQUE INDEX agents_by_name ON agents (project_id, folded)"
 _AGENTS_ANYWHERE: Final = "CREATE INDEX agents_anywhere ON agents (name)"
-# Who has mail in a project without being at home there: in the project's mail a name means one agent, for good.
+# Who has mail or claims in a project without being at home there: in a project a name means one agent, for good.
 _GUESTS: Final = """
 CREATE TABLE guests (
     project_id INTEGER NOT NULL REFERENCES projects (id),
-    name TEXT NOT NULL COLLATE NOCASE,
+    folded TEXT NOT NULL,
+    name TEXT NOT NULL,
     agent_id INTEGER NOT NULL REFERENCES agents (id),
-    PRIMARY KEY (project_id, name)
+    PRIMARY KEY (project_id, folded)
 ) WITHOUT ROWID
 """
 _GUEST_PLACES: Final = "CREATE INDEX guest_places ON guests (agent_id)"

@@ -134,6 +134,24 @@ def test_names_that_differ_in_case_alone_are_one_name(box: Letterbox) -> None:
     assert "GreenCastle" in caught.value.hint
 
 
+@pytest.mark.parametrize(("first", "second"), [("Éclair", "éclair"), ("Straße", "STRASSE"), ("Ａlpha", "alpha")])
+def test_case_is_no_difference_in_any_script(box: Letterbox, first: str, second: str) -> None:
+    box.new(BACKEND, first)
+    with pytest.raises(InvalidLetterError) as caught:
+        box.mail.register_agent(BACKEND, second)
+    assert first in caught.value.hint
+    assert box.mail.whois(BACKEND, first).name == first
+    with pytest.raises(UnregisteredAgentError):
+        box.mail.whois(BACKEND, second)
+
+
+def test_a_guests_name_in_another_case_is_taken_too(box: Letterbox) -> None:
+    guest = box.new(FRONTEND, "Éclair")
+    box.send(to=[guest.name])
+    with pytest.raises(InvalidLetterError):
+        box.mail.register_agent(BACKEND, "éclair")
+
+
 def test_the_same_name_may_be_in_two_projects(box: Letterbox) -> None:
     other = box.new(FRONTEND, "GreenCastle")
     assert other.id != box.green.id

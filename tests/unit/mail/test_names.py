@@ -74,19 +74,54 @@ def test_a_hint_that_is_taken_gets_a_number() -> None:
     assert pick({"Bot"}.__contains__, "Bot") == "Bot2"
 
 
-@pytest.mark.parametrize("name", ["GreenCastle", "code-reviewer", "小助手", "Bot 7", "v1.2", "José", "🤖bot"])
+@pytest.mark.parametrize("name", ["GreenCastle", "code-reviewer", "小助手", "Bot 7", "v1.2", "José", "नमस्ते", "x" * 64])
 def test_fixed_names_of_any_script_are_kept(name: str) -> None:
     assert checked_name(f" {name} ") == name
 
 
 @pytest.mark.parametrize(
     "name",
-    ["", "  ", None, 7, "a/b", "..", ".hidden", "a\\b", "a\nb", "a\0b", "a\u202eb", "C:", "x" * 129, "长" * 43, "end."],
+    [
+        "",
+        "  ",
+        None,
+        7,
+        "a/b",
+        "..",
+        ".hidden",
+        "a\\b",
+        "a\nb",
+        "a\0b",
+        "a\u202eb",
+        "C:",
+        "x" * 65,
+        "𠮷" * 51,
+        "end.",
+        ".git",
+        "git~1",
+        "GIT~2",
+        "-x",
+        "--help",
+        "_x",
+        "$(id)",
+        "🤖bot",
+        "\ud800",
+    ],
 )
 def test_what_cannot_name_a_folder_is_no_name(name: object) -> None:
     with pytest.raises(InvalidLetterError) as caught:
         checked_name(name)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "unseen", ["\u00ad", "\u200b", "\u200d", "\u2060", "\ufeff", "\u034f", "\u3164", "\uffa0", "\ufe0f", "\U000e0101"]
+)
+def test_what_nobody_sees_makes_no_other_name(unseen: str) -> None:
+    for name in (f"hu{unseen}man", f"Bob{unseen}x", f"Bob{unseen}"):
+        with pytest.raises(InvalidLetterError):
+            checked_name(name)
+    assert reduced(f"B{unseen}ob") == "Bob"
 
 
 @pytest.mark.parametrize("name", ["human", "Human", "OVERSEER", "system", "ｓystem"])
