@@ -41,13 +41,14 @@ async def serve_remote(settings: Settings, server: str) -> None:
     A request that finds no hub is answered with an error that says how to start one.
     """
     hub = settings.hub
-    token = hub.tokens.get(_OWN) or next(iter(hub.tokens.values()), None)
+    tokens = {name: token.get_secret_value() for name, token in hub.tokens.items()}
+    token = tokens.get(_OWN) or next(iter(tokens.values()), None)
     host = _ANYWHERE.get(hub.host, hub.host)
     url = f"http://{f'[{host}]' if ':' in host else host}:{hub.port}/mcp/{server}"
     stop = asyncio.Event()
     with claimed_streams() as (source, sink), signals_set(stop):
         async with aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=_EVERY_LINE) as http:
-            await _Relay(http, url, token and token.get_secret_value(), Outlet(sink)).serve(Lines(source), stop)
+            await _Relay(http, url, token, Outlet(sink)).serve(Lines(source), stop)
 
 
 class _Relay:
