@@ -18,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -98,12 +97,6 @@ class ArchiverProcess:
             # The kernel ends the child with the thread that started it: that thread lives as long as the child shall.
             self._thread = threading.Thread(target=self._keep_alive, name="mail archiver", daemon=True)
             self._thread.start()
-
-    def poke(self) -> None:
-        """Tell it that there is work; it would see that by itself within 25 ms."""
-        with self._mutex, suppress(OSError, ValueError):
-            if self._child is not None and self._child.stdin is not None:
-                os.write(self._child.stdin.fileno(), b".")
 
     def close(self) -> None:
         """Let it finish what waits, for a second or so at most, and end. What is left stays in the database."""

@@ -5,6 +5,7 @@ find every file in the folder, and ``refresh_index`` lets ``git status`` agree w
 """
 
 import ctypes
+import errno
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,10 @@ AUTHOR: Final = ("nanobot-transcript", "agent-mail@localhost")
 
 _ENTRY: Final = 32
 """Bytes that an entry of a folder takes in git, compressed: most of it is a hash."""
+
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NO_SUCH_NAME: Final = frozenset({errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG})
 
 _Folder: TypeAlias = dict[str, "pygit2.Oid | _Folder"]
 _Tip: TypeAlias = "tuple[pygit2.Reference, pygit2.Commit]"
@@ -57,6 +62,7 @@ class ProjectRepository:
         self._tree: WorkTree = WorkTree(str(store.root), split(self.folder.relative_to(store.root).as_posix()))
         self._repository: pygit2.Repository | None = None
         self._may_be_known: bool = True
+        self._left_out: set[str] = set()
 
     @property
     def is_open(self) -> bool:
@@ -76,7 +82,8 @@ class ProjectRepository:
 
         The last job that writes a file decides. Jobs whose files are in the last commit already make no new one, and
         are not told again: the last commit's name is the answer. That is looked into once after opening. A path that
-        leads elsewhere or through a link is logged and left out.
+        leads elsewhere, and a name that git takes from nobody, is logged once and left out: what can never be done
+        must not hold up the rest.
         """
         try:
             with closing(self._tree):
@@ -143,7 +150,7 @@ class ProjectRepository:
             try:
                 names = split(path)
             except UnsafePathError as error:
-                logger.error("%s: %s", self.slug, error)
+                self._leave_out(path, error)
                 continue
             if text not in blobs:
                 content = text.encode("utf-8", "replace")
@@ -162,6 +169,10 @@ class ProjectRepository:
             self._tree.write(path, text.encode("utf-8", "replace"))
         except UnsafePathError as error:
             logger.error("%s: %s It is in git all the same.", self.slug, error)
+        except OSError as error:
+            if error.errno not in _NO_SUCH_NAME:
+                raise
+            logger.error("%s: %s can have no file: %s. It is in git all the same.", self.slug, path, error.strerror)
 
     def _taken(self, repository: pygit2.Repository, path: str, base: pygit2.Tree | None) -> pygit2.Oid | None:
         """A file that lies in the work tree; None when it is in the last commit already or cannot be taken."""
@@ -182,11 +193,25 @@ class ProjectRepository:
             if isinstance(change, dict):
                 below = builder.get(name)
                 tree = below if isinstance(below, pygit2.Tree) else None
-                builder.insert(name, self._built(repository, tree, change), FileMode.TREE)
+                self._insert(repository, builder, name, self._built(repository, tree, change), FileMode.TREE)
             else:
-                builder.insert(name, change, FileMode.BLOB)
+                self._insert(repository, builder, name, change, FileMode.BLOB)
         self._count(len(builder) * _ENTRY)
         return builder.write()
+
+    def _insert(
+        self, repository: pygit2.Repository, builder: pygit2.TreeBuilder, name: str, content: pygit2.Oid, mode: FileMode
+    ) -> None:
+        try:
+            builder.insert(name, content, mode)
+        except (pygit2.GitError, ValueError) as error:
+            repository.TreeBuilder().insert("content", content, mode)  # fails, too, unless it is the name
+            self._leave_out(name, error)
+
+    def _leave_out(self, name: str, error: Exception) -> None:
+        if name not in self._left_out:
+            self._left_out.add(name)
+            logger.error("%s: %s cannot be archived and is left out: %s", self.slug, ascii(name), error)
 
     def _count(self, size: int) -> None:
         self.objects += 1
@@ -199,8 +224,18 @@ class ProjectRepository:
         return self._repository
 
     def _failed(self, error: Exception) -> ArchiveError:
-        hint = getattr(error, "hint", "") or "Free space, or correct the permissions; the archive goes on by itself."
-        return ArchiveError(f"{self.folder}: {error}", hint=hint)
+        return ArchiveError(f"{self.folder}: {error}", hint=getattr(error, "hint", "") or _way_out(error))
+
+
+def _way_out(error: Exception) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _NO_ROOM:
+        return "Free space or raise the quota; the archive goes on by itself."
+    if number in _FORBIDDEN:
+        return "Correct the permissions of the folder; the archive goes on by itself."
+    return (
+        "`git fsck` in this folder and `nanobot-transcript mail doctor` say what is wrong; then it goes on by itself."
+    )
 
 
 def _tip(repository: pygit2.Repository) -> "_Tip | None":

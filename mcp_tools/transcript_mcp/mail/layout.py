@@ -15,7 +15,6 @@ folder anew for each change in it. Readers find both.
 """
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,11 +70,6 @@ class Archive:
     def outbox(self, agent: str, message_id: str, created_ts: float) -> str:
         """The sender's copy."""
         return f"agents/{agent}/outbox/{self._day(created_ts)}/{message_id}.md"
-
-    def everywhere(self, message_id: str, created_ts: float) -> Iterator[str]:
-        """Where the canonical copy may lie, whatever the setting was when it was written."""
-        for shard in ("day", "month"):
-            yield Archive(shard).message(message_id, created_ts)
 
     @staticmethod
     def profile(agent: str) -> str:

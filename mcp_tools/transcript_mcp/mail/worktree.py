@@ -21,16 +21,23 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OPEN_AT_ONCE: Final = 128
 _LONGEST_NAME: Final = 255
 _HALF_MADE: Final = (".git", "transcript-half-made")
-_NEVER: Final = frozenset({"", ".", "..", ".git"})
+_NEVER: Final = frozenset({"", ".", "..", ".git", "git~1"})  # the last is what Windows also calls .git
 
 
 def split(path: str) -> tuple[str, ...]:
     """The names a relative path consists of. Raises UnsafePathError for one that leads elsewhere or into ``.git``."""
     names = tuple(path.split("/"))
-    for name in names:
-        if name.lower() in _NEVER or "\0" in name or len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
-            raise UnsafePathError(f"{path!r} is not a path of the archive.", hint="Use names and / between them.")
+    if not all(_is_safe(name) for name in names):
+        raise UnsafePathError(f"{path!r} is not a path of the archive.", hint="Use names and / between them.")
     return names
+
+
+def _is_safe(name: str) -> bool:
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        return False
+    return name.lower() not in _NEVER and "\0" not in name and size <= _LONGEST_NAME
 
 
 class WorkTree:

@@ -165,7 +165,10 @@ def test_chinese_names_and_texts_are_kept(archive: MailArchive) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["../out", "/etc/out", "a/../../out", ".git/config", "a/.GIT/x", "", "a//b", "./a", "a/", "a\0b", "x" * 300],
+    [
+        *("../out", "/etc/out", "a/../../out", ".git/config", "a/.GIT/x", "a/git~1/x", "GIT~1"),
+        *("", "a//b", "./a", "a/", "a\0b", "x" * 300, "a\udcffb", "a\ud800b"),
+    ],
 )
 def test_a_path_that_leads_elsewhere_is_left_out_and_the_others_are_kept(
     project: ProjectRepository, archive: MailArchive, caplog: pytest.LogCaptureFixture, path: str
@@ -174,6 +177,19 @@ def test_a_path_that_leads_elsewhere_is_left_out_and_the_others_are_kept(
     assert archive.files(SLUG) == {"messages/a.md"}
     assert "is not a path of the archive" in caplog.text
     assert not [found for found in archive.store.root.rglob("out") if found.is_file()]
+
+
+@pytest.mark.parametrize("name", [".git::$INDEX_ALLOCATION", ".git ", ".git."])
+@pytest.mark.parametrize("path", ["agents/{}/profile.json", "agents/{}", "{}"])
+def test_a_name_that_git_refuses_is_told_once_and_does_not_hold_up_the_rest(
+    project: ProjectRepository, archive: MailArchive, caplog: pytest.LogCaptureFixture, path: str, name: str
+) -> None:
+    path = path.format(name)
+    project.commit([job(1, {path: "1", "messages/a.md": "good"})])
+    project.commit([job(2, {path: "2"}), job(3, {"messages/b.md": "good"})])
+    assert archive.files(SLUG) == {"messages/a.md", "messages/b.md"}
+    assert caplog.text.count("is left out") == 1
+    archive.assert_sound(SLUG)
 
 
 def test_a_link_in_the_folder_is_never_followed_and_git_has_the_file_all_the_same(
@@ -399,4 +415,4 @@ def test_a_complaint_says_which_folder_and_what_to_do(
     with pytest.raises(ArchiveError) as caught:
         project.commit([mail(2)])
     assert str(project.folder) in str(caught.value)
-    assert caught.value.hint
+    assert "fsck" in caught.value.hint
