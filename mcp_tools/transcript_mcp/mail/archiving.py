@@ -6,7 +6,7 @@ A project whose repository fails is left alone for a while, longer each time, an
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -14,7 +14,7 @@ from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, StoreBusyError, StoreError
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.gitting import ProjectRepository
-from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.layout import CLAIMS, MailStore
 from transcript_mcp.mail.repacking import Repacking
 
 __all__ = ["BATCH", "Archiving"]
@@ -111,9 +111,10 @@ class Archiving:
         gathering = not hurry and self._database.read(_counting(project_id), 0) < BATCH
         if now < project.next_commit and (project.failing or gathering):
             return project.next_commit
-        batch = self._database.read(_reading(project_id), [])
-        if not batch:
+        found = self._database.read(_reading(project_id), [])
+        if not found:
             return _NEVER
+        batch = _with_every_state(found)
         try:
             commit = project.repository.commit(batch)
         except ArchiveError as error:
@@ -125,7 +126,9 @@ class Archiving:
             raise
         self.done += len(batch)
         self._succeeded(project, now)
-        return project.next_commit if len(batch) < BATCH else now
+        if len(batch) < len(found):
+            project.next_commit = now
+        return project.next_commit if len(found) < BATCH else now
 
     def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """One transaction. Asks often: SQLite's own waiting grows to a tenth of a second, and between the transactions
@@ -194,6 +197,20 @@ class Archiving:
         more = self._write(lambda found: jobs.forget_done(found, self._clock()))
         self._next_forgetting = now if more else now + _FORGETTING
         return more
+
+
+def _with_every_state(batch: Sequence[jobs.Job]) -> Sequence[jobs.Job]:
+    """The jobs up to the one that would overwrite a claim's file before it was in a commit.
+
+    A released claim and the next one on its path share a file; the history of that file has both.
+    """
+    written: dict[str, str] = {}
+    for number, job in enumerate(batch):
+        claims = {path: text for path, text in job.files.items() if path.startswith(CLAIMS)}
+        if any(written.get(path, text) != text for path, text in claims.items()):
+            return batch[:number]
+        written.update(claims)
+    return batch
 
 
 def _reading(project_id: int) -> Callable[..., list[jobs.Job]]:

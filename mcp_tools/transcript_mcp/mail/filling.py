@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -66,6 +66,10 @@ class _Project:
     record: _ProjectRecord
     id: int = 0
     people: dict[str, int] = field(default_factory=dict)
+
+
+_Claims: TypeAlias = dict[tuple[int, str, str, float], tuple[_Project, ClaimRecord, bool]]
+"""By project, name of the file, holder and time: a file holds one claim after the other."""
 
 
 def fill(db: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> Filled:
@@ -153,12 +157,13 @@ class _Filling:
 
     def insert_claims(self, projects: Iterable[_Project]) -> None:
         """Every claim that was in a commit, in its last state: a file holds only the newest one on its path."""
-        found: dict[tuple[int, str, str, float], tuple[_Project, ClaimRecord, bool]] = {}
+        found: _Claims = {}
         for project in projects:
             for name, record in self._claim_records(project):
                 beside = (match := _CLAIM.fullmatch(name)) is not None and match[1] is not None
                 key = (project.id, name, record.agent, record.created_ts)
                 found[key] = (project, record, beside)
+        found = _ended_by_the_next(found)
         for project, record, beside in sorted(found.values(), key=lambda each: each[1].created_ts):
             self._insert_claim(project, record, beside=beside)
 
@@ -294,6 +299,19 @@ class _Filling:
         row = self._db.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values())).lastrowid
         assert row is not None
         return row
+
+
+def _ended_by_the_next(claims: _Claims) -> _Claims:
+    """A claim whose file was given to a later one had ended by then, whatever its last record says."""
+    ended = dict(claims)
+    later: dict[tuple[int, str], float] = {}
+    for key in sorted(claims, key=lambda each: each[3], reverse=True):
+        project, record, beside = claims[key]
+        began = later.get(key[:2])
+        if began is not None and record.released_ts is None and record.expires_ts > began:
+            ended[key] = (project, msgspec.structs.replace(record, released_ts=began), beside)
+        later[key[:2]] = key[3]
+    return ended
 
 
 def _inboxes(snapshot: Snapshot) -> dict[str, dict[str, str]]:

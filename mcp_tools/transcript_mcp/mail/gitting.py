@@ -233,9 +233,7 @@ def _way_out(error: Exception) -> str:
         return "Free space or raise the quota; the archive goes on by itself."
     if number in _FORBIDDEN:
         return "Correct the permissions of the folder; the archive goes on by itself."
-    return (
-        "`git fsck` in this folder and `nanobot-transcript mail doctor` say what is wrong; then it goes on by itself."
-    )
+    return "`git fsck` and `nanobot-transcript mail doctor` say what is wrong; then the archive goes on by itself."
 
 
 def _tip(repository: pygit2.Repository) -> "_Tip | None":

@@ -20,11 +20,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["PROJECT_FILE", "Archive", "MailStore", "Shard"]
+__all__ = ["CLAIMS", "PROJECT_FILE", "Archive", "MailStore", "Shard"]
 
 Shard: TypeAlias = Literal["day", "month"]
 
 PROJECT_FILE: Final = "project.json"
+CLAIMS: Final = "claims/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Archive:
     def claim(path: str, holder: str | None = None) -> str:
         """A claim on a path or pattern; ``holder`` for whoever comes beside the first one."""
         digest = hashlib.sha1(path.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
-        return f"claims/{digest}{f'.{holder}' if holder else ''}.json"
+        return f"{CLAIMS}{digest}{f'.{holder}' if holder else ''}.json"
 
     def _day(self, created_ts: float) -> str:
         return datetime.fromtimestamp(created_ts, UTC).strftime("%Y/%m/%d" if self.shard == "day" else "%Y/%m")
