@@ -27,6 +27,9 @@ def doctor(
     complete: Annotated[
         bool, typer.Option("--complete", help="Write into git what it lacks or has otherwise than the database.")
     ] = False,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="With --rebuild: do without the messages that git cannot read.")
+    ] = False,
     json: JsonOption = False,
     store: MailStoreOption = None,
     config: ConfigOption = None,
@@ -34,7 +37,7 @@ def doctor(
     """Compare git and the database both ways, or mend one from the other.
 
     Comparing may run at any time and changes nothing. --rebuild wants that nobody else uses the mail: stop the hub
-    first. Exit code 1: something is wrong.
+    first; so does --complete where it has to write a repository anew. Exit code 1: something is wrong.
 
     \b
     Example:
@@ -44,11 +47,13 @@ def doctor(
         raise UsageError(
             "--rebuild trusts git, --complete trusts the database.", hint="Give the one of them that is right."
         )
+    if accept_loss and not rebuild:
+        raise UsageError("--accept-loss belongs to --rebuild.", hint="Leave it out, or give both.")
     from transcript_mcp.mail.layout import MailStore
 
     place = MailStore(mail_settings(config, store).mail.store)
     if rebuild:
-        _rebuild(place, json=json)
+        _rebuild(place, accept_loss=accept_loss, json=json)
     elif complete:
         _complete(place, json=json)
     else:
@@ -71,7 +76,7 @@ def _compare(store: "MailStore", *, json: bool) -> None:
     raise typer.Exit(NEGATIVE if wrong else DONE)
 
 
-def _rebuild(store: "MailStore", *, json: bool) -> None:
+def _rebuild(store: "MailStore", *, accept_loss: bool, json: bool) -> None:
     from transcript_mcp.mail.rebuilding import rebuild
     from transcript_mcp.mail.snapshots import slugs
 
@@ -80,7 +85,7 @@ def _rebuild(store: "MailStore", *, json: bool) -> None:
             f"There is no archive in {store.root} that a database could be made from.",
             hint="Name the folder of the mail with --store or in mail.store.",
         )
-    done = rebuild(store)
+    done = rebuild(store, accept_loss=accept_loss)
     filled, kept = done.filled, done.kept
     if json:
         counts = {"projects": filled.projects, "agents": filled.agents, "messages": filled.messages}
@@ -98,19 +103,26 @@ def _rebuild(store: "MailStore", *, json: bool) -> None:
 
 
 def _complete(store: "MailStore", *, json: bool) -> None:
-    from transcript_mcp.mail.doctor import complete
+    from transcript_mcp.mail.completing import Completed, complete
 
-    count = complete(store) if store.database.exists() else 0
-    done = not count or _archived(store)
+    done = complete(store) if store.database.exists() else Completed()
+    count = done.files
+    in_git = not count or _archived(store)
     if json:
-        emit_json({"completed": count, "in_git": done})
-    elif not count:
+        aside = [str(path) for path in done.aside]
+        emit_json({"completed": count, "in_git": in_git, "aside": aside, "problems": done.problems})
+        raise typer.Exit(DONE if in_git and not done.problems else NEGATIVE)
+    for path in done.aside:
+        notice(f"A repository could not be read and is written anew, without its history. The old one is {path}.")
+    for problem in done.problems:
+        notice(problem)
+    if not count and not done.problems:
         notice("Git lacks nothing that the database has.")
-    elif done:
+    elif count and in_git:
         notice(f"{amount(count, 'file')} written into git.")
-    else:
+    elif count:
         notice(f"{amount(count, 'file')} wait for git; the archiver goes on with them when the hub runs.")
-    raise typer.Exit(DONE if done else NEGATIVE)
+    raise typer.Exit(DONE if in_git and not done.problems else NEGATIVE)
 
 
 def _archived(store: "MailStore") -> bool:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -24,7 +24,7 @@ from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
 from transcript_mcp.mail.values import Project
 
-__all__ = ["Finding", "Severity", "complete", "examine", "glance"]
+__all__ = ["Difference", "Finding", "Severity", "differences", "examine", "glance"]
 
 Severity: TypeAlias = Literal["ok", "info", "warning", "error"]
 
@@ -32,12 +32,12 @@ _LOOK_AGAIN: Final = 0.5
 _LATE: Final = 60.0
 _EXAMPLES: Final = 3
 _BUSY: Final = 10.0
-_AT_ONCE: Final = 200
 _REBUILD: Final = "Stop the server, then make the database anew from git: nanobot-transcript mail doctor --rebuild"
 _COMPLETE: Final = "Write it into git again from the database: nanobot-transcript mail doctor --complete"
 _EITHER: Final = "If the database is right: nanobot-transcript mail doctor --complete. If git is: --rebuild"
 _SAYS: Final = {
     "missing": ("not in git", _COMPLETE),
+    "lost": ("in git without content: its objects are lost or damaged", _COMPLETE),
     "different": ("not the same in git and in the database", _EITHER),
     "extra": ("in git and not in the database", _REBUILD),
     "attachment": ("named by a message and not in git", "Restore the file from a backup of the store."),
@@ -55,7 +55,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class _Difference:
+class Difference:
     """One file about which git and the database do not agree."""
 
     slug: str
@@ -88,38 +88,6 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
         return [Finding("database", "error", str(error), error.hint)]
     finally:
         database.close()
-
-
-def complete(store: MailStore) -> int:
-    """Put down jobs for everything that git lacks or has otherwise than the database; how many files these are.
-
-    The archiver does them. Raises StoreError kinds and ArchiveError.
-    """
-    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
-    try:
-        return sum(_complete(store, database, project) for project in database.read(projects.all_projects, []))
-    finally:
-        database.close()
-
-
-def _complete(store: MailStore, database: Database, project: Project) -> int:
-    snapshot = snapshots.take(store, project.slug)
-    files = database.read(lambda db: expected(db, project, snapshot.files), {})
-    lacking = {
-        difference.path: files[difference.path]
-        for difference in _differences(snapshot, files)
-        if difference.kind in ("missing", "different")
-    }
-    paths = sorted(lacking)
-    for start in range(0, len(paths), _AT_ONCE):
-        some = {path: lacking[path] for path in paths[start : start + _AT_ONCE]}
-        summary = f"complete: {len(some)} files from the database"
-        database.write(
-            lambda db, some=some, summary=summary: jobs.enqueue(
-                db, project.id, summary, some, now=round(time.time(), 3)
-            )
-        )
-    return len(paths)
 
 
 def _damage(db: sqlite3.Connection) -> str:
@@ -157,7 +125,7 @@ def _compared(store: MailStore, database: Database) -> Iterator[Finding]:
         try:
             yield from _project(store, database, project)
         except ArchiveError as error:
-            yield Finding("archive", "error", str(error), error.hint)
+            yield Finding("archive", "error", f"{project.key}: {error}", _COMPLETE)
 
 
 def _project(store: MailStore, database: Database, project: Project) -> Iterator[Finding]:
@@ -182,7 +150,7 @@ def _told(paths: Sequence[str]) -> str:
     return f"{', '.join(paths[:_EXAMPLES])}{more} {'is' if len(paths) == 1 else 'are'}"
 
 
-def _look(store: MailStore, database: Database, project: Project) -> tuple[set[_Difference], dict[str, str]]:
+def _look(store: MailStore, database: Database, project: Project) -> tuple[set[Difference], dict[str, str]]:
     """The differences that no waiting job explains, and what should be there."""
     before = snapshots.take(store, project.slug)
 
@@ -196,21 +164,25 @@ def _look(store: MailStore, database: Database, project: Project) -> tuple[set[_
 
     files, on_their_way, attached = database.read(work, ({}, set(), []))
     snapshot = snapshots.take(store, project.slug)
-    found = {difference for difference in _differences(snapshot, files) if difference.path not in on_their_way}
+    found = {difference for difference in differences(snapshot, files) if difference.path not in on_their_way}
     lost = {path for _, path in attached if path not in snapshot.files and path not in on_their_way}
-    return found | {_Difference(project.slug, "attachment", path) for path in lost}, files
+    return found | {Difference(project.slug, "attachment", path) for path in lost}, files
 
 
-def _differences(snapshot: snapshots.Snapshot, files: dict[str, str]) -> Iterator[_Difference]:
+def differences(snapshot: snapshots.Snapshot, files: Mapping[str, str]) -> Iterator[Difference]:
+    """About which files git and the database do not agree; ``files`` are those that should be there."""
+    lost = snapshot.unreadable()
+    for path in lost:
+        yield Difference(snapshot.slug, "lost", path)
     for path, text in files.items():
         content = snapshot.files.get(path)
         if content is None:
-            yield _Difference(snapshot.slug, "missing", path)
-        elif content != str(pygit2.hash(text.encode())) and not _same(snapshot, path, text):
-            yield _Difference(snapshot.slug, "different", path)
+            yield Difference(snapshot.slug, "missing", path)
+        elif path not in lost and content != str(pygit2.hash(text.encode())) and not _same(snapshot, path, text):
+            yield Difference(snapshot.slug, "different", path)
     for path in snapshot.files.keys() - files.keys():
         if path.startswith(("messages/", "agents/", "claims/")):
-            yield _Difference(snapshot.slug, "extra", path)
+            yield Difference(snapshot.slug, "extra", path)
 
 
 def _same(snapshot: snapshots.Snapshot, path: str, text: str) -> bool:

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from nanobot_transcript.database import Database
@@ -21,9 +21,9 @@ from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
-from transcript_mcp.mail.snapshots import slugs, take
+from transcript_mcp.mail.snapshots import Snapshot, slugs, take
 
-__all__ = ["Rebuilt", "rebuild"]
+__all__ = ["Rebuilt", "only_one", "rebuild"]
 
 _SIDES: Final = ("-wal", "-shm")
 _BUSY: Final = 5.0
@@ -43,27 +43,28 @@ class Rebuilt:
     kept: Path | None
 
 
-def rebuild(store: MailStore) -> Rebuilt:
+def rebuild(store: MailStore, *, accept_loss: bool = False) -> Rebuilt:
     """Make the database anew from the archive of all projects, while nobody else uses the store.
 
     What waits for git in the old database is archived first. Raises ArchiveError when an archiver or another process
-    is at work there, or when something could not be archived; then nothing was changed. Raises StoreError kinds.
+    is at work there, when something could not be archived, and, without ``accept_loss``, when the new one would lack
+    messages that git cannot read any more; then nothing was changed. Raises StoreError kinds.
     """
-    with _only_one(store):
+    with only_one(store):
         _archive_what_waits(store)
         with exclusive(str(store.lock), _OPENING, f"opening {store.database.name}"):
             _refuse_if_used(store)
             fresh = store.root / "mail.sqlite3.rebuilding"
             try:
-                filled = _made(store, fresh)
+                filled = _made(store, fresh, accept_loss=accept_loss)
                 return Rebuilt(filled, _put_in_place(store.database, fresh))
             finally:
                 _remove(fresh)
 
 
 @contextmanager
-def _only_one(store: MailStore) -> Iterator[None]:
-    """Be the only process that writes to git."""
+def only_one(store: MailStore) -> Iterator[None]:
+    """Be the only process that writes to git. Raises ArchiveError when another one does."""
     descriptor = os.open(store.archiver_lock, _OPEN, 0o600)
     try:
         try:
@@ -123,15 +124,49 @@ def _count_waiting(path: Path) -> int:
         connection.close()
 
 
-def _made(store: MailStore, fresh: Path) -> Filled:
+def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     _remove(fresh)
     lock = store.root / f"{fresh.name}.lock"
     database = Database(fresh, lock, SHAPE, busy=_BUSY)
+    found, unreadable = _found(store)
     try:
-        return database.write(lambda db: fill(db, (take(store, slug) for slug in slugs(store))))
+        filled = database.write(lambda db: fill(db, found))
     finally:
         database.close()
         lock.unlink(missing_ok=True)
+    lost = sum(len(_messages(snapshot)) for snapshot in found) - filled.messages
+    if (lost or unreadable) and not accept_loss:
+        raise ArchiveError(
+            f"The new database would lack {_lacking(lost, len(unreadable))}, which git cannot read. It is left as it is.",
+            hint="Is the old database whole? `nanobot-transcript mail doctor --complete` writes them into git again. "
+            "If not, restore git from a backup, or do without them with --rebuild --accept-loss.",
+        )
+    filled.problems += unreadable
+    return filled
+
+
+def _found(store: MailStore) -> tuple[list[Snapshot], list[str]]:
+    """What can be read, and a sentence for each project that cannot."""
+    found: list[Snapshot] = []
+    unreadable: list[str] = []
+    for slug in slugs(store):
+        try:
+            found.append(take(store, slug))
+        except ArchiveError as error:
+            unreadable.append(f"the project {slug}. {error}")
+    return found, unreadable
+
+
+def _messages(snapshot: Snapshot) -> set[str]:
+    return {
+        PurePosixPath(path).stem for path in snapshot.files if path.startswith("messages/") and path.endswith(".md")
+    }
+
+
+def _lacking(messages: int, projects: int) -> str:
+    parts = [f"{messages} message{'' if messages == 1 else 's'}"] if messages else []
+    parts += [f"{projects} whole project{'' if projects == 1 else 's'}"] if projects else []
+    return " and ".join(parts)
 
 
 def _put_in_place(path: Path, fresh: Path) -> Path | None:

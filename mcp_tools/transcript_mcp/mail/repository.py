@@ -18,7 +18,7 @@ from pygit2.enums import RepositoryOpenFlag
 
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
 
-__all__ = ["BRANCH", "loose_objects", "open_repository", "packs", "remove_stale_locks"]
+__all__ = ["BRANCH", "keep_aside", "loose_objects", "open_repository", "packs", "remove_stale_locks"]
 
 BRANCH: Final = "main"
 _REFERENCE_LOCK: Final = 1.0
@@ -57,6 +57,13 @@ def open_repository(folder: Path) -> pygit2.Repository:
     if _is_headless(repository):
         _adopt_newest(repository)
     return repository
+
+
+def keep_aside(folder: Path) -> Path:
+    """Move the repository in ``folder`` out of the way, beside it, so that a new one is made; where it lies now."""
+    aside = next(path for n in range(1, 10_000) if not os.path.lexists(path := folder.parent / f"repo.broken-{n}"))
+    (folder / ".git").rename(aside)
+    return aside
 
 
 def remove_stale_locks(git: Path) -> None:
@@ -112,8 +119,7 @@ def _mended(folder: Path) -> pygit2.Repository:
     """What lacks its head or its settings gets them anew; what has no object either is kept aside."""
     git = folder / ".git"
     if not (git / "objects").is_dir() or not (packs(git) or any(True for _ in loose_objects(git))):
-        aside = next(path for n in range(1, 10_000) if not os.path.lexists(path := folder.parent / f"repo.broken-{n}"))
-        git.rename(aside)
+        aside = keep_aside(folder)
         logger.warning("%s was half-made and empty; it is kept as %s.", git, aside)
         return _made(folder)
     repository = pygit2.init_repository(str(folder), initial_head=BRANCH)

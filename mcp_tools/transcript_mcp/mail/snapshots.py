@@ -29,13 +29,52 @@ class Snapshot:
         """The content of one of ``files``. Raises ArchiveError when it is no text or git cannot read it."""
         return self._text(self.files[path], path)
 
+    def unreadable(self) -> set[str]:
+        """The paths whose content git has lost: each is looked up, none is taken for granted."""
+        readable: dict[str, bool] = {}
+        for content in self.files.values():
+            if content not in readable:
+                readable[content] = self._is_readable(content)
+        return {path for path, content in self.files.items() if not readable[content]}
+
+    def restore(self, path: str, data: bytes) -> bool:
+        """Bring back the content of one of ``files``, which ``data`` is; False when git does not take it."""
+        assert self._repository is not None
+        content = self.files[path]
+        loose = Path(self._repository.path) / "objects" / content[:2] / content[2:]
+        try:
+            loose.unlink(missing_ok=True)  # git takes a damaged one for the object
+            self._repository.create_blob(data)
+        except (pygit2.GitError, OSError):
+            return False
+        return self._is_readable(content)
+
+    def _is_readable(self, content: str) -> bool:
+        assert self._repository is not None
+        try:
+            self._repository.odb.read_header(pygit2.Oid(hex=content))
+        except (pygit2.GitError, KeyError, ValueError):
+            return False
+        return True
+
     def history(self, folder: str) -> Iterator[tuple[str, str]]:
-        """Each content that a file of a folder ever had in a commit, the oldest first: name and text."""
+        """Each content that a file of a folder ever had in a commit, the oldest first: name and text.
+
+        The text is empty where git has lost it. Raises ArchiveError when commits or folders cannot be read.
+        """
         if self._repository is None:
             return
+        try:
+            yield from self._history(self._repository, folder)
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise ArchiveError(
+                f"The history of {folder} of {self.slug} cannot be read: {error}.", hint="`git fsck` says what is lost."
+            ) from error
+
+    def _history(self, repository: pygit2.Repository, folder: str) -> Iterator[tuple[str, str]]:
         known: dict[str, str] = {}
         before = None
-        for commit in self._repository.walk(self._repository.head.target, SortMode.TOPOLOGICAL | SortMode.REVERSE):
+        for commit in repository.walk(repository.head.target, SortMode.TOPOLOGICAL | SortMode.REVERSE):
             if folder not in commit.tree:
                 continue
             tree = commit.tree[folder]
@@ -46,7 +85,7 @@ class Snapshot:
                 name, content = str(entry.name), str(entry.id)
                 if known.get(name) != content:
                     known[name] = content
-                    yield name, self._text(content, f"{folder}/{name}")
+                    yield name, self._text(content, f"{folder}/{name}") if self._is_readable(content) else ""
 
     def _text(self, content: str, path: str) -> str:
         assert self._repository is not None

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.letterbox import BACKEND, Letterbox
+from support.mail_archive import git
 
 from transcript_mcp.mail.archiving import Archiving
 
@@ -91,4 +92,31 @@ def test_rebuild_without_an_archive_is_refused(run: Run, base_dir: Path) -> None
 
 
 def test_complete_has_nothing_to_do_where_git_lacks_nothing(run: Run, archived: Letterbox) -> None:
-    assert run("mail", "doctor", "--complete", "--json").document == {"completed": 0, "in_git": True}
+    assert run("mail", "doctor", "--complete", "--json").document == {
+        "completed": 0,
+        "in_git": True,
+        "aside": [],
+        "problems": [],
+    }
+
+
+def test_a_loss_is_accepted_by_a_rebuild_only(run: Run, archived: Letterbox) -> None:
+    told = run("mail", "doctor", "--accept-loss")
+    assert told.code == 2
+    assert "--rebuild" in told.err
+
+
+def test_rebuild_leaves_no_message_out_unless_told_to(run: Run, archived: Letterbox) -> None:
+    archived.mail.close()
+    repo = archived.mail.places.repo(archived.mail.project(BACKEND).slug)
+    (blob,) = {git(repo, "rev-parse", f"HEAD:{path}").strip() for path in _messages(repo)[:1]}
+    (repo / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    archived.mail.close()
+    refused = run("mail", "doctor", "--rebuild")
+    assert refused.code != 0
+    assert "would lack 1 message" in " ".join(refused.err.split())
+    assert run("mail", "doctor", "--rebuild", "--accept-loss", "--json").document["left_out"]
+
+
+def _messages(repo: Path) -> list[str]:
+    return git(repo, "ls-tree", "-r", "--name-only", "HEAD", "messages").split()

@@ -16,7 +16,8 @@ from transcript_mcp.mail import doctor, jobs
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.claims import Claims
-from transcript_mcp.mail.doctor import complete, examine
+from transcript_mcp.mail.completing import complete
+from transcript_mcp.mail.doctor import examine
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.rebuilding import rebuild
 from transcript_mcp.mail.values import Draft, InboxQuery, MailOptions
@@ -192,12 +193,12 @@ def test_a_file_that_was_changed_or_lost_in_git_is_found_and_completed(scene: Sc
     text = " ".join(finding.message for finding in problems(scene))
     for words in (victim.name, changed.relative_to(repo).as_posix(), "stray.md"):
         assert words in text
-    assert complete(scene.store) == 2
+    assert complete(scene.store).files == 2
     scene.archive()
     left = problems(scene)
     assert len(left) == 1
     assert "stray.md is in git and not in the database" in left[0].message
-    assert complete(scene.store) == 0
+    assert complete(scene.store).files == 0
 
 
 def test_a_lost_database_is_told(scene: Scene) -> None:
@@ -249,6 +250,7 @@ def test_a_rebuilt_database_gives_the_same_answers(tmp_path: Path, harm: Callabl
         assert rebuilt.kept is None
     else:
         assert rebuilt.kept == Path(f"{scene.store.database}.broken-1")
+        assert rebuilt.kept is not None
         assert rebuilt.kept.exists()
     scene.close()
     assert {path.name for path in scene.store.root.iterdir()} - {"mail.sqlite3.broken-1"} == {
@@ -301,8 +303,14 @@ def test_a_file_that_cannot_be_read_is_left_out_and_told(scene: Scene) -> None:
     for path in (next(repo.glob("messages/*/*/*/*.md")), next(repo.glob("agents/*/receipts/*.json"))):
         path.write_text("?")
     git(repo, "-c", "user.name=Ada", "-c", "user.email=a@b", "commit", "-qam", "harm")
+    before = scene.answers()
     scene.close()
-    rebuilt = rebuild(scene.store)
+    with pytest.raises(ArchiveError, match="lack 1 message, which") as refused:
+        rebuild(scene.store)
+    assert "--accept-loss" in refused.value.hint
+    assert scene.answers() == before
+    scene.close()
+    rebuilt = rebuild(scene.store, accept_loss=True)
     assert rebuilt.filled.messages == 5
     assert len(rebuilt.filled.problems) == 2
 
@@ -334,3 +342,84 @@ def test_nothing_is_rebuilt_while_another_process_has_the_database_open(scene: S
             rebuild(scene.store)
         other.communicate(timeout=10)
     assert rebuild(scene.store).filled.messages == 6
+
+
+def _objects(scene: Scene, *paths: str) -> list[Path]:
+    """The files of git's objects behind paths of the backend's last commit."""
+    repo = scene.store.repo(scene.mail.project(BACKEND).slug)
+    names = [git(repo, "rev-parse", f"HEAD:{path}").strip() for path in paths]
+    return [repo / ".git" / "objects" / name[:2] / name[2:] for name in names]
+
+
+def _message_paths(scene: Scene) -> list[str]:
+    repo = scene.store.repo(scene.mail.project(BACKEND).slug)
+    return git(repo, "-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "HEAD", "messages").split()
+
+
+@pytest.mark.parametrize("harm", ["gone", "damaged"])
+def test_messages_whose_content_git_has_lost_are_found_and_put_back(scene: Scene, harm: str) -> None:
+    scene.archive()
+    paths = _message_paths(scene)[:3]
+    for place in _objects(scene, *paths):
+        place.unlink()
+        if harm == "damaged":
+            place.write_bytes(b"not zlib")
+    (told,) = problems(scene)
+    assert "without content" in told.message
+    assert "--complete" in told.fix
+    scene.close()
+    with pytest.raises(ArchiveError, match="lack 3 messages"):
+        rebuild(scene.store)
+    done = complete(scene.store)
+    assert (done.files >= 3, done.aside, done.problems) == (True, [], [])
+    scene.archive()
+    assert problems(scene) == []
+    scene.close()
+    assert rebuild(scene.store).filled.messages == 6
+
+
+def test_a_repository_whose_folders_cannot_be_read_is_written_anew_and_the_others_are_left(scene: Scene) -> None:
+    scene.archive()
+    before = scene.answers()
+    (place,) = _objects(scene, "messages")
+    place.unlink()
+    found = examine(scene.store)
+    assert [finding.severity for finding in found] == ["ok", "error", "ok"]
+    assert found[1].message.startswith(f"{BACKEND}: ")
+    assert "--complete" in found[1].fix
+    scene.close()
+    with pytest.raises(ArchiveError, match="1 whole project"):
+        rebuild(scene.store)
+    done = complete(scene.store)
+    repo = scene.store.repo(scene.mail.project(BACKEND).slug)
+    assert done.aside == [repo.parent / "repo.broken-1"]
+    assert done.aside[0].is_dir()
+    assert done.problems == []
+    scene.archive()
+    assert problems(scene) == []
+    assert complete(scene.store).files == 0
+    scene.close()
+    assert rebuild(scene.store).filled.messages == 6
+    assert scene.answers()["thread"] == before["thread"]
+
+
+def test_no_repository_is_moved_away_under_an_archiver_at_work(scene: Scene) -> None:
+    scene.archive()
+    (place,) = _objects(scene, "messages")
+    place.unlink()
+    with ArchiverProcess(scene.store):
+        late = scene.mail.send(FRONTEND, scene.mail.whois(FRONTEND, "BlueLake"), Draft("Late", "x", ["Idle"]))
+        assert wait_for(scene.mail.database, late.job, 30)
+        done = complete(scene.store)
+    assert done.aside == []
+    assert "in use" in done.problems[0]
+
+
+def test_a_rebuild_that_accepts_the_loss_says_which_project_it_left_out(scene: Scene) -> None:
+    scene.archive()
+    (place,) = _objects(scene, "messages")
+    place.unlink()
+    scene.close()
+    rebuilt = rebuild(scene.store, accept_loss=True)
+    assert rebuilt.filled.projects == 1
+    assert any("the project" in problem for problem in rebuilt.filled.problems)
