@@ -184,7 +184,7 @@ class _V1:
         if "max_request_body_size" not in signature(StreamableHTTPSessionManager).parameters:
             from transcript_mcp.sdk._v1_older import OlderManager
 
-            return OlderManager(making(), options)
+            return OlderManager(making, options)
         return making(
             session_idle_timeout=None if options.stateless else options.idle_timeout,
             max_request_body_size=options.max_body,

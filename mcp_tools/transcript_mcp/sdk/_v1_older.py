@@ -1,10 +1,11 @@
 """What the session managers of SDK 1.26 to 1.28 lack of that of 1.29.
 
-A session belongs to whoever opened it, ends when nothing is heard of it, and a body has a largest size.
+A session belongs to whoever opened it, ends when nothing is heard of it, and a body has a largest size. A call without
+a session ends when it is cancelled.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -32,8 +33,9 @@ class _Session:
 class OlderManager:
     """A session manager around that of the SDK."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager, options: HttpOptions) -> None:
-        self._manager = manager
+    def __init__(self, make: Callable[[], StreamableHTTPSessionManager], options: HttpOptions) -> None:
+        self._make = make
+        self._manager = make()
         self._options = options
         self._sessions: dict[str, _Session] = {}
         self._endings: set[asyncio.Task[None]] = set()
@@ -59,7 +61,9 @@ class OlderManager:
         arriving = _Replayed(body, receive) if scope["method"] == "POST" else receive
         named = None if self._options.stateless else Headers(scope=scope).get(_SESSION)
         if self._options.stateless:
-            await self._manager.handle_request(scope, arriving, send)
+            manager = self._make()  # one of its own: what a cancelled call leaves behind ends with its manager
+            async with manager.run():
+                await manager.handle_request(scope, arriving, send)
         elif named is None:
             await self._open(scope, arriving, send)
         else:

@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from transcript_mcp.hub import create_app
 from transcript_mcp.sdk import Server
 
 PROJECT = "/abs/path/backend"
+OLDER = tuple(map(int, version("mcp").split(".")[:2])) < (1, 29)
+"""SDKs that let a call go on when its session ends."""
 ME = {"program": "claude-code", "model": "opus", "task_description": "导航栏", "name_hint": "BlueLake"}
 
 
@@ -306,7 +309,8 @@ async def test_the_end_of_stdin_and_a_signal_end_it_while_a_call_is_under_way(pl
                 assert talk.process.stdin is not None
                 talk.process.terminate() if by_signal else talk.process.stdin.close()
                 assert await asyncio.wait_for(talk.process.wait(), 10) == 0
-                await asyncio.wait_for(slow.ended.wait(), 10)
+                if not OLDER:
+                    await asyncio.wait_for(slow.ended.wait(), 10)
                 slow.ended.clear()
 
 
