@@ -1,7 +1,7 @@
 """What somebody who claims files may say: paths, how long, why."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, cast
 
 from nanobot_transcript.errors import InvalidLetterError
@@ -9,7 +9,7 @@ from transcript_mcp.mail import matching
 from transcript_mcp.mail.claim_values import ClaimOptions
 from transcript_mcp.mail.texts import line
 
-__all__ = ["flag", "paths", "patterns", "reason", "ttl"]
+__all__ = ["bounded", "flag", "paths", "patterns", "reason", "ttl"]
 
 _LONGEST_REASON: Final = 500
 
@@ -52,6 +52,23 @@ def patterns(given: Sequence[str], root: str) -> list[str]:
         raise InvalidLetterError(
             str(error), hint="Give paths relative to the project's folder: src/api, src/*.py, docs/**."
         ) from error
+
+
+def bounded(wanted: Collection[str], own: Collection[str], in_project: int, options: ClaimOptions) -> None:
+    """Raises InvalidLetterError when the agent, who has ``own``, or the project would have too many active claims."""
+    new = sum(1 for path in wanted if path not in own)
+    if not new:
+        return
+    if len(own) + new > options.max_of_agent:
+        raise InvalidLetterError(
+            f"You would hold {len(own) + new:,} paths; an agent has {options.max_of_agent:,} at most.",
+            hint="Release what you are done with, or claim folders and patterns such as src/**.",
+        )
+    if in_project + new > options.max_in_project:
+        raise InvalidLetterError(
+            f"The project would have {in_project + new:,} claims; {options.max_in_project:,} are allowed.",
+            hint="list_claims shows who holds them; wait, or ask their holders to release some.",
+        )
 
 
 def flag(exclusive: Any) -> bool:

@@ -8,12 +8,15 @@ __all__ = ["Claim", "ClaimOptions", "Claimed", "Conflict", "Extended", "Released
 
 @dataclass(frozen=True, slots=True)
 class ClaimOptions:
-    """How long a claim may last, in seconds: ``default_ttl`` when nothing is said; how many paths one call may name."""
+    """How long a claim may last, in seconds: ``default_ttl`` when nothing is said; how many paths one call may name,
+    and how many active claims an agent and a project may have."""
 
     default_ttl: float = 3600.0
     shortest_ttl: float = 60.0
     longest_ttl: float = 30 * 86_400.0
     max_paths: int = 200
+    max_of_agent: int = 1000
+    max_in_project: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,14 @@ class Conflict:
 class Claimed:
     """What was granted: everything that was asked for, until ``expires_ts``; or nothing, when there are conflicts.
 
-    ``job`` is the number of the archive's job.
+    ``job`` is the number of the archive's job, ``more_conflicts`` how many there are beside those that are listed.
     """
 
     granted: Sequence[str]
     conflicts: Sequence[Conflict]
     expires_ts: float | None
     job: int | None
+    more_conflicts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

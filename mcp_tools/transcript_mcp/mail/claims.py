@@ -5,28 +5,35 @@ one conflicts with any claim of another agent that it meets. The transaction dec
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from nanobot_transcript.database import Database
-from transcript_mcp.mail import agents, claim_checking, jobs, matching
+from nanobot_transcript.errors import InvalidLetterError
+from transcript_mcp.mail import agents, claim_checking, guests, jobs
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.layout import Archive
+from transcript_mcp.mail.meeting import meetings
 from transcript_mcp.mail.moments import iso, to_the_millisecond
 from transcript_mcp.mail.values import Agent
 
 __all__ = ["Claims"]
 
 _SHOWN_PATHS: Final = 5
+_SHOWN_CONFLICTS: Final = 50
 _ROWS: Final = (
     "SELECT claims.*, here.human_key AS project, there.human_key AS home FROM claims"
     " JOIN projects AS here ON here.id = claims.project_id"
     " JOIN agents ON agents.id = claims.agent_id JOIN projects AS there ON there.id = agents.project_id"
 )
 _ACTIVE: Final = "claims.released_ts IS NULL AND claims.expires_ts > :now"
+_HELD: Final = (
+    "SELECT id, agent_id, agent_name, path, exclusive, reason, expires_ts, beside FROM claims"
+    f" WHERE project_id = :project AND {_ACTIVE} ORDER BY id"
+)
 _INSERT: Final = (
     "INSERT INTO claims (project_id, agent_name, path, exclusive, reason, created_ts, expires_ts, agent_id, beside)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -35,10 +42,12 @@ _INSERT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What somebody wants to have, checked but for the paths."""
+    """What somebody wants to have, checked. ``key`` is the project's."""
 
+    project_id: int
+    key: str
     agent: Agent
-    paths: Sequence[str]
+    patterns: Sequence[str]
     exclusive: bool
     reason: str
     now: float
@@ -76,15 +85,27 @@ class Claims:
         reason stays unless one is given. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
+        listed, bound = claim_checking.paths(paths, self.options), {"project": project_id, "now": now}
+        key, known = self._database.read(
+            lambda db: (_root(db, project_id), db.execute(_HELD, bound).fetchall()), ("", [])
+        )
         wish = _Wish(
+            project_id=project_id,
+            key=key,
             agent=agent,
-            paths=claim_checking.paths(paths, self.options),
+            patterns=claim_checking.patterns(listed, key),
             exclusive=claim_checking.flag(exclusive),
             reason=claim_checking.reason(reason),
             now=now,
             expires_ts=to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options)),
         )
-        return self._database.write(lambda db: self._claim(db, project_id, wish))
+        # Thousands of patterns take a while to compare: not while everybody else waits for the transaction's end.
+        refused = _refused(known, wish)
+        if refused is not None:
+            self._database.write(lambda db: agents.touch(db, agent.id, now))
+            return refused
+        compared = {(row["id"], row["exclusive"]) for row in known}
+        return self._database.write(lambda db: self._claim(db, wish, compared))
 
     def renew(
         self, project_id: int, agent: Agent, paths: Sequence[str] | None = None, ttl_seconds: float | None = None
@@ -139,44 +160,39 @@ class Claims:
         bound = {"project": project_id, "agent": agent_id, "now": self._clock(), "limit": limit}
         return self._database.read(lambda db: [_claim(row) for row in db.execute(sql, bound)], [])
 
-    def _claim(self, db: sqlite3.Connection, project_id: int, wish: _Wish) -> Claimed:
+    def _claim(self, db: sqlite3.Connection, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
+        """``compared`` are the claims (id, exclusive) that are known not to be in the way."""
         agents.touch(db, wish.agent.id, wish.now)
-        wanted = claim_checking.patterns(wish.paths, _root(db, project_id))
-        sql = f"{_ROWS} WHERE claims.project_id = :project AND {_ACTIVE} ORDER BY claims.id"
-        active = db.execute(sql, {"project": project_id, "now": wish.now}).fetchall()
-        if conflicts := _conflicts(wanted, active, wish):
-            return Claimed((), conflicts, None, None)
-        ids = [self._grant(db, project_id, path, active, wish) for path in wanted]
+        active = db.execute(_HELD, {"project": wish.project_id, "now": wish.now}).fetchall()
+        refused = _refused([row for row in active if (row["id"], row["exclusive"]) not in compared], wish)
+        if refused is not None:
+            return refused
+        own = {row["path"] for row in active if row["agent_id"] == wish.agent.id}
+        claim_checking.bounded(wish.patterns, own, len(active), self.options)
+        profiles = guests.welcome(db, wish.project_id, wish.key, [wish.agent])
+        same: dict[str, list[sqlite3.Row]] = {path: [] for path in wish.patterns}
+        for row in active:
+            if row["path"] in same:
+                same[row["path"]].append(row)
+        ids = [_grant(db, path, rows, wish) for path, rows in same.items()]
         kind = "exclusive" if wish.exclusive else "shared"
-        rows = _by_ids(db, ids)
-        job = self._archived(db, project_id, f"claim: {wish.agent.name} {kind}", rows, wish.now)
-        return Claimed(wanted, (), wish.expires_ts, job)
-
-    def _grant(
-        self, db: sqlite3.Connection, project_id: int, path: str, active: Sequence[sqlite3.Row], wish: _Wish
-    ) -> int:
-        same = [row for row in active if row["path"] == path]
-        own = next((row["id"] for row in same if row["agent_id"] == wish.agent.id), None)
-        if own is not None:
-            db.execute(
-                "UPDATE claims SET exclusive = ?, expires_ts = ?, reason = coalesce(nullif(?, ''), reason)"
-                " WHERE id = ?",
-                (wish.exclusive, wish.expires_ts, wish.reason, own),
-            )
-            return own
-        beside = any(not row["beside"] for row in same)
-        values = (project_id, wish.agent.name, path, wish.exclusive, wish.reason)
-        added = db.execute(_INSERT, (*values, wish.now, wish.expires_ts, wish.agent.id, beside)).lastrowid
-        assert added is not None
-        return added
+        what = f"claim: {wish.agent.name} {kind}"
+        job = self._archived(db, wish.project_id, what, _by_ids(db, ids), wish.now, profiles)
+        return Claimed(wish.patterns, (), wish.expires_ts, job)
 
     def _archived(
-        self, db: sqlite3.Connection, project_id: int, what: str, rows: Sequence[sqlite3.Row], now: float
+        self,
+        db: sqlite3.Connection,
+        project_id: int,
+        what: str,
+        rows: Sequence[sqlite3.Row],
+        now: float,
+        others: Mapping[str, str] | None = None,
     ) -> int | None:
-        """The job that writes these claims' files, as they are now."""
+        """The job that writes these claims' files, as they are now, and ``others``."""
         if not rows:
             return None
-        files: dict[str, str] = {}
+        files: dict[str, str] = dict(others or {})
         for row in _by_ids(db, [row["id"] for row in rows]):
             path = self._archive.claim(row["path"], row["agent_name"] if row["beside"] else None)
             files[path] = _record(_claim(row))
@@ -197,21 +213,46 @@ def _held(
     return held, [pattern for pattern in patterns if pattern not in had]
 
 
-def _conflicts(wanted: Sequence[str], active: Sequence[sqlite3.Row], wish: _Wish) -> list[Conflict]:
-    others = [row for row in active if row["agent_id"] != wish.agent.id and (wish.exclusive or row["exclusive"])]
-    return [
-        Conflict(
-            path=path,
-            holder=row["agent_name"],
-            pattern=row["path"],
-            reason=row["reason"],
-            expires_ts=row["expires_ts"],
-            exclusive=bool(row["exclusive"]),
+def _grant(db: sqlite3.Connection, path: str, same: Sequence[sqlite3.Row], wish: _Wish) -> int:
+    """``same`` are the active claims on this very path."""
+    own = next((row["id"] for row in same if row["agent_id"] == wish.agent.id), None)
+    if own is not None:
+        db.execute(
+            "UPDATE claims SET exclusive = ?, expires_ts = ?, reason = coalesce(nullif(?, ''), reason) WHERE id = ?",
+            (wish.exclusive, wish.expires_ts, wish.reason, own),
         )
-        for path in wanted
-        for row in others
-        if matching.overlap(path, row["path"])
-    ]
+        return own
+    beside = any(not row["beside"] for row in same)
+    values = (wish.project_id, wish.agent.name, path, wish.exclusive, wish.reason)
+    added = db.execute(_INSERT, (*values, wish.now, wish.expires_ts, wish.agent.id, beside)).lastrowid
+    assert added is not None
+    return added
+
+
+def _refused(held: Sequence[sqlite3.Row], wish: _Wish) -> Claimed | None:
+    """The answer when some of what is held is in the way; None when nothing is. Raises InvalidLetterError."""
+    others = [row for row in held if row["agent_id"] != wish.agent.id and (wish.exclusive or row["exclusive"])]
+    met = meetings(wish.patterns, [row["path"] for row in others])
+    if met.found:
+        shown = [_conflict(wish.patterns[here], others[there]) for here, there in met.found[:_SHOWN_CONFLICTS]]
+        return Claimed((), shown, None, None, len(met.found) - len(shown))
+    if not met.complete:
+        raise InvalidLetterError(
+            f"{len(wish.patterns):,} such patterns cannot be compared with the {len(others):,} claims of others.",
+            hint="Claim fewer in one call, or patterns that begin with a folder: src/**/test_*.py.",
+        )
+    return None
+
+
+def _conflict(path: str, row: sqlite3.Row) -> Conflict:
+    return Conflict(
+        path=path,
+        holder=row["agent_name"],
+        pattern=row["path"],
+        reason=row["reason"],
+        expires_ts=row["expires_ts"],
+        exclusive=bool(row["exclusive"]),
+    )
 
 
 def _root(db: sqlite3.Connection, project_id: int) -> str:

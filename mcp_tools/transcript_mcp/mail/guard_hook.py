@@ -4,6 +4,8 @@
 server is up: standard library only, nothing newer than Python 3.9. It reads the claims from the mail store's database
 and creates nothing there. Whatever is wrong with the store or the guard itself does not keep anybody from a commit; it
 is said on stderr.
+
+Whose claims are one's own is told by the name alone: in a project a name means one agent, at home there or a guest.
 """
 
 # Importing pathlib would take a tenth of the guard's time.

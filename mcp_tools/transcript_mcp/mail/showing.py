@@ -129,7 +129,8 @@ def shown_claimed(claimed: "Claimed", commit: str | None) -> dict[str, Any]:
         }
         for each in claimed.conflicts
     ]
-    return {"granted": list(claimed.granted), "conflicts": conflicts} | _until(claimed.expires_ts, commit)
+    more = {"more_conflicts": claimed.more_conflicts} if claimed.more_conflicts else {}
+    return {"granted": list(claimed.granted), "conflicts": conflicts, **more} | _until(claimed.expires_ts, commit)
 
 
 def shown_extended(extended: "Extended", commit: str | None) -> dict[str, Any]:

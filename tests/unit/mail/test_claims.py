@@ -282,6 +282,67 @@ def test_bounds_are_an_option(mail: AgentMail, clock: Clock, green: Agent) -> No
     assert claims.claim(green.project_id, green, ["a"]).expires_ts == clock.now + 5
 
 
+def test_an_agent_and_a_project_have_so_many_claims_at_the_most(
+    mail: AgentMail, clock: Clock, green: Agent, blue: Agent
+) -> None:
+    claims = Claims(mail.database, mail.archive, clock, ClaimOptions(max_of_agent=3, max_in_project=5))
+    claims.claim(green.project_id, green, ["a", "b", "c"])
+    with pytest.raises(InvalidLetterError, match="an agent has 3 at most") as caught:
+        claims.claim(green.project_id, green, ["c", "d"])
+    assert "Release" in caught.value.hint
+    assert claims.claim(green.project_id, green, ["a", "b", "c"]).granted
+    with pytest.raises(InvalidLetterError, match="5 are allowed"):
+        claims.claim(green.project_id, blue, ["x", "y", "z"])
+    assert claims.claim(green.project_id, blue, ["x", "y"]).granted
+    claims.release(green.project_id, green, ["a"])
+    assert claims.claim(green.project_id, green, ["d"]).granted
+
+
+def test_of_many_conflicts_fifty_are_listed_and_the_rest_is_counted(
+    claims: Claims, green: Agent, blue: Agent, clock: Clock, mail: AgentMail
+) -> None:
+    claims.claim(green.project_id, green, [f"src/{number}.py" for number in range(120)])
+    clock.now += 100
+    refused = claims.claim(green.project_id, blue, ["docs", "src"])
+    assert not refused.granted
+    assert [conflict.pattern for conflict in refused.conflicts] == [f"src/{number}.py" for number in range(50)]
+    assert refused.more_conflicts == 70
+    assert mail.whois(PROJECT, "BlueLake").last_active_ts == clock.now
+
+
+def test_patterns_that_would_take_long_to_compare_are_refused(
+    mail: AgentMail, clock: Clock, green: Agent, blue: Agent
+) -> None:
+    claims = Claims(mail.database, mail.archive, clock, ClaimOptions(max_paths=1000))
+    claims.claim(green.project_id, green, [f"**/q/*{number}a" for number in range(1000)])
+    with pytest.raises(InvalidLetterError, match="cannot be compared") as caught:
+        claims.claim(green.project_id, blue, [f"**/x/b{number}*" for number in range(200)])
+    assert "folder" in caught.value.hint
+
+
+def test_whoever_claims_in_another_project_is_a_guest_there_for_good(
+    claims: Claims, mail: AgentMail, green: Agent, archived: Callable[[], Any]
+) -> None:
+    guest = mail.register_agent("/abs/path/frontend", "RedHill").agent
+    archived()
+    claims.claim(green.project_id, guest, ["src"])
+    [told] = archived()
+    assert told["files"]["agents/RedHill/profile.json"]["project"] == "/abs/path/frontend"
+    assert mail.register_agent(PROJECT, "RedHill").agent.id == guest.id
+    with pytest.raises(InvalidLetterError):
+        mail.register_agent(PROJECT, "redhill")
+    mail.register_agent("/abs/path/third", "RedHill")
+    assert mail.acting(PROJECT, "RedHill").id == guest.id
+    assert claims.release(green.project_id, mail.acting(PROJECT, "RedHill")).released == ["src"]
+
+
+def test_nobody_claims_under_a_name_that_another_has_there(claims: Claims, mail: AgentMail, green: Agent) -> None:
+    other = mail.register_agent("/abs/path/frontend", "greencastle").agent
+    with pytest.raises(InvalidLetterError, match="somebody else has this name"):
+        claims.claim(green.project_id, other, ["src"])
+    assert claims.list_claims() == []
+
+
 def test_claiming_counts_as_activity(claims: Claims, mail: AgentMail, green: Agent, clock: Clock) -> None:
     clock.now += 100
     claims.claim(green.project_id, green, ["a"])

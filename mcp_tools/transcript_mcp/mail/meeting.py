@@ -1,0 +1,103 @@
+"""Which of many held patterns a call's patterns meet, without comparing each with each.
+
+Two patterns meet only when what all their paths begin with fits together, and when the names at the end do, where both
+say how those begin and end. Patterns are in buckets by these literal texts; ``matching`` decides about what is left.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from transcript_mcp.mail import matching
+
+__all__ = ["MOST_COMPARED", "Meetings", "meetings"]
+
+MOST_COMPARED: Final = 50_000
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Meetings:
+    """Which wanted pattern meets which held one, as places in the two lists, in their order.
+
+    Without ``complete`` only the first ``MOST_COMPARED`` pairs that might meet were looked at.
+    """
+
+    found: Sequence[tuple[int, int]]
+    complete: bool
+
+
+class _Ends(NamedTuple):
+    """What every path that a pattern covers begins with, and what its last name begins and ends with; may be empty."""
+
+    start: str
+    head: str
+    tail: str
+
+
+def meetings(wanted: Sequence[str], held: Sequence[str]) -> Meetings:
+    """Patterns as ``matching.normalised`` gives them."""
+    buckets: _Beginnings[_Beginnings[list[tuple[int, str]]]] = _Beginnings()
+    for there, pattern in enumerate(held):
+        ends = _ends(pattern)
+        buckets.at(ends.start, _Beginnings).at(ends.head, list).append((there, ends.tail))
+    pairs: list[tuple[int, int]] = []
+    for here, pattern in enumerate(wanted):
+        for there in _candidates(buckets, _ends(pattern)):
+            if len(pairs) == MOST_COMPARED:
+                return Meetings(_met(pairs, wanted, held), complete=False)
+            pairs.append((there, here))
+    return Meetings(_met(pairs, wanted, held), complete=True)
+
+
+def _met(pairs: list[tuple[int, int]], wanted: Sequence[str], held: Sequence[str]) -> list[tuple[int, int]]:
+    pairs.sort()  # one held pattern after the other: each is parsed once
+    return sorted((here, there) for there, here in pairs if matching.overlap(wanted[here], held[there]))
+
+
+class _Beginnings(Generic[_T]):
+    """Values by text, found by texts of which one begins with the other."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, _T] = {}
+        self._sorted: list[str] | None = None
+
+    def at(self, text: str, make: type[_T]) -> _T:
+        if text not in self._values:
+            self._values[text] = make()
+            self._sorted = None
+        return self._values[text]
+
+    def fitting(self, text: str) -> Iterator[_T]:
+        if self._sorted is None:
+            self._sorted = sorted(self._values)
+        for size in range(len(text)):
+            if text[:size] in self._values:
+                yield self._values[text[:size]]
+        for known in islice(self._sorted, bisect_left(self._sorted, text), None):
+            if not known.startswith(text):
+                break
+            yield self._values[known]
+
+
+def _candidates(buckets: "_Beginnings[_Beginnings[list[tuple[int, str]]]]", ends: _Ends) -> Iterator[int]:
+    for bucket in buckets.fitting(ends.start):
+        for known in bucket.fitting(ends.head):
+            for there, tail in known:
+                if tail.endswith(ends.tail) or ends.tail.endswith(tail):
+                    yield there
+
+
+def _ends(pattern: str) -> _Ends:
+    start = pattern[: _first_wild(pattern)].rstrip("/")
+    name = pattern.rsplit("/", 1)[-1]
+    if name == "**" or not ("*" in name or "?" in name):  # it covers what is below, too
+        return _Ends(start, "", "")
+    return _Ends(start, name[: _first_wild(name)], name[max(name.rfind(each) for each in "*?]") + 1 :])
+
+
+def _first_wild(text: str) -> int:
+    return min((at for each in "*?[" if (at := text.find(each)) >= 0), default=len(text))
