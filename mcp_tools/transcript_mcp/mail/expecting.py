@@ -28,7 +28,10 @@ class ClaimRecord(msgspec.Struct, frozen=True, kw_only=True):
     released_ts: float | None = None
 
 
-_RECIPIENTS: Final = "SELECT agent_name, kind, read_ts, ack_ts FROM message_recipients WHERE message_id = ?"
+_RECIPIENTS: Final = (
+    "SELECT agent_name, kind, read_ts, ack_ts, projects.human_key AS home FROM message_recipients"
+    " JOIN agents ON agents.id = agent_id JOIN projects ON projects.id = agents.project_id WHERE message_id = ?"
+)
 
 
 def expected(db: sqlite3.Connection, project: Project, present: Container[str]) -> dict[str, str]:
@@ -117,7 +120,8 @@ def _message(
     yield archive.outbox(sent.sender, *at), text
     for row in db.execute(_RECIPIENTS, (sent.id,)).fetchall():
         name, read_ts = row["agent_name"], row["read_ts"]
-        own = text if row["kind"] != "bcc" else frontmatter.render(sent, bcc=[name], idempotency_key=key)
+        is_blind = row["kind"] == "bcc"
+        own = frontmatter.render_blind(sent, name, row["home"], key) if is_blind else text
         yield archive.inbox(name, *at), own
-        if read_ts is not None:
+        if read_ts is not None and not is_blind:
             yield Archive.receipt(name, sent.id), records.receipt(sent.id, name, read_ts, row["ack_ts"])

@@ -220,6 +220,11 @@ class _Filling:
         known = project.people.get(name)
         return known or self._insert_agent(project, _Profile(name, project.record.human_key))
 
+    def _blind(self, project: _Project, name: str, path: str) -> int:
+        """Who got a message as ``bcc``: nothing but this copy says where that one is at home."""
+        copy = self._message(project.snapshot, path)
+        return self._person(self._homes.get((copy and copy.bcc_project) or "", project), name)
+
     def _message(self, snapshot: Snapshot, path: str) -> MessageFile | None:
         try:
             return frontmatter.parse(snapshot.text(path))
@@ -253,7 +258,7 @@ class _Filling:
                 message_id=letter.id,
                 agent_name=name,
                 kind=kind,
-                agent_id=self._person(project, name),
+                agent_id=self._blind(project, name, inbox[name]) if kind == "bcc" else self._person(project, name),
                 seq=seq,
                 urgent=letter.importance in URGENT,
             )

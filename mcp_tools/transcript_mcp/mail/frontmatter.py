@@ -13,7 +13,7 @@ from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail.moments import iso
 from transcript_mcp.mail.values import Importance, Letter
 
-__all__ = ["MessageFile", "parse", "render"]
+__all__ = ["MessageFile", "parse", "render", "render_blind"]
 
 _OPENING: Final = "---json\n"
 _CLOSING: Final = "\n---\n"
@@ -35,6 +35,7 @@ class _Header(msgspec.Struct):
     attachments: list[dict[str, Any]] = []
     reply_to: str | None = None
     bcc: list[str] = []
+    bcc_project: str | None = None
     idempotency_key: str | None = None
 
 
@@ -44,15 +45,34 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class MessageFile:
-    """What a file of a message holds. ``bcc`` names the one whose copy it is, when it came to it as ``bcc``."""
+    """What a file of a message holds. ``bcc`` names the one whose copy it is, when it came to it as ``bcc``.
+
+    ``bcc_project`` is where that one is at home, when it is another project than the message's.
+    """
 
     letter: Letter
     bcc: tuple[str, ...] = ()
     idempotency_key: str | None = None
+    bcc_project: str | None = None
 
 
-def render(letter: Letter, *, bcc: Sequence[str] = (), idempotency_key: str | None = None) -> str:
-    """The text of a message's file. ``bcc`` belongs into the copy of that recipient alone."""
+def render_blind(letter: Letter, name: str, home: str, idempotency_key: str | None) -> str:
+    """The text of the copy of somebody who got the message as ``bcc``, and is at home in the project ``home``.
+
+    Nothing else in the archive tells who that is, so this copy has to.
+    """
+    where = home if home != letter.project else None
+    return render(letter, bcc=[name], bcc_project=where, idempotency_key=idempotency_key)
+
+
+def render(
+    letter: Letter,
+    *,
+    bcc: Sequence[str] = (),
+    idempotency_key: str | None = None,
+    bcc_project: str | None = None,
+) -> str:
+    """The text of a message's file. ``bcc`` and ``bcc_project`` belong into the copy of that recipient alone."""
     header: dict[str, Any] = {
         "id": letter.id,
         "thread_id": letter.thread_id,
@@ -70,6 +90,8 @@ def render(letter: Letter, *, bcc: Sequence[str] = (), idempotency_key: str | No
     }
     if bcc:
         header["bcc"] = list(bcc)
+    if bcc_project is not None:
+        header["bcc_project"] = bcc_project
     if idempotency_key is not None:
         header["idempotency_key"] = idempotency_key
     return f"{_OPENING}{_json(header)}{_CLOSING}{letter.body or ''}"
@@ -99,7 +121,7 @@ def parse(text: str) -> MessageFile:
         attachments=tuple(header.attachments),
         reply_to=header.reply_to,
     )
-    return MessageFile(letter, tuple(header.bcc), header.idempotency_key)
+    return MessageFile(letter, tuple(header.bcc), header.idempotency_key, header.bcc_project)
 
 
 _HINT: Final = "`git log -- FILE` in the archive shows who changed it, and what it was before."

@@ -98,7 +98,8 @@ def put(
     if before is not None:
         return before
     accepted = _insert(db, known, sender, digest, _moment(db, now), draw)
-    people = (sender, *(agent for _, agent in known.people))
+    # A guest is seen by all: who got it as bcc becomes none, the inbox copy is all that tells of it.
+    people = (sender, *(agent for kind, agent in known.people if kind != "bcc"))
     profiles = guests.welcome(db, known.project.id, known.project.key, people)
     agents.touch(db, sender.id, now)
     files = _files(accepted, known, archive) | profiles
@@ -263,7 +264,7 @@ def _files(accepted: Letter, known: Addressed, archive: Archive) -> dict[str, st
     text = frontmatter.render(accepted, idempotency_key=key)
     files = {archive.message(*at): text, archive.outbox(accepted.sender, *at): text}
     for kind, agent in known.people:
-        own = text if kind != "bcc" else frontmatter.render(accepted, bcc=[agent.name], idempotency_key=key)
+        own = text if kind != "bcc" else frontmatter.render_blind(accepted, agent.name, agent.project, key)
         files[archive.inbox(agent.name, *at)] = own
     return files
 

@@ -137,7 +137,7 @@ def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     lost = sum(len(_messages(snapshot)) for snapshot in found) - filled.messages
     if (lost or unreadable) and not accept_loss:
         raise ArchiveError(
-            f"The new database would lack {_lacking(lost, len(unreadable))}, which git cannot read. It is left as it is.",
+            f"The new database would lack {_lacking(lost, len(unreadable))}, which git cannot read; it was not made.",
             hint="Is the old database whole? `nanobot-transcript mail doctor --complete` writes them into git again. "
             "If not, restore git from a backup, or do without them with --rebuild --accept-loss.",
         )

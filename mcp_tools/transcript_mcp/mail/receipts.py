@@ -40,8 +40,9 @@ def _note(db: sqlite3.Connection, agent: Agent, message_id: str, now: float, *, 
         "UPDATE message_recipients SET read_ts = ?, ack_ts = ? WHERE message_id = ? AND agent_id = ?",
         (read_ts, ack_ts, message_id, agent.id),
     )
+    if row["kind"] == "bcc":  # a receipt in the archive would tell the others who else got the message
+        return Receipt(message_id, agent.name, read_ts, ack_ts, None)
     files = {Archive.receipt(agent.name, message_id): records.receipt(message_id, agent.name, read_ts, ack_ts)}
-    who = "" if row["kind"] == "bcc" else f" by {agent.name}"  # the log is shared
     done = "acknowledged" if ack_ts is not None else "read"
-    job = jobs.enqueue(db, row["project_id"], f"{done}: {message_id}{who}", files, now=now)
+    job = jobs.enqueue(db, row["project_id"], f"{done}: {message_id} by {agent.name}", files, now=now)
     return Receipt(message_id, agent.name, read_ts, ack_ts, job)

@@ -93,8 +93,24 @@ def test_nothing_that_is_shared_names_a_bcc_recipient(box: Letterbox) -> None:
     assert "SecretOwl" not in box.jobs()[-1].summary
     assert "SecretOwl" not in repr(box.mail.message(sent.id))
     assert "SecretOwl" not in repr(box.mail.inbox(box.red))
+    jobs = box.jobs()
     box.mail.acknowledge(box.mail.whois(BACKEND, "SecretOwl"), sent.id)
-    assert "SecretOwl" not in box.jobs()[-1].summary
+    assert box.jobs() == jobs
+
+
+def test_a_bcc_recipient_of_another_project_leaves_no_trace_but_its_copy(box: Letterbox) -> None:
+    before = box.archived().keys()
+    sent = box.send(to=["RedStone"], bcc=["BlueLake"])
+    read = box.mail.acknowledge(box.blue, sent.id)
+    assert read.job is None
+    assert box.mail.inbox(box.blue)[0].ack_ts == read.ack_ts
+    assert "BlueLake" not in [agent.name for agent in box.mail.agents(BACKEND, active_only=False)]
+    own = f"agents/BlueLake/inbox/{DAY}/{sent.id}.md"
+    files = {path: text for path, text in box.archived().items() if path not in before}
+    assert [path for path, text in files.items() if "BlueLake" in path or "BlueLake" in text] == [own]
+    assert (parse(files[own]).bcc, parse(files[own]).bcc_project) == (("BlueLake",), FRONTEND)
+    box.mail.reply(box.blue, sent.id, Draft(body="I say so myself"))
+    assert "BlueLake" in [agent.name for agent in box.mail.agents(BACKEND, active_only=False)]
 
 
 def test_a_recipient_counts_once_as_the_first_kind_it_is_named_under(box: Letterbox) -> None:

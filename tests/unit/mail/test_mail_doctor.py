@@ -423,3 +423,18 @@ def test_a_rebuild_that_accepts_the_loss_says_which_project_it_left_out(scene: S
     rebuilt = rebuild(scene.store, accept_loss=True)
     assert rebuilt.filled.projects == 1
     assert any("the project" in problem for problem in rebuilt.filled.problems)
+
+
+def test_a_bcc_recipient_of_another_project_is_the_same_after_a_rebuild(scene: Scene) -> None:
+    green, idle = scene.mail.acting(BACKEND, "GreenCastle"), scene.mail.acting(FRONTEND, "Idle")
+    sent = scene.mail.send(BACKEND, green, Draft("Quiet", "x", ["绿堡"], bcc=["Idle"]))
+    scene.mail.mark_read(idle, [sent.id])
+    scene.archive()
+    assert problems(scene) == []
+    scene.close()
+    rebuild(scene.store)
+    again = scene.mail.acting(FRONTEND, "Idle")
+    (found,) = scene.mail.inbox(again)
+    assert (found.letter.id, found.kind, found.read_ts) == (sent.id, "bcc", None)
+    assert "Idle" not in [agent.name for agent in scene.mail.agents(BACKEND, active_only=False)]
+    assert problems(scene) == []
