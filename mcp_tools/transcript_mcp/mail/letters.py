@@ -94,7 +94,7 @@ def put(
     that was another one. ``draw`` makes the end of the id, and is asked again while a message has that id.
     """
     digest = _digest(known)
-    before = _sent_before(db, sender, known.draft.idempotency_key, digest)
+    before = _sent_before(db, sender, known, digest)
     if before is not None:
         return before
     accepted = _insert(db, known, sender, digest, _moment(db, now), draw)
@@ -178,7 +178,8 @@ def _digest(known: Addressed) -> str:
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
 
 
-def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest: str) -> Sent | None:
+def _sent_before(db: sqlite3.Connection, sender: Agent, known: Addressed, digest: str) -> Sent | None:
+    key = known.draft.idempotency_key
     if key is None:
         return None
     row = db.execute(
@@ -188,7 +189,9 @@ def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest:
     ).fetchone()
     if row is None:
         return None
-    if row["digest"] is not None and row["digest"] != digest:  # none in a database that was made from the archive
+    # No digest in a database that was made from the archive: there it would let others guess who got it as bcc.
+    is_same = _is_same(db, row, known) if row["digest"] is None else row["digest"] == digest
+    if not is_same:
         raise InvalidLetterError(
             f"{sender.name} has used this idempotency_key for another message, {row['id']}.",
             hint="Use a new key for a new message.",
@@ -209,6 +212,19 @@ def _sent_before(db: sqlite3.Connection, sender: Agent, key: str | None, digest:
         attachments=kept.attachments,
         job=job or 0,
         repeated=True,
+    )
+
+
+def _is_same(db: sqlite3.Connection, row: sqlite3.Row, known: Addressed) -> bool:
+    """Whether a message is what a draft asks for, as far as its row tells: quotes stand behind what was written."""
+    draft, body = known.draft, row["body_md"]
+    people = db.execute("SELECT agent_id, kind FROM message_recipients WHERE message_id = ?", (row["id"],))
+    asked = (known.project.key, known.reply_to, draft.thread_id, draft.subject, draft.importance, draft.ack_required)
+    kept = tuple(row[name] for name in ("human_key", "reply_to", "thread_id", "subject", "importance"))
+    return (
+        asked == (*kept, bool(row["ack_required"]))
+        and {(each["agent_id"], each["kind"]) for each in people} == {(who.id, kind) for kind, who in known.people}
+        and (body in (draft.body, draft.compared_body) or body.startswith(f"{draft.compared_body.rstrip()}\n\n"))
     )
 
 

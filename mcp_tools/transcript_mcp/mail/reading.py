@@ -1,7 +1,6 @@
-"""Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than it returns."""
+"""Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than one answer may hold."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import Any, Final
@@ -124,14 +123,20 @@ def _latest_project(db: sqlite3.Connection, thread_id: str) -> int | None:
     return None if row is None else row["project_id"]
 
 
-def _newest(rows: sqlite3.Cursor, since_ts: Any, limit: Any) -> Iterator[sqlite3.Row]:
-    """The first rows of a statement without a limit: times rise with the messages, so that none follows an older."""
+def _newest(rows: sqlite3.Cursor, since_ts: Any, limit: Any) -> list[sqlite3.Row]:
+    """Of the first rows of a statement without a limit those that came since.
+
+    Times rise with the messages unless a clock was set back. Then an older one may come first; and what was accepted
+    after the very message that somebody has seen last is new, whatever its time.
+    """
     since, most = moment(since_ts), bounded(limit)
+    found: list[sqlite3.Row] = []
     with closing(rows):
         for row in islice(rows, most):
-            if row["created_ts"] <= since:
-                return
-            yield row
+            if row["created_ts"] == since:
+                return found
+            found.append(row)
+    return [row for row in found if row["created_ts"] > since]
 
 
 def bounded(limit: Any) -> int:

@@ -35,7 +35,7 @@ def _note(db: sqlite3.Connection, agent: Agent, message_id: str, now: float, *, 
     read_ts = now if row["read_ts"] is None else row["read_ts"]
     ack_ts = now if ack and row["ack_ts"] is None else row["ack_ts"]
     if (read_ts, ack_ts) == (row["read_ts"], row["ack_ts"]):
-        return Receipt(message_id, agent.name, read_ts, ack_ts, None)
+        return Receipt(message_id, agent.name, read_ts, ack_ts, None, changed=False)
     db.execute(
         "UPDATE message_recipients SET read_ts = ?, ack_ts = ? WHERE message_id = ? AND agent_id = ?",
         (read_ts, ack_ts, message_id, agent.id),

@@ -368,7 +368,7 @@ class Tools:
         return self._groups().quoted(body, chat, min(max(1, count), given.MOST_QUOTED)) if chat else body
 
     def _noted(self, receipt: Receipt) -> dict[str, Any]:
-        if receipt.job is not None:
+        if receipt.changed:
             self._told(f"resource://inbox/{receipt.agent}")
         return showing.shown_receipt(receipt, self._service.archived(receipt.job))
 

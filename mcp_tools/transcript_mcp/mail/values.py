@@ -177,10 +177,14 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """When a recipient read and acknowledged a message. ``job`` is None when that had been known before."""
+    """When a recipient read and acknowledged a message. ``job`` is what carries it into git, if anything does.
+
+    ``changed`` is False when that had been known before.
+    """
 
     message_id: str
     agent: str
     read_ts: float
     ack_ts: float | None
     job: int | None
+    changed: bool = True

@@ -316,10 +316,14 @@ def test_an_answer_with_a_key_is_given_once(box: Letterbox) -> None:
         box.mail.reply(box.red, other.id, Draft(body="Yes", idempotency_key="k"))
 
 
-def test_a_message_whose_fingerprint_is_not_known_any_more_counts_as_the_same(box: Letterbox) -> None:
+def test_a_message_whose_fingerprint_is_not_known_any_more_is_known_by_what_it_says(box: Letterbox) -> None:
     first = box.send(idempotency_key="k")
     box.mail.database.write(lambda db: db.execute("UPDATE messages SET digest = NULL"))
-    assert box.send(body="whatever", idempotency_key="k").id == first.id
+    assert box.send(idempotency_key="k").id == first.id
+    quoting = {"body": "text\n\n> what the group says now", "original_body": "text"}
+    assert box.send(**quoting, idempotency_key="k").id == first.id
+    with pytest.raises(InvalidLetterError, match="another message"):
+        box.send(body="whatever", idempotency_key="k")
 
 
 # -- across projects

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.mail_archive import git
 
-from nanobot_transcript.errors import ArchiveError
+from nanobot_transcript.errors import ArchiveError, InvalidLetterError
 from transcript_mcp.mail import doctor, jobs
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
 from transcript_mcp.mail.archiving import Archiving
@@ -438,3 +438,27 @@ def test_a_bcc_recipient_of_another_project_is_the_same_after_a_rebuild(scene: S
     assert (found.letter.id, found.kind, found.read_ts) == (sent.id, "bcc", None)
     assert "Idle" not in [agent.name for agent in scene.mail.agents(BACKEND, active_only=False)]
     assert problems(scene) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"body": "something else"},
+        {"subject": "Other"},
+        {"to": ["绿堡"]},
+        {"bcc": ["BlueLake"]},
+        {"importance": "urgent"},
+        {"thread_id": "T"},
+    ],
+)
+def test_a_key_that_was_used_is_refused_for_another_message_also_after_a_rebuild(
+    scene: Scene, other: dict[str, Any]
+) -> None:
+    scene.archive()
+    scene.close()
+    rebuild(scene.store)
+    green = scene.mail.acting(BACKEND, "GreenCastle")
+    same: dict[str, Any] = {"subject": "秘密", "body": "only you", "to": ["BlueLake"], "bcc": ["绿堡"]}
+    assert scene.mail.send(BACKEND, green, Draft(**same, idempotency_key="once")).repeated
+    with pytest.raises(InvalidLetterError, match="another message"):
+        scene.mail.send(BACKEND, green, Draft(**(same | other), idempotency_key="once"))

@@ -52,6 +52,20 @@ def test_only_what_came_since_is_shown_and_nothing_of_it_is_missed(box: Letterbo
     assert len(box.mail.inbox(box.red, InboxQuery(since_ts=0))) == 5
 
 
+def test_what_came_after_a_clock_was_set_back_is_not_missed(box: Letterbox) -> None:
+    first = box.send(subject="first").created_ts
+    box.time += 86_400
+    ahead = box.send(subject="ahead").created_ts
+    box.time -= 86_400 - 10
+    later = [box.send(subject=name).created_ts for name in ("set back", "later")]
+    assert max(later) < ahead
+    since_first = subjects(box.mail.inbox(box.red, InboxQuery(since_ts=first)))
+    assert since_first == ["later", "set back", "ahead"]
+    assert subjects(box.mail.inbox(box.red, InboxQuery(since_ts=ahead))) == ["later", "set back"]
+    assert subjects(box.mail.inbox(box.red, InboxQuery(since_ts=max(later) + 5))) == ["ahead"]
+    assert subjects(box.mail.inbox(box.red, InboxQuery(since_ts=max(later)))) == []
+
+
 def test_reading_an_inbox_changes_nothing(box: Letterbox) -> None:
     box.send()
     box.time += 1000
