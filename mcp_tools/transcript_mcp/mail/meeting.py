@@ -12,9 +12,12 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from transcript_mcp.mail import matching
 
-__all__ = ["MOST_COMPARED", "Meetings", "meetings"]
+__all__ = ["Meetings", "meetings"]
 
-MOST_COMPARED: Final = 50_000
+_MOST_WORK: Final = 10_000_000
+"""Steps of comparing, a few seconds in the worst case."""
+_EACH: Final = 20
+_PLAIN_IS_CHEAPER: Final = 8
 
 _T = TypeVar("_T")
 
@@ -23,7 +26,7 @@ _T = TypeVar("_T")
 class Meetings:
     """Which wanted pattern meets which held one, as places in the two lists, in their order.
 
-    Without ``complete`` only the first ``MOST_COMPARED`` pairs that might meet were looked at.
+    Without ``complete`` it would have taken too long: only some of the pairs that might meet were looked at.
     """
 
     found: Sequence[tuple[int, int]]
@@ -45,12 +48,23 @@ def meetings(wanted: Sequence[str], held: Sequence[str]) -> Meetings:
         ends = _ends(pattern)
         buckets.at(ends.start, _Beginnings).at(ends.head, list).append((there, ends.tail))
     pairs: list[tuple[int, int]] = []
+    work = 0
     for here, pattern in enumerate(wanted):
         for there in _candidates(buckets, _ends(pattern)):
-            if len(pairs) == MOST_COMPARED:
+            work += _cost(pattern, held[there])
+            if work > _MOST_WORK:
                 return Meetings(_met(pairs, wanted, held), complete=False)
             pairs.append((there, here))
     return Meetings(_met(pairs, wanted, held), complete=True)
+
+
+def _cost(a: str, b: str) -> int:
+    product = len(a) * len(b)
+    return _EACH + (product if _is_wild(a) and _is_wild(b) else product // _PLAIN_IS_CHEAPER)
+
+
+def _is_wild(pattern: str) -> bool:
+    return "*" in pattern or "?" in pattern or "[" in pattern
 
 
 def _met(pairs: list[tuple[int, int]], wanted: Sequence[str], held: Sequence[str]) -> list[tuple[int, int]]:
