@@ -44,6 +44,7 @@ _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TOO_MANY: Final = f"A message takes at most {MOST_IMAGES} pictures; the others stay as they were written."
 _OUTSIDE: Final = "It lies outside of the project's folder."
 _NO_FOLDER: Final = "The project has no folder on this machine, and the picture is a file."
+_TOO_WIDE: Final = "The project's folder is the home folder or above it; no pictures are taken from a folder so wide."
 _LINK: Final = "A link, or something that is no folder, stands in its path."
 _NO_FILE: Final = "It is no file."
 _ABSENT: Final = "There is no such file."
@@ -83,7 +84,8 @@ def convert(
 ) -> Converted:
     """Take the local pictures and the data URIs of a text. Links to the web are left alone, and so is code.
 
-    ``project_root`` is the folder in which local pictures have to lie, ``repo`` that of the mail. Policy ``file``
+    ``project_root`` is the folder in which local pictures have to lie, neither the home folder nor one above it;
+    ``repo`` is that of the mail. Policy ``file``
     keeps every picture as a file; ``auto`` and ``inline`` put those of at most ``inline_max_bytes`` into the text, and
     ``inline`` says when one is larger. Raises StoreError kinds when a picture cannot be written, InvalidLetterError
     for an unknown policy.
@@ -165,6 +167,8 @@ class _Conversion:
             return _read(self._repo, path)  # a picture of an earlier message, quoted
         if self._root is None:
             raise _Refused(_NO_FOLDER)
+        if _is_too_wide(self._root):
+            raise _Refused(_TOO_WIDE)
         return _read(self._root, _inside(self._root, path))
 
 
@@ -180,6 +184,13 @@ def _root(project_root: str | Path | None) -> Path | None:
     if project_root is None or "\0" in str(project_root) or not Path(project_root).is_absolute():
         return None
     return Path(project_root)
+
+
+def _is_too_wide(root: Path) -> bool:
+    """True for a folder that has everything a person owns in it: any text may name a project."""
+    real = os.path.realpath(root)
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - without a home it stays as it is
+    return os.path.commonpath([real, home]) == real
 
 
 def _decoded(target: str) -> bytes:

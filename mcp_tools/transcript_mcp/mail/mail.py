@@ -163,14 +163,6 @@ class AgentMail:
         known = self._read(lambda db: letters.addressed_reply(db, sender, message_id, clean))
         return self.database.write(lambda db: letters.put(db, known, sender, self.archive, self.now()))
 
-    def send_as_human(self, project: str, draft: Draft) -> Sent:
-        """Send a message as a person; for commands and pages of people, never for agents."""
-        return self.send(project, self.human(project), draft)
-
-    def reply_as_human(self, message_id: str, draft: Draft) -> Sent:
-        """Answer a message as a person; for commands and pages of people, never for agents."""
-        return self.reply(self.human(self.message(message_id).project), message_id, draft)
-
     # -- reading
 
     def inbox(self, agent: Agent, query: InboxQuery = _EVERYTHING) -> list[Delivery]:

@@ -233,7 +233,7 @@ def test_an_unknown_agent_is_told_with_what_lists_them(run: Run, box: Letterbox)
 
 
 def test_what_agents_answer_to_a_person_is_in_the_inbox_of_human(run: Run, box: Letterbox) -> None:
-    sent = box.mail.send_as_human(BACKEND, Draft("Hold", "Wait.", ["BlueLake"]))
+    sent = box.mail.send(BACKEND, box.mail.human(BACKEND), Draft("Hold", "Wait.", ["BlueLake"]))
     box.mail.reply(box.blue, sent.id, Draft(body="I do."))
     assert "Re: Hold" in run("mail", "inbox", "human").out
 

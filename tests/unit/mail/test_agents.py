@@ -329,7 +329,7 @@ def test_a_token_is_kept_as_its_hash_alone(strict: Letterbox) -> None:
 
 @pytest.mark.parametrize("name", ["human", "Human", "overseer", "System"])
 def test_nobody_acts_under_a_reserved_name(box: Letterbox, name: str) -> None:
-    box.mail.send_as_human(BACKEND, Draft("Stop", to=["GreenCastle"]))
+    box.mail.send(BACKEND, box.mail.human(BACKEND), Draft("Stop", to=["GreenCastle"]))
     with pytest.raises(ActingRefusedError):
         box.mail.acting(BACKEND, name)
     with pytest.raises(ActingRefusedError):
@@ -337,12 +337,12 @@ def test_nobody_acts_under_a_reserved_name(box: Letterbox, name: str) -> None:
 
 
 def test_a_person_writes_as_human_and_can_be_answered(box: Letterbox) -> None:
-    sent = box.mail.send_as_human(BACKEND, Draft("Stop", to=["GreenCastle"]))
+    sent = box.mail.send(BACKEND, box.mail.human(BACKEND), Draft("Stop", to=["GreenCastle"]))
     assert box.mail.inbox(box.green)[0].letter.sender == "human"
     answer = box.mail.reply(box.green, sent.id, Draft(body="Stopped"))
     human = box.mail.human(BACKEND)
     assert [each.letter.id for each in box.mail.inbox(human)] == [answer.id]
-    thanks = box.mail.reply_as_human(answer.id, Draft(body="Thanks"))
+    thanks = box.mail.reply(box.mail.human(BACKEND), answer.id, Draft(body="Thanks"))
     assert (thanks.thread_id, thanks.recipients["to"]) == (sent.id, ("GreenCastle",))
     assert json.loads(box.archived()["agents/human/profile.json"])["name"] == "human"
 

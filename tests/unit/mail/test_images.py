@@ -191,6 +191,25 @@ def test_what_is_no_file_is_refused(root: Path, repo: Path) -> None:
         assert reason in refused(convert(body, root, repo), body)
 
 
+@pytest.mark.parametrize("wide", ["/", "~", "~/..", "~/project/..", "//"])
+def test_no_picture_is_taken_where_the_project_is_the_home_or_the_whole_machine(
+    wide: str, root: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(root.parent))
+    body = f"![]({root}/docs/flow.png)"
+    project = wide.replace("~", str(root.parent))
+    assert "so wide" in refused(convert(body, project, repo), body)
+    assert convert(body, root, repo).problems == []
+
+
+def test_a_link_to_the_home_is_as_wide_as_the_home(
+    root: Path, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(root))
+    (tmp_path / "link").symlink_to(root)
+    assert "so wide" in refused(convert("![](docs/flow.png)", tmp_path / "link", repo), "![](docs/flow.png)")
+
+
 def test_a_project_without_a_folder_has_no_local_pictures(repo: Path) -> None:
     for project in (None, "my project", "/nowhere/at/all"):
         assert "no folder" in refused(convert("![](a.png)", project, repo), "![](a.png)")

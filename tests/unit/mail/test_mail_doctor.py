@@ -63,7 +63,7 @@ class Scene:
         first = mail.send(BACKEND, chinese, Draft("无线程", "x", ["GreenCastle"], ack_required=True))
         mail.reply(blue, plan.id, Draft(body="Questions: …"))
         mail.reply(green, first.id, Draft(body="Ja"))
-        mail.send_as_human(FRONTEND, Draft("Hello", "from a person", ["BlueLake", "GreenCastle"]))
+        mail.send(FRONTEND, mail.human(FRONTEND), Draft("Hello", "from a person", ["BlueLake", "GreenCastle"]))
         mail.mark_read(blue, [plan.id])
         mail.acknowledge(green, first.id)
         mail.acknowledge(chinese, plan.id)

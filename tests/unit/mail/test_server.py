@@ -419,7 +419,7 @@ async def test_an_unknown_recipient_costs_nobody_anything(client: InMemoryClient
 
 @pytest.mark.parametrize("name", ["human", "Overseer", "SYSTEM"])
 async def test_nobody_acts_under_a_reserved_name(client: InMemoryClient, box: Letterbox, name: str) -> None:
-    box.mail.send_as_human(BACKEND, Draft("hello", "text", to=["GreenCastle"]))
+    box.mail.send(BACKEND, box.mail.human(BACKEND), Draft("hello", "text", to=["GreenCastle"]))
     for tool, arguments in (
         ("register_agent", {"project_key": BACKEND, "agent_name": name}),
         ("start_session", {"project_key": BACKEND, "agent_name": name, "program": "p", "model": "m"}),
