@@ -128,12 +128,14 @@ def is_taken(db: sqlite3.Connection, project_id: int, name: str) -> bool:
     return taken_by(db, project_id, name) is not None
 
 
-def listing(db: sqlite3.Connection, project_id: int, active_since: float | None) -> list[Agent]:
-    """Agents at home in a project or with mail there, the most recently active first."""
+def listing(
+    db: sqlite3.Connection, project_id: int, active_since: float | None, limit: int | None = None
+) -> list[Agent]:
+    """Agents at home in a project or with mail or claims there, the most recently active first."""
     rows = db.execute(
         f"{ROWS} WHERE (agents.project_id = ?1 OR agents.id IN (SELECT agent_id FROM guests WHERE project_id = ?1))"
-        " AND last_active_ts >= ?2 ORDER BY last_active_ts DESC, agents.id",
-        (project_id, active_since or 0.0),
+        " AND last_active_ts >= ?2 ORDER BY last_active_ts DESC, agents.id LIMIT ?3",
+        (project_id, active_since or 0.0, -1 if limit is None else limit),
     )
     return [agent(row) for row in rows]
 

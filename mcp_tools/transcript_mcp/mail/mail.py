@@ -92,10 +92,10 @@ class AgentMail:
         """Who is meant by a name in a project. Raises UnknownProjectError, UnregisteredAgentError."""
         return self._read(lambda db: addressing.resolve(db, projects.get(db, project), name, "agent_name"))
 
-    def agents(self, project: str, *, active_only: bool = True) -> list[Agent]:
-        """Agents at home in a project or with mail there, the most recently active first."""
+    def agents(self, project: str, *, active_only: bool = True, limit: int | None = None) -> list[Agent]:
+        """Agents at home in a project or with mail or claims there, the most recently active first."""
         since = self.now() - self.options.active_within if active_only else None
-        return self._read(lambda db: agents.listing(db, projects.get(db, project).id, since))
+        return self._read(lambda db: agents.listing(db, projects.get(db, project).id, since, limit))
 
     def most_recent(self, name: str) -> Agent:
         """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""

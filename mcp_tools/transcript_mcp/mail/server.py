@@ -132,9 +132,9 @@ def _offer_resources(server: Server, service: MailService) -> None:
         letters = [showing.shown_letter(each) for each in whole.letters]
         return {"project": whole.project, "thread_id": whole.id, "messages": letters}
 
-    def agents(project: Annotated[str, Field(description="The project's key.")]) -> list[dict[str, Any]]:
-        """All agents of a project."""
-        return [showing.shown_agent(each) for each in mail.agents(project, active_only=False)]
+    def agents(project: Annotated[str, Field(description="The project's key.")]) -> dict[str, Any]:
+        """The agents of a project, the most recently active first."""
+        return showing.shown_agents(mail.agents(project, active_only=False, limit=_MOST + 1), _MOST)
 
     def claims(project: Annotated[str, Field(description="The project's key.")]) -> list[dict[str, Any]]:
         """The active claims of a project. Can be subscribed to."""

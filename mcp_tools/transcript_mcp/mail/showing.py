@@ -1,6 +1,6 @@
 """How Agent Mail looks to clients: plain values that become JSON, without what is empty."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transcript_mcp.mail.moments import iso
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "shown_agent",
+    "shown_agents",
     "shown_claim",
     "shown_claimed",
     "shown_delivery",
@@ -35,6 +36,13 @@ def shown_agent(agent: "Agent") -> dict[str, Any]:
         "inception": iso(agent.inception_ts),
         "last_active": iso(agent.last_active_ts),
     }
+
+
+def shown_agents(found: Sequence["Agent"], most: int) -> dict[str, Any]:
+    """Agents of a project, ``most`` of them; it is said when there are others."""
+    note = f"These are the {most:,} that were active last; there are more. whois finds each by name."
+    shown = {"agents": [shown_agent(each) for each in found[:most]]}
+    return shown | ({"notes": [note]} if len(found) > most else {})
 
 
 def shown_registration(made: "Registration", commit: str | None) -> dict[str, Any]:

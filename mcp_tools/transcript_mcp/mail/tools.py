@@ -119,9 +119,11 @@ class Tools:
         self,
         project_key: given.Project,
         active_only: Annotated[bool, Field(description="Only who was active in the last week.")] = True,
-    ) -> list[dict[str, Any]]:
+        limit: given.Limit = given.MOST,
+    ) -> dict[str, Any]:
         """The agents of a project, the most recently active first."""
-        return [showing.shown_agent(each) for each in self._mail.agents(project_key, active_only=active_only)]
+        most = _bounded(limit)
+        return showing.shown_agents(self._mail.agents(project_key, active_only=active_only, limit=most + 1), most)
 
     # -- mail
 

@@ -30,7 +30,7 @@ PLAN: dict[str, tuple[set[str], set[str]]] = {
         {"project_key", "program", "model", "task_description", "name_hint"},
     ),
     "whois": ({"project_key", "agent_name"}, {"project_key", "agent_name"}),
-    "list_agents": ({"project_key"}, {"project_key", "active_only"}),
+    "list_agents": ({"project_key"}, {"project_key", "active_only", "limit"}),
     "send_message": (
         {"project_key", "from_agent", "to", "subject", "body_md"},
         {
@@ -190,10 +190,26 @@ async def test_a_session_begins_with_unread_mail_and_active_claims_in_one_call(
 async def test_agents_are_listed_the_most_recently_active_first(client: InMemoryClient, box: Letterbox) -> None:
     box.time += 10 * 86_400.0
     box.send(["BlueLake"])
-    names = [each["name"] for each in await told(client, "list_agents", {"project_key": BACKEND})]
-    assert names == ["GreenCastle"]
+    active = await told(client, "list_agents", {"project_key": BACKEND})
+    assert [each["name"] for each in active["agents"]] == ["GreenCastle"]
+    assert "notes" not in active
     everybody = await told(client, "list_agents", {"project_key": BACKEND, "active_only": False})
-    assert {each["name"] for each in everybody} == {"GreenCastle", "RedStone", "BlueLake"}
+    assert {each["name"] for each in everybody["agents"]} == {"GreenCastle", "RedStone", "BlueLake"}
+    newest = await told(client, "list_agents", {"project_key": BACKEND, "active_only": False, "limit": 1})
+    assert [each["name"] for each in newest["agents"]] == ["GreenCastle"]
+    assert "there are more" in newest["notes"][0]
+
+
+async def test_of_hundreds_of_agents_the_newest_are_shown_and_it_is_said(
+    client: InMemoryClient, box: Letterbox
+) -> None:
+    for number in range(205):
+        box.time += 1
+        box.new("/crowd", f"Agent{number}")
+    shown = await told(client, "list_agents", {"project_key": "/crowd", "limit": 1000})
+    assert shown == await resource(client, "resource://agents//crowd")
+    assert [each["name"] for each in shown["agents"]] == [f"Agent{number}" for number in range(204, 4, -1)]
+    assert "200" in shown["notes"][0]
 
 
 # -- mail
@@ -747,7 +763,7 @@ async def test_without_a_project_a_thread_is_that_where_it_went_on_last(client: 
 async def test_agents_and_claims_of_a_project_are_resources(client: InMemoryClient) -> None:
     await told(client, "claim_paths", CLAIM)
     for spelled in (BACKEND, "%2Fabs%2Fpath%2Fbackend"):
-        names = {each["name"] for each in await resource(client, f"resource://agents/{spelled}")}
+        names = {each["name"] for each in (await resource(client, f"resource://agents/{spelled}"))["agents"]}
         assert names == {"GreenCastle", "RedStone"}
         (claim,) = await resource(client, f"resource://claims/{spelled}")
         assert (claim["agent"], claim["path"], claim["reason"]) == ("GreenCastle", "app/api/*.py", "migrations")
