@@ -93,5 +93,5 @@ def test_rebuild_refuses_while_an_archiver_runs_and_complete_leaves_the_work_to_
         box.mail.database.write(lambda db: db.execute("UPDATE messages SET body_md = 'changed'"))
         assert done("doctor").returncode == 1
         completed = done("doctor", "--complete", "--json")
-        assert json.loads(completed.stdout) == {"completed": 3, "in_git": True}
+        assert json.loads(completed.stdout) == {"completed": 3, "in_git": True, "aside": [], "problems": []}
         assert done("doctor").returncode == 0
