@@ -59,7 +59,7 @@ def checked_name(name: Any) -> str:
             f"An agent's name has {_LONGEST} characters ({_MOST_BYTES} bytes) at most.", hint="Shorten the name."
         )
     if not (clean[0].isalnum() and all(_may_stand(char) for char in clean)) or clean.endswith("."):
-        shown = ascii(clean)[1:-1][:80]
+        shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in clean)
         raise InvalidLetterError(f"{shown} cannot be an agent's name: it names a folder, too.", hint=_HINT)
     if is_reserved(clean):
         raise ActingRefusedError(

@@ -124,6 +124,13 @@ def test_what_nobody_sees_makes_no_other_name(unseen: str) -> None:
     assert reduced(f"B{unseen}ob") == "Bob"
 
 
+def test_a_refused_name_is_shown_as_it_was_written_but_for_what_nobody_sees() -> None:
+    with pytest.raises(InvalidLetterError, match=r"^小助手! cannot"):
+        checked_name("小助手!")
+    with pytest.raises(InvalidLetterError, match=r"^Bob\\u200b cannot"):
+        checked_name("Bob\u200b")
+
+
 @pytest.mark.parametrize("name", ["human", "Human", "OVERSEER", "system", "ｓystem"])
 def test_reserved_names_are_refused_in_any_case(name: str) -> None:
     with pytest.raises(ActingRefusedError, match="reserved"):
