@@ -8,7 +8,9 @@ OLD := .venv-nanobot-0.3.0
 MCP2 := .venv-mcp2
 EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-header --no-emit-project
 PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/unit/feishu tests/integration/nanobot_host tests/scenario)
-MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox tests/$(kind)/mail))
+MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox) \
+	tests/unit/mail/test_server.py tests/integration/mail/test_seed.py)
+SDK_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_sdk tests/$(kind)/mcp_hub))
 # SDK 1.26 leaves it to the garbage collector to close its streams.
 UNCLOSED := -W "ignore::pytest.PytestUnraisableExceptionWarning"
 ARGS ?=
@@ -57,12 +59,12 @@ bench: ## measure against the named baselines and print a table
 
 test-pythons: ## the store's tests on every other supported Python of this machine
 	@$(SETUP) test
-	@$(BIN)/python tools/test_pythons.py $(ARGS)
+	@$(BIN)/python tools/test_pythons.py $(SIDE_BY_SIDE) $(ARGS)
 
-test-nanobot-0.3.0: ## the plugin's tests with the oldest supported nanobot, the MCP servers' with the oldest SDK
+test-nanobot-0.3.0: ## the plugin's tests with the oldest supported nanobot, the hub's with the oldest MCP SDK
 	@$(SETUP) nanobot-0.3.0 $(OLD)
 	@$(OLD)/bin/python -m pytest -m "not soak" $(PLUGIN_TESTS) $(SIDE_BY_SIDE) $(ARGS)
-	@$(OLD)/bin/python -m pytest -m "not soak and not conformance" $(MCP_TESTS) $(UNCLOSED) $(SIDE_BY_SIDE) $(ARGS)
+	@$(OLD)/bin/python -m pytest -m "not soak and not conformance" $(SDK_TESTS) $(UNCLOSED) $(SIDE_BY_SIDE) $(ARGS)
 
 test-mcp2: ## the MCP servers' types and tests with SDK 2.x
 	@$(SETUP) mcp2 $(MCP2)
