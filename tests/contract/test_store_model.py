@@ -241,8 +241,9 @@ def _examples(count: int, steps: int) -> Iterator[None]:
     yield
 
 
+@pytest.mark.timeout(240)
 def test_random_histories_are_shown_as_a_simple_list_would_show_them() -> None:
-    with _examples(40, 30):
+    with _examples(24, 30):
         StoreMachine.TestCase("runTest").runTest()
 
 
