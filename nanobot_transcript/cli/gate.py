@@ -143,7 +143,8 @@ def _replayed(
 ) -> dict[str, Any]:
     from nanobot_transcript.relevance import DecisionLog
 
-    decision = gate.decide(message, history, agent, members)
+    on_time = message["ts"] if message.get("source") == "import" else None  # what was imported came when it was said
+    decision = gate.decide(message, history, agent, members, now_ms=on_time)
     features, reasons = gate.explain(message, history, agent, members)
     noted = DecisionLog(store.base_dir).read(key, message["message_id"])
     return {

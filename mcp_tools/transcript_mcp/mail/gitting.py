@@ -168,11 +168,13 @@ class ProjectRepository:
         try:
             self._tree.write(path, text.encode("utf-8", "replace"))
         except UnsafePathError as error:
-            logger.error("%s: %s It is in git all the same.", self.slug, error)
+            logger.error("%s: %s It is in git all the same.", self.slug, _loggable(error))
         except OSError as error:
             if error.errno not in _NO_SUCH_NAME:
                 raise
-            logger.error("%s: %s can have no file: %s. It is in git all the same.", self.slug, path, error.strerror)
+            logger.error(
+                "%s: %s can have no file: %s. It is in git all the same.", self.slug, _loggable(path), error.strerror
+            )
 
     def _taken(self, repository: pygit2.Repository, path: str, base: pygit2.Tree | None) -> pygit2.Oid | None:
         """A file that lies in the work tree; None when it is in the last commit already or cannot be taken."""
@@ -184,7 +186,7 @@ class ProjectRepository:
             self._count(len(content))
             return repository.create_blob(content)
         except (UnsafePathError, FileNotFoundError) as error:
-            logger.error("%s: %s cannot be archived: %s", self.slug, path, error)
+            logger.error("%s: %s cannot be archived: %s", self.slug, _loggable(path), _loggable(error))
             return None
 
     def _built(self, repository: pygit2.Repository, base: pygit2.Tree | None, changes: _Folder) -> pygit2.Oid:
@@ -211,7 +213,7 @@ class ProjectRepository:
     def _leave_out(self, name: str, error: Exception) -> None:
         if name not in self._left_out:
             self._left_out.add(name)
-            logger.error("%s: %s cannot be archived and is left out: %s", self.slug, ascii(name), error)
+            logger.error("%s: %s cannot be archived and is left out: %s", self.slug, _loggable(name), _loggable(error))
 
     def _count(self, size: int) -> None:
         self.objects += 1
@@ -305,3 +307,8 @@ def _fsync(path: Path) -> None:
 
 
 _syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+
+
+def _loggable(value: object) -> str:
+    """A text that every log can write: halves of characters would end the line with an error."""
+    return str(value).encode("utf-8", "backslashreplace").decode()

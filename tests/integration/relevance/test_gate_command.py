@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import DecisionLog, RelevanceGate
 
 KEY = "feishu:oc_team"
-START = 1_763_600_000_000
+START = int(time.time() * 1000) - 10 * 60_000
 DATA = Path(__file__).resolve().parents[2] / "data" / "relevance"
 
 Run = Callable[..., tuple[int, str, str]]
