@@ -44,8 +44,12 @@ async def storm(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
             scene.store.close()
 
 
-async def wander(storm: Scene, group: Chat, about: str) -> None:
-    """Alpha answered Ada, and then others talked about something else: who is meant now is not clear."""
+async def wander(storm: Scene, group: Chat, about: str, judge: Reply) -> None:
+    """Alpha answered Ada, and then others talked about something else: the judge is asked who is meant now.
+
+    The judge is shown the whole conversation, so its answer has to be found before the answers to what is said there.
+    """
+    storm.when(JUDGED, judge)
     storm.when(f"which {about}", "The first one leaves at noon.")
     await storm.ask(group, storm.ada, f"@Alpha which {about}?", storm.alpha)
     for number in range(8):
@@ -59,12 +63,10 @@ def answers_to(storm: Scene, group: Chat) -> Counter[str]:
 
 async def test_what_is_taken_back_while_the_judge_thinks_costs_no_token(storm: Scene) -> None:
     group = storm.group(storm.alpha, storm.ada, storm.bo)
-    await wander(storm, group, "ships")
-    before = storm.requests(JUDGED)
-    storm.when(JUDGED, Reply('{"respond": true}', delay=2.0))
+    await wander(storm, group, "ships", Reply('{"respond": true}', delay=2.0))
     storm.when("the later ship", "At one.")
     message = await storm.feishu.say(group, storm.ada, "and the later ship?")
-    await until(lambda: storm.requests(JUDGED) > before)
+    await until(lambda: storm.requests("and the later ship?"))
     await storm.feishu.recall(message)
     await until(lambda: f"{message.message_id} was taken back" in storm.gateways["first"].log, 20)
     storm.when("still there", "Yes.")
@@ -74,8 +76,7 @@ async def test_what_is_taken_back_while_the_judge_thinks_costs_no_token(storm: S
 
 async def test_mentions_in_a_burst_are_answered_once_each_while_the_judge_hangs(storm: Scene) -> None:
     group = storm.group(storm.alpha, storm.ada, storm.bo)
-    await wander(storm, group, "trains")
-    storm.when(JUDGED, Reply("true", delay=120.0))
+    await wander(storm, group, "trains", Reply("true", delay=120.0))
     storm.when("urgent", "Done.")
     said: list[Message] = []
     for number in range(60):
@@ -97,8 +98,7 @@ async def test_mentions_in_a_burst_are_answered_once_each_while_the_judge_hangs(
 
 async def test_messages_do_not_pile_up_behind_a_judge_that_hangs(storm: Scene) -> None:
     group = storm.group(storm.alpha, storm.ada, storm.bo)
-    await wander(storm, group, "planes")
-    storm.when(JUDGED, Reply("true", delay=120.0))
+    await wander(storm, group, "planes", Reply("true", delay=120.0))
     said = [await storm.feishu.say(group, storm.ada, f"and the later plane {n}?", wait=False) for n in range(12)]
     logs = storm.store_dir / ".state" / "decisions"
 
