@@ -8,6 +8,7 @@ from pydantic import Field
 import nanobot_transcript
 from nanobot_transcript.errors import ActingRefusedError
 from transcript_mcp.mail import showing
+from transcript_mcp.mail.claim_tools import ClaimTools
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
 from transcript_mcp.mail.tools import Tools
@@ -45,6 +46,7 @@ def build_server(service: MailService, *, store: "Callable[[], GroupTranscriptSt
         return Groups(store)
 
     Tools(service, groups, server.updated).offer(server)
+    ClaimTools(service, server.updated).offer(server)
     _offer_resources(server, service)
     server.on_close(service.close)
     return server

@@ -1,16 +1,17 @@
-"""The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
+"""The tools for agents and mail as clients see them: names, descriptions, bounds.
+
+What they do stands in the modules beside; the tools for claims and the guard are in ``claim_tools``.
+"""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
 
 from pydantic import Field
 
-from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
-from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Project, Receipt
+from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Receipt
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
@@ -44,12 +45,6 @@ class Tools:
             (self.acknowledge_message, "Acknowledge a message", False),
             (self.search_messages, "Search messages", True),
             (self.summarize_thread, "Summarize a thread", True),
-            (self.claim_paths, "Claim files", False),
-            (self.renew_claims, "Renew claims", False),
-            (self.release_claims, "Release claims", False),
-            (self.list_claims, "List claims", True),
-            (self.install_precommit_guard, "Install the pre-commit guard", False),
-            (self.uninstall_precommit_guard, "Remove the pre-commit guard", False),
         ):
             server.tool(function, title=title, read_only=reads, idempotent=reads)
 
@@ -277,93 +272,6 @@ class Tools:
         ]
         return {"thread_id": thread.id, "project": thread.project, **summarize(letters, include_examples)}
 
-    # -- claims
-
-    def claim_paths(
-        self,
-        project_key: given.Project,
-        agent_name: given.Agent,
-        paths: given.Paths = None,
-        paths_list: given.PathsList = None,
-        ttl_seconds: given.Ttl = None,
-        exclusive: Annotated[bool, Field(description="Nobody else should change them; else others may share.")] = True,
-        reason: given.Reason = "",
-        agent_token: given.Token = None,
-    ) -> dict[str, Any]:
-        """Say which files you are about to change. Grants all of the paths, or none and names who has them."""
-        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        claimed = self._service.claims.claim(
-            project.id,
-            agent,
-            _needed(_both(paths, paths_list)),
-            ttl_seconds,
-            exclusive=exclusive,
-            reason=reason,
-        )
-        return showing.shown_claimed(claimed, self._changed(project, claimed.job))
-
-    def renew_claims(
-        self,
-        project_key: given.Project,
-        agent_name: given.Agent,
-        paths: Annotated[list[str] | None, given.One, Field(description="Left out: all that you hold.")] = None,
-        ttl_seconds: given.Ttl = None,
-        agent_token: given.Token = None,
-    ) -> dict[str, Any]:
-        """Let your claims last longer, from now on."""
-        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        extended = self._service.claims.renew(project.id, agent, paths, ttl_seconds)
-        return showing.shown_extended(extended, self._changed(project, extended.job))
-
-    def release_claims(
-        self,
-        project_key: given.Project,
-        agent_name: given.Agent,
-        paths: Annotated[list[str] | None, given.One, Field(description="As they were claimed. Left out: all.")] = None,
-        paths_list: given.PathsList = None,
-        agent_token: given.Token = None,
-    ) -> dict[str, Any]:
-        """Give claims back when you are done."""
-        agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        released = self._service.claims.release(project.id, agent, _both(paths, paths_list))
-        return showing.shown_released(released, self._changed(project, released.job))
-
-    def list_claims(
-        self,
-        project_key: given.Project,
-        agent_name: Annotated[str | None, Field(description="Only this agent's.")] = None,
-        active_only: given.Active = True,
-    ) -> list[dict[str, Any]]:
-        """Who works on which files now."""
-        holder = None if agent_name is None else self._mail.whois(project_key, agent_name).id
-        project = self._mail.project(project_key)
-        return [
-            showing.shown_claim(each)
-            for each in self._service.claims.list_claims(project.id, holder, active_only=active_only)
-        ]
-
-    # -- the guard
-
-    def install_precommit_guard(
-        self,
-        project_key: given.Project,
-        code_repo_path: given.Folder,
-    ) -> dict[str, Any]:
-        """Block commits on this machine that touch what another agent has claimed. AGENT_NAME says who commits."""
-        from transcript_mcp.mail.guard import install_guard
-
-        made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path)
-        kept = {"earlier_hook": made.earlier} if made.earlier else {}
-        note = {"note": made.note} if made.note else {}
-        return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
-
-    def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
-        """Remove the guard from a repository; the hook that was there before comes back."""
-        from transcript_mcp.mail.guard import uninstall_guard
-
-        gone = uninstall_guard(self._mail.places, code_repo_path)
-        return {"hook": gone.hook, "removed": gone.removed, "restored": gone.restored}
-
     # --
 
     def _with_context(self, body: str, chat: str | None, count: int) -> str:
@@ -373,12 +281,6 @@ class Tools:
         if receipt.changed:
             self._told(f"resource://inbox/{receipt.agent}")
         return showing.shown_receipt(receipt, self._service.archived(receipt.job))
-
-    def _changed(self, project: Project, job: int | None) -> str | None:
-        """Tell who watches a project's claims; the commit, where callers wait for it."""
-        if job is not None:
-            self._told(f"resource://claims/{quote(project.key, safe='/')}")
-        return self._service.archived(job)
 
     def _told_of(self, posted: Posted) -> dict[str, Any]:
         for names in posted.sent.recipients.values():
@@ -404,17 +306,6 @@ def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, An
     if not bodies:
         shown.pop("body_md", None)
     return shown | ({} if fit is None else {"score": fit.score, "why": fit.reason})
-
-
-def _both(paths: list[str] | None, paths_list: list[str] | None) -> list[str] | None:
-    """What was given under either name; None when nothing was."""
-    return None if paths is None and paths_list is None else [*(paths or ()), *(paths_list or ())]
-
-
-def _needed(paths: list[str] | None) -> list[str]:
-    if paths is None:
-        raise InvalidLetterError("There are no paths to claim.", hint='Give them as paths, such as ["src/*.py"].')
-    return paths
 
 
 def _bounded(limit: int) -> int:

@@ -128,6 +128,16 @@ async def test_all_tools_of_the_plan_have_its_names_and_parameters(client: InMem
         assert tools[name]["properties"].keys() >= parameters
 
 
+async def test_tools_are_listed_by_subject_agents_first_then_mail_claims_and_the_guard(client: InMemoryClient) -> None:
+    assert [tool["name"] for tool in (await client.request("tools/list"))["tools"]] == [
+        *("create_agent", "register_agent", "start_session", "whois", "list_agents"),
+        *("send_message", "reply_message", "check_my_messages", "mark_read", "acknowledge_message"),
+        *("search_messages", "summarize_thread"),
+        *("claim_paths", "renew_claims", "release_claims", "list_claims"),
+        *("install_precommit_guard", "uninstall_precommit_guard"),
+    ]
+
+
 async def test_every_tool_and_parameter_is_described_in_24_kilobytes(client: InMemoryClient) -> None:
     offered = await client.request("tools/list")
     assert len(json.dumps(offered, ensure_ascii=False).encode()) <= 24 * 1024
