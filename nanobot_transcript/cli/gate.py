@@ -143,8 +143,7 @@ def _replayed(
 ) -> dict[str, Any]:
     from nanobot_transcript.relevance import DecisionLog
 
-    on_time = message["ts"] if message.get("source") == "import" else None  # what was imported came when it was said
-    decision = gate.decide(message, history, agent, members, now_ms=on_time)
+    decision = gate.decide(message, history, agent, members)
     features, reasons = gate.explain(message, history, agent, members)
     noted = DecisionLog(store.base_dir).read(key, message["message_id"])
     return {

@@ -81,7 +81,7 @@ class RelevanceGate:
         message's own copy among them does no harm. ``members`` are the people and bots of the group as far as they are
         known. ``owner`` is the name of the agent that owns the message's thread (an empty text: nobody does); without
         it the history tells. It counts for messages with a ``thread_id``. ``now_ms`` is the time now; without it the
-        time of receipt (``rts``) counts.
+        time of receipt (``rts``) counts, and what was not pushed (imported, from the history) came in time.
         """
         case = Case(message, history, agent, members, session_key)
         past = past_of(history, message.get("message_id") if isinstance(message, dict) else None)

@@ -11,17 +11,22 @@ _LATEST: Final = 20
 _AHEAD: Final = 900_000.0
 """A clock is ahead by no more than this (ms); what is more is a message that came late."""
 _FARTHEST: Final = 1e18
-_LATE: Final = frozenset({"history", "import", "send", "stream"})
-"""Sources that say nothing about the clocks: what was not pushed may be recorded any time after it was sent."""
+_LATE: Final = ("history", "import", "send", "stream")
+"""Sources of what was not pushed: it may be recorded any time after it was sent, which says nothing about the clocks.
+Not a set: a foreign line may have anything for a source."""
 
 
 def age_ms(message: Entry, near: Iterable[Entry], now_ms: float | None) -> float:
-    """Milliseconds since the message was sent; 0 where that cannot be told. ``now_ms`` None: since it was received.
+    """Milliseconds since the message was sent; 0 where that cannot be told.
+
+    ``now_ms`` None: when it was received, which only what was pushed tells; anything else counts as on time.
 
     ``near`` are entries of the same time, oldest first. The quickest of the last arrivals among them shows how far the
     clocks are apart: a message is received no earlier than it is sent. Where several seem to be received before they
     were sent, this machine's clock is behind; a single one may have a wrong time.
     """
+    if now_ms is None and not _is_pushed(message):
+        return 0.0
     sent, received = _time(message.get("ts")), _time(message.get("rts"))
     now = now_ms if now_ms is not None else received
     if sent is None or now is None:
@@ -30,12 +35,16 @@ def age_ms(message: Entry, near: Iterable[Entry], now_ms: float | None) -> float
 
 
 def _apart(near: Iterable[Entry]) -> float:
-    pushed = [entry for entry in near if "rts" in entry and entry.get("source") not in _LATE][-_LATEST:]
+    pushed = [entry for entry in near if "rts" in entry and _is_pushed(entry)][-_LATEST:]
     times = [(_time(entry.get("ts")), _time(entry.get("rts"))) for entry in pushed]
     delays = sorted(received - sent for sent, received in times if sent is not None and received is not None)
     if not delays or delays[0] > 0:
         return delays[0] if delays else 0.0
     return min(delays[1], 0.0) if len(delays) > 1 else 0.0
+
+
+def _is_pushed(message: Entry) -> bool:
+    return message.get("source") not in _LATE
 
 
 def _time(value: Any) -> float | None:

@@ -76,6 +76,16 @@ def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(
     assert verdicts == {"om_3": ["score_low", "score_low"], "om_6": ["others_thread", "own_thread"]}
 
 
+def test_explain_takes_an_imported_message_for_one_that_came_in_time(run: Run, store: GroupTranscriptStore) -> None:
+    for message_id, source in (("om_5", "import"), ("om_6", "event")):
+        store.append(KEY, "user", "Alpha，怎么样？", "on_ada", message_id, START - 86_400_000, source=source)
+    reasons = {}
+    for message_id in ("om_5", "om_6"):
+        _, out, _ = run("gate", "explain", "oc_team", message_id, "--store", str(store.base_dir), "--json")
+        reasons[message_id] = json.loads(out)["decisions"][0]["reason"]
+    assert reasons == {"om_5": "named", "om_6": "stale"}
+
+
 async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, store: GroupTranscriptStore) -> None:
     agent = AgentProfile("Alpha", ids=frozenset({"cli_a"}))
     gate = RelevanceGate(log=DecisionLog(store.base_dir))

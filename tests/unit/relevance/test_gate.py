@@ -569,6 +569,7 @@ def test_any_mixture_of_fields_is_decided(group: Any) -> None:
         "message_id",
         "ts",
         "rts",
+        "source",
         "mentions",
         "reply_to",
         "ids",

@@ -49,6 +49,20 @@ def test_without_a_time_now_the_time_of_receipt_counts() -> None:
     assert age_ms(entry(1_000), [], None) == 0
 
 
+@pytest.mark.parametrize("source", ["history", "import", "send", "stream"])
+def test_without_a_time_now_what_was_not_pushed_counts_as_on_time(source: str) -> None:
+    message = entry(0, 120 * MINUTE, source=source)
+    assert age_ms(message, [message], None) == 0
+    assert age_ms(message, [message], 150 * MINUTE) == 150 * MINUTE
+
+
+@pytest.mark.parametrize("source", ["event", "peer_event", "something newer", ["import"], {}, None])
+def test_what_came_by_no_known_way_was_pushed(source: Any) -> None:
+    message = entry(0, 20 * MINUTE, source=source)
+    assert age_ms(message, [], None) == 20 * MINUTE
+    assert age_ms(message, [entry(0, 14 * MINUTE, source=source)], None) == 6 * MINUTE
+
+
 @pytest.mark.parametrize("odd", ["soon", None, float("nan"), float("inf"), True, 10**400, [1]])
 def test_what_is_no_time_says_nothing(odd: Any) -> None:
     assert age_ms(entry(odd, 5), [entry(odd, odd)], 1_000) == 0
