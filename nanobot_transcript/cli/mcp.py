@@ -55,9 +55,8 @@ def mcp(
 
         return asyncio.run(serve_remote(settings, "mail"))
 
-    from transcript_mcp.hub.servers import build_servers
+    from transcript_mcp.hub.rooms import build_rooms
     from transcript_mcp.sdk import merged, serve_stdio
 
-    built = build_servers(settings, names, cwd=Path.cwd())
-    server = built[names[0]] if len(names) == 1 else merged(built.values(), name="nanobot-transcript")
-    return asyncio.run(serve_stdio(server))
+    built = [room.server for room in build_rooms(settings, names, cwd=Path.cwd()).values()]
+    return asyncio.run(serve_stdio(built[0] if len(built) == 1 else merged(built, name="nanobot-transcript")))

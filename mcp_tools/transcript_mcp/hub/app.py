@@ -12,21 +12,23 @@ from transcript_mcp.hub.access import Access
 from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
-from transcript_mcp.hub.servers import build_servers
+from transcript_mcp.hub.rooms import Room, build_rooms
 from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["create_app"]
 
 
-def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) -> web.Application:
-    """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz`` and ``/metrics``, as ``settings.hub`` says.
+def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> web.Application:
+    """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz``, ``/metrics`` and what the rooms offer beside MCP.
 
-    ``servers`` by name, instead of those that the settings describe. Mounted below another application with
+    ``rooms`` by name, instead of those that the settings describe. Mounted below another application with
     ``add_subapp``, it checks its own requests and leaves the others alone. Raises ConfigError when the hub would be
     open to other machines without a token.
     """
-    hub, built = settings.hub, dict(build_servers(settings) if servers is None else servers)
+    hub = settings.hub
+    rooms = build_rooms(settings) if rooms is None else rooms
+    built = {name: room.server for name, room in rooms.items()}
     access = Access(
         hub.host,
         {name: token.get_secret_value() for name, token in hub.tokens.items()},
@@ -34,9 +36,10 @@ def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) 
         hub.allowed_hosts,
         hub.allowed_origins,
     )
-    metrics = Metrics(built)
+    metrics, on_their_own = Metrics(built), set[web.AbstractRoute]()
     app = web.Application(
-        middlewares=[observer(metrics), guard(access, int(hub.max_body))], client_max_size=int(hub.max_body)
+        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own)],
+        client_max_size=int(hub.max_body),
     )
     state = _State()
     app.router.add_get("/healthz", state.healthy, name="healthz")
@@ -46,6 +49,9 @@ def create_app(settings: Settings, servers: Mapping[str, Server] | None = None) 
         for spelled in (path, f"{path}/"):
             app.router.add_route("*", spelled, mount.handle)
         state.mounts.append(mount)
+    for room in rooms.values():
+        routes = app.router.add_routes(room.routes() if room.routes is not None else ())
+        on_their_own.update(routes if room.own_access else ())
     app.cleanup_ctx.append(state.serve)
     state.servers.extend(built.values())
     app.on_shutdown.append(state.stop)

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Set
 from typing import Final
 
 from aiohttp import web
@@ -20,19 +21,22 @@ OPEN_ROUTES: Final = frozenset({"healthz", "readyz"})
 when the hub is mounted below an application."""
 
 
-def guard(access: Access, max_body: int) -> Middleware:
-    """Checks the address, the page, the token and the announced size, in this order, before anything is read."""
+def guard(access: Access, max_body: int, on_their_own: Set[web.AbstractRoute] = frozenset()) -> Middleware:
+    """Checks the address, the page, the token and the announced size, in this order, before anything is read.
+
+    Routes that are ``on_their_own`` look at the token themselves.
+    """
 
     def checked(request: web.Request) -> web.Response | None:
         refusal = access.refuse_address(request.headers.get("Host"), request.headers.get("Origin"))
         if refusal is not None:
             return _refused(refusal)
-        name = request.match_info.route.name
-        if name not in OPEN_ROUTES:
+        route = request.match_info.route
+        if route.name not in OPEN_ROUTES and route not in on_their_own:
             caller = access.caller(request.headers.get("Authorization"))
             if isinstance(caller, Refusal):
                 return _refused(caller)
-            if name == "metrics" and caller.agent is not None:
+            if route.name == "metrics" and caller.agent is not None:
                 return not_for_this_token(request)
             request[CALLER] = caller
         if (request.content_length or 0) > max_body:

@@ -18,6 +18,7 @@ from support.mcp_client import connected
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
+from transcript_mcp.hub.rooms import Room
 from transcript_mcp.sdk import Server
 
 PROJECT = "/abs/path/backend"
@@ -230,7 +231,9 @@ class Slow:
 
     @asynccontextmanager
     async def listening(self, port: int) -> AsyncIterator[None]:
-        runner = web.AppRunner(create_app(Settings(), {"mail": self.server}), access_log=None, shutdown_timeout=0.2)
+        runner = web.AppRunner(
+            create_app(Settings(), {"mail": Room(self.server)}), access_log=None, shutdown_timeout=0.2
+        )
         await runner.setup()
         try:
             await web.TCPSite(runner, "127.0.0.1", port).start()

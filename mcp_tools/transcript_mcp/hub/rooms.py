@@ -1,0 +1,65 @@
+"""Which rooms there are, what each offers, and how it is made from the settings."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.settings import Settings
+from transcript_mcp.sdk import Server
+
+if TYPE_CHECKING:
+    from aiohttp.web import AbstractRouteDef
+
+__all__ = ["Room", "build_rooms"]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a room offers: an MCP server, and in the hub ``routes`` beside it.
+
+    ``routes`` is called by the hub alone, so that a process that talks MCP over its stdin needs no HTTP server. With
+    ``own_access`` the room looks at the tokens of its routes itself; the hub checks where a request comes from.
+    """
+
+    server: Server
+    routes: "Callable[[], Iterable[AbstractRouteDef]] | None" = None
+    own_access: bool = False
+
+
+def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
+    """The rooms by name: those named, or all there are. What they open is closed with their servers.
+
+    ``cwd`` is the folder in which a client started this process, which tells who it is; None in the hub.
+    """
+    return {name: _BUILDERS[name](settings, cwd) for name in (_BUILDERS if names is None else names)}
+
+
+def _transcript(settings: Settings, _cwd: Path | None) -> Room:
+    from nanobot_transcript.identity import AgentProfile
+    from transcript_mcp.transcript import build_server
+
+    agents = [
+        AgentProfile(agent.name, tuple(agent.aliases), agent.description, frozenset({agent.name, app_id}))
+        for app_id, agent in settings.agents.items()
+    ]
+    return Room(build_server(settings.store.open(), agents=agents, gate=settings.gate.options()))
+
+
+def _filebox(settings: Settings, cwd: Path | None) -> Room:
+    from transcript_mcp.filebox.server import server_from
+
+    return Room(server_from(settings, cwd))
+
+
+def _mail(settings: Settings, _cwd: Path | None) -> Room:
+    from transcript_mcp.mail.server import build_server, service_from
+
+    return Room(build_server(service_from(settings), store=settings.store.open))
+
+
+_BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Room]]] = {
+    "transcript": _transcript,
+    "filebox": _filebox,
+    "mail": _mail,
+}
