@@ -324,7 +324,7 @@ async def test_what_a_room_serves_beside_mcp_needs_the_hubs_token_unless_it_look
             ("shut", bearer(TOKEN), 200),
             ("open", {}, 200),
             ("open", {"Origin": "https://elsewhere.example"}, 403),
-            ("open", {"Host": "elsewhere.example"}, 403),
+            ("open", {"Host": "elsewhere.example"}, 421),
         ):
             async with http.get(f"{url}/{path}/hello", headers=headers) as answer:
                 assert answer.status == status, (path, headers, await answer.text())

@@ -323,6 +323,32 @@ def test_a_strange_time_in_a_foreign_line_never_breaks_reading(
         assert contents(reader.read(KEY).entries) == ["one", "foreign", "three"]
 
 
+@pytest.mark.parametrize("odd", [[], {}, ["x"], [["x"]], {"id": ["x"]}, [{"id": ["x"]}], 5, True, None], ids=repr)
+@pytest.mark.parametrize(
+    "key", ["source", "target", "reply_to", "message_ids", "mentions", "ids", "sender_name", "agent"]
+)
+def test_a_strange_field_in_a_foreign_line_breaks_neither_reading_nor_writing(
+    make_store: MakeStore, base_dir: Path, key: str, odd: object
+) -> None:
+    """Q8: nobody is kept from a group by what somebody else wrote into its file."""
+    writer = make_store()
+    writer.append(KEY, "user", "one", "on_bo", "om_1", NOW)
+    lines = [seed_line("two", "om_2", NOW + 1), seed_line("better", None, NOW + 2, op="edit", target="om_1")]
+    lines.append(seed_line("", None, NOW + 3, op="recall", target="om_0"))
+    write_raw(active_file(base_dir), *(json.dumps(json.loads(line) | {key: odd}).encode() for line in lines))
+    for store in (writer, make_store()):
+        assert "two" in recent_contents(store, KEY)
+        assert [entry["content"] for entry in store.scan(KEY)][-1] == "two"
+        assert store.append(KEY, "user", "two", "on_ada", "om_2", NOW + 1, source="send") is False
+        assert store.edit(KEY, "om_1", "best", timestamp_ms=NOW + 4)
+        assert store.get(KEY, "om_1") is not None
+        assert store.search("two")
+        assert store.verify(KEY).foreign_lines == 0
+    writer.purge(KEY, sender="on_cy")
+    writer.recall(KEY, "om_1")
+    assert contents(make_store().read(KEY).entries) == ["two"]
+
+
 def test_recent_messages_have_exactly_the_three_keys_of_a_chat_history(store: GroupTranscriptStore) -> None:
     """Q9: role, content, sender; newest last; whatever else is known stays out."""
     store.append(KEY, "assistant", "x", "Alpha", "om_1", NOW, agent="Alpha", hop=1, sender_name="A")
