@@ -11,7 +11,6 @@ import pytest
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
-from nanobot_transcript.entry import Source
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import DecisionLog, RelevanceGate
 
@@ -78,11 +77,11 @@ def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(
 
 
 def test_explain_takes_an_imported_message_for_one_that_came_in_time(run: Run, store: GroupTranscriptStore) -> None:
-    sources: dict[str, Source] = {"om_5": "import", "om_6": "event"}
-    for message_id, source in sources.items():
-        store.append(KEY, "user", "Alpha，怎么样？", "on_ada", message_id, START - 86_400_000, source=source)
+    said = ("Alpha，怎么样？", "on_ada")
+    store.append(KEY, "user", *said, "om_5", START - 86_400_000, source="import")
+    store.append(KEY, "user", *said, "om_6", START - 86_400_000, source="event")
     reasons = {}
-    for message_id in sources:
+    for message_id in ("om_5", "om_6"):
         _, out, _ = run("gate", "explain", "oc_team", message_id, "--store", str(store.base_dir), "--json")
         reasons[message_id] = json.loads(out)["decisions"][0]["reason"]
     assert reasons == {"om_5": "named", "om_6": "stale"}
