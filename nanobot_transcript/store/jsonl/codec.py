@@ -86,6 +86,8 @@ def _normal(value: dict[str, Any]) -> Entry | None:
         value["message_id"] = None
     if "op" in value:
         _normalise_op(value)
+    if type(get("source", "")) is not str:
+        del value["source"]
     moment = get("ts")
     if not isinstance(moment, int | float) or not -_LONGEST_TIME < moment < _LONGEST_TIME:
         value["ts"] = _number(moment, get("rts"))

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
@@ -170,7 +170,11 @@ class _Purge:
 def _is_by(entry: Entry, senders: frozenset[str]) -> bool:
     ids = entry.get("ids")
     others = ids.values() if isinstance(ids, dict) else ()
-    return entry["sender"] in senders or any(isinstance(one, str) and one in senders for one in others)
+    return entry["sender"] in senders or any(_names(one, senders) for one in others)
+
+
+def _names(value: Any, senders: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in senders
 
 
 def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
@@ -183,7 +187,7 @@ def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
     mentions = entry.get("mentions")
     if isinstance(mentions, list):
         changed["mentions"] = [
-            named for named in mentions if not (isinstance(named, dict) and named.get("id") in senders)
+            named for named in mentions if not (isinstance(named, dict) and _names(named.get("id"), senders))
         ]
     return None if changed == entry else encode(changed)[:-1]
 
