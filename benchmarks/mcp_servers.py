@@ -31,17 +31,18 @@ def ours(place: str) -> None:
 async def _bridged(server: object) -> None:
     from aiohttp import web
 
-    from transcript_mcp.hub.bridge import mount
+    from transcript_mcp.hub.bridge import Bridge
     from transcript_mcp.sdk import Server, http_app
 
     assert isinstance(server, Server)
-    app = web.Application()
-    mount(app, http_app(server), "/mcp")
+    http, app = http_app(server), web.Application()
+    app.router.add_route("*", "/mcp", Bridge(http, lambda _request: None).handle)
     runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    print(runner.addresses[0][1], flush=True)
-    await asyncio.Event().wait()
+    async with http.running():
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        print(runner.addresses[0][1], flush=True)
+        await asyncio.Event().wait()
 
 
 def sdk(place: str) -> None:

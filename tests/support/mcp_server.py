@@ -12,13 +12,17 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from transcript_mcp.sdk import Context, Server, http_app, serve_stdio
+from transcript_mcp.sdk import Context, HttpApp, Server, http_app, serve_stdio
 
-__all__ = ["build", "serve"]
+if TYPE_CHECKING:
+    from aiohttp import web
+
+__all__ = ["build", "mount", "serve"]
 
 Word = Annotated[str, Field(description="Any text.")]
 Uri = Annotated[str, Field(description="A resource's URI.")]
@@ -142,11 +146,33 @@ def chats() -> str:
     return "one\ntwo"
 
 
+def mount(
+    app: "web.Application",
+    http: HttpApp,
+    *paths: str,
+    caller: "Callable[[web.Request], str | None]" = lambda _request: None,
+) -> None:
+    """Serve an MCP server under these paths through the hub's bridge alone, without what guards the hub."""
+    from transcript_mcp.hub.bridge import Bridge
+
+    bridge = Bridge(http, caller)
+
+    async def run(_app: "web.Application") -> AsyncIterator[None]:
+        async with http.running():
+            yield
+
+    async def close(_app: "web.Application") -> None:
+        await bridge.close()
+
+    app.cleanup_ctx.append(run)
+    app.on_shutdown.append(close)
+    for path in paths:
+        app.router.add_route("*", path, bridge.handle)
+
+
 async def serve() -> None:
     """On a free port, until a signal comes. The caller is whom the header names."""
     from aiohttp import web  # not needed over stdio
-
-    from transcript_mcp.hub.bridge import mount
 
     app = web.Application()
     mount(app, http_app(build()), "/mcp", caller=lambda request: request.headers.get("X-Caller"))

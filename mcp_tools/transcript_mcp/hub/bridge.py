@@ -7,7 +7,7 @@ traceback; when the application stops, open event streams end at once and runnin
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 from aiohttp import web
@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 
 from transcript_mcp.sdk import CALLER, HttpApp
 
-__all__ = ["GRACE", "Bridge", "asgi_scope", "mount"]
+__all__ = ["GRACE", "Bridge", "asgi_scope"]
 
 _log = logging.getLogger(__name__)
 
@@ -29,32 +29,6 @@ _LOOK = 0.5
 """Seconds between two looks at whether the client is still there; aiohttp tells a handler only by cancelling it."""
 
 _Message = MutableMapping[str, Any]
-
-
-def mount(
-    app: web.Application,
-    http: HttpApp,
-    *paths: str,
-    caller: Callable[[web.Request], str | None] = lambda _request: None,
-) -> "Bridge":
-    """Serve an MCP server under these paths, from the application's start to its end.
-
-    ``caller`` says who asks, for tools that want to know and so that nobody uses a session of somebody else.
-    """
-    bridge = Bridge(http, caller)
-
-    async def run(_app: web.Application) -> AsyncIterator[None]:
-        async with http.running():
-            yield
-
-    async def close(_app: web.Application) -> None:
-        await bridge.close()
-
-    app.cleanup_ctx.append(run)
-    app.on_shutdown.append(close)
-    for path in paths:
-        app.router.add_route("*", path, bridge.handle)
-    return bridge
 
 
 class Bridge:

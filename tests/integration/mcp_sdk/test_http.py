@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from support.mcp_server import mount
 from support.procs import DEADLINE
 from support.waiting import until
 
-from transcript_mcp.hub.bridge import mount
 from transcript_mcp.sdk import Server, http_app
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
