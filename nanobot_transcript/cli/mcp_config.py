@@ -12,6 +12,7 @@ from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
 from nanobot_transcript.cli.output import emit_json, notice, printable
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError
+from transcript_mcp.hub.addresses import url_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.cli.mcp_clients import Client, Endpoint
@@ -117,8 +118,7 @@ def _called(names: tuple[str, ...], url: str | None, settings: "LoadedSettings")
     from nanobot_transcript.cli.mcp_clients import Endpoint
 
     hub = settings.hub
-    host = f"[{hub.host}]" if ":" in hub.host else hub.host
-    address = (url or f"http://{host}:{hub.port}").rstrip("/")
+    address = (url or url_of(hub.host, hub.port)).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise UsageError(f"{url} is not an address.", hint="Write it like http://127.0.0.1:8765.")
     if not address.endswith("/mcp") and "/mcp/" not in address:

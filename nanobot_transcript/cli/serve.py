@@ -11,20 +11,18 @@ from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOptio
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
 from nanobot_transcript.errors import ConfigError
+from transcript_mcp.hub.addresses import is_everywhere, url_of
 
 if TYPE_CHECKING:
     from aiohttp import web
 
     from nanobot_transcript.settings import LoadedSettings
 
-__all__ = ["listening_at", "serve", "url_of"]
+__all__ = ["listening_at", "serve"]
 
 _LOG: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _GRACE: Final = 0.25
 """Seconds that connections have, twice, after the hub itself has ended what is open."""
-
-_EVERY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""What stands for all addresses of a machine, and the one of them that a program on it calls."""
 
 _IDLE: Final = 30.0
 """Seconds in which the head of a request has to be there, or the next request on the same connection."""
@@ -138,10 +136,5 @@ def _origins(settings: "LoadedSettings", sentence: str) -> str:
 
 def listening_at(name: str, port: int) -> str:
     """Where clients find the MCP servers of a hub that listens at an address, for a person."""
-    return f"port {port} of every address of this machine, path /mcp" if name in _EVERY else f"{url_of(name, port)}/mcp"
-
-
-def url_of(name: str, port: int) -> str:
-    """Where a program on this machine finds a hub that listens at an address."""
-    name = _EVERY.get(name, name)
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+    everywhere = f"port {port} of every address of this machine, path /mcp"
+    return everywhere if is_everywhere(name) else f"{url_of(name, port)}/mcp"

@@ -14,6 +14,7 @@ import aiohttp
 
 from nanobot_transcript.errors import HubUnreachableError
 from nanobot_transcript.settings import Settings
+from transcript_mcp.hub.addresses import url_of
 from transcript_mcp.sdk.streams import Lines, Outlet, claimed_streams, signals_set
 
 __all__ = ["serve_remote"]
@@ -31,7 +32,6 @@ _AGAIN: Final = "Whether the call was made is not known; look before you repeat 
 _GRACE: Final = 0.5
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
 _HEAR_AGAIN: Final = 1.0
-_ANYWHERE: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _EVERY_LINE: Final = 64 * 1024 * 1024
 
 
@@ -43,8 +43,7 @@ async def serve_remote(settings: Settings, server: str) -> None:
     hub = settings.hub
     tokens = {name: token.get_secret_value() for name, token in hub.tokens.items()}
     token = tokens.get(_OWN) or next(iter(tokens.values()), None)
-    host = _ANYWHERE.get(hub.host, hub.host)
-    url = f"http://{f'[{host}]' if ':' in host else host}:{hub.port}/mcp/{server}"
+    url = f"{url_of(hub.host, hub.port)}/mcp/{server}"
     stop = asyncio.Event()
     with claimed_streams() as (source, sink), signals_set(stop):
         async with aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=_EVERY_LINE) as http:

@@ -57,6 +57,13 @@ def test_one_server_of_the_hub_has_its_own_address(home: Path, config: Config) -
     assert '"http://127.0.0.1:8765/mcp"' in config("claude-code", "--http")
 
 
+def test_a_client_is_given_an_address_to_call_where_the_hub_listens_at_all(
+    home: Path, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_HUB__HOST", "0.0.0.0")
+    assert '"http://127.0.0.1:8765/mcp"' in config("claude-code", "--http")
+
+
 @pytest.mark.parametrize("client", ["claude-code", "cursor", "vscode", "codex", "nanobot"])
 def test_mail_is_always_that_of_the_hub_and_has_an_entry_of_its_own(home: Path, config: Config, client: str) -> None:
     config(client, "--write")
