@@ -12,8 +12,9 @@ from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
 from transcript_mcp.hub.calls import Calls, StoppingError
 from transcript_mcp.hub.guarding import error_response, not_for_this_token
 from transcript_mcp.hub.observing import CALLER
-from transcript_mcp.hub.plain import answer_plainly, check_ids, is_plain
+from transcript_mcp.hub.plain import VERSION, answer_plainly, check_ids, fields_on_top, is_plain, json_bytes
 from transcript_mcp.sdk import Server, Watch, http_app
+from transcript_mcp.sdk.direct import Direct, is_tool_call
 
 __all__ = ["READING", "Mount"]
 
@@ -31,6 +32,7 @@ class Mount:
         self._names = names
         self._sessions = http_app(server, max_body=max_body, watch=watch)
         self._plain = http_app(server, stateless=True, json=True, max_body=max_body, watch=watch)
+        self._direct = Direct(server, watch)
         self._bridge = Bridge(self._sessions, _identity)
         self._arriving, self._calls = Calls(), Calls()
 
@@ -76,6 +78,9 @@ class Mount:
             return web.json_response(_PARSE_ERROR, status=400)
         if not is_plain(request.headers, message):
             return await self._bridge.handle(request, body)
+        if VERSION not in request.headers and is_tool_call(message):
+            answered = await self._calls.run(request, self._direct.answer(message, _identity(request)))
+            return web.Response(body=json_bytes(fields_on_top(answered)), content_type="application/json")
         scope = asgi_scope(request, _identity(request))
         status, headers, answer = await self._calls.run(request, answer_plainly(self._plain, scope, body))
         return web.Response(

@@ -14,12 +14,14 @@ from typing import Any, Final, TypeAlias
 
 from transcript_mcp.sdk import HttpApp
 
-__all__ = ["answer_plainly", "check_ids", "is_plain", "with_fields_on_top"]
+__all__ = ["VERSION", "answer_plainly", "check_ids", "fields_on_top", "is_plain", "json_bytes", "with_fields_on_top"]
 
 _Message: TypeAlias = MutableMapping[str, Any]
 
 _SESSION: Final = "Mcp-Session-Id"
-_VERSION: Final = "MCP-Protocol-Version"
+VERSION: Final = "MCP-Protocol-Version"
+"""The header by which a client says which protocol it speaks."""
+
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WITHOUT_SESSIONS: Final = "2026"
 """From this year's protocol on, no client has a session; it says so by its version."""
@@ -27,7 +29,7 @@ _WITHOUT_SESSIONS: Final = "2026"
 
 def is_plain(headers: Mapping[str, str], message: Any) -> bool:
     """True for a POST that neither belongs to a session nor begins one."""
-    version = headers.get(_VERSION, "")
+    version = headers.get(VERSION, "")
     if _SESSION in headers or (_DATE.fullmatch(version) and version >= _WITHOUT_SESSIONS):
         return False
     return not any(one.get("method") == "initialize" for one in _messages(message))
@@ -55,13 +57,21 @@ def with_fields_on_top(answer: bytes) -> bytes:
         document = json.loads(answer)
     except (ValueError, RecursionError):
         return answer
-    if not isinstance(document, dict) or not isinstance(result := document.get("result"), dict):
-        return answer
+    on_top = fields_on_top(document) if isinstance(document, dict) else document
+    return answer if on_top is document else json_bytes(on_top)
+
+
+def fields_on_top(document: _Message) -> _Message:
+    """The same for an answer that was not written yet."""
+    if not isinstance(result := document.get("result"), dict):
+        return document
     fields = _fields(result)
-    if not fields:
-        return answer
-    document["result"] = {**fields, **result}
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return {**document, "result": {**fields, **result}} if fields else document
+
+
+def json_bytes(document: Mapping[str, Any]) -> bytes:
+    """The answer as it is sent; half a character, which has no bytes, becomes a question mark."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def _fields(result: _Message) -> _Message:

@@ -1,0 +1,74 @@
+"""A tool call that is one whole request and wants one whole answer, without a session of the SDK around it.
+
+The SDK makes a session, its streams and its tasks for every request, also where nothing of it is kept, and that takes
+longer than a quick tool itself. What such a call is answered is the same.
+"""
+
+from typing import Any
+
+from transcript_mcp.sdk.calls import Call, cannot
+from transcript_mcp.sdk.content import Wire
+from transcript_mcp.sdk.context import Elicited, LogLevel
+from transcript_mcp.sdk.dispatch import Dispatch, ProtocolError
+from transcript_mcp.sdk.server import Server
+from transcript_mcp.sdk.watching import Watch
+
+__all__ = ["Direct", "is_tool_call"]
+
+
+def is_tool_call(message: Any) -> bool:
+    """True for a well-formed ``tools/call`` without anything unusual. All else is for the SDK, errors included."""
+    if not isinstance(message, dict) or message.keys() != {"jsonrpc", "id", "method", "params"}:
+        return False
+    params = message["params"]
+    return (
+        message["jsonrpc"] == "2.0"
+        and message["method"] == "tools/call"
+        and type(message["id"]) in (int, str)
+        and isinstance(params, dict)
+        and params.keys() <= {"name", "arguments"}
+        and isinstance(params.get("name"), str)
+        and isinstance(params.get("arguments", {}), dict)
+    )
+
+
+class Direct:
+    """One server's answers to tool calls. ``watch`` is told of each."""
+
+    def __init__(self, server: Server, watch: Watch | None = None) -> None:
+        self._server = server
+        self._dispatch = Dispatch(server, watch)
+
+    async def answer(self, message: Wire, caller: str | None) -> Wire:
+        """The JSON-RPC answer to what ``is_tool_call``; ``caller`` is who asks, as the hub made sure of."""
+        params, head = message["params"], {"jsonrpc": "2.0", "id": message["id"]}
+        call = _DirectCall(self._server, caller)
+        try:
+            return head | {"result": await self._dispatch.call_tool(params["name"], params.get("arguments"), call)}
+        except ProtocolError as error:
+            data = {} if error.data is None else {"data": error.data}
+            return head | {"error": {"code": error.code, "message": str(error), **data}}
+
+
+class _DirectCall(Call):
+    """The client of a whole request says nothing about itself, and hears nothing before the answer."""
+
+    def __init__(self, server: Server, caller: str | None) -> None:
+        super().__init__(server, None, None)
+        self.caller = caller
+
+    @property
+    def client_name(self) -> str | None:
+        return None
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        return
+
+    async def send_log(self, level: LogLevel, text: str) -> None:
+        return
+
+    async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:
+        raise cannot("ask its person")
+
+    async def sample(self, prompt: str, *, system: str | None = None, max_tokens: int = 1000) -> str:
+        raise cannot("ask its model")
