@@ -34,6 +34,9 @@ TranscriptError
 │   ├── ActingRefusedError                      who asks may not act as this agent
 │   ├── GuardError                              the pre-commit guard cannot be put into this repository
 │   └── ArchiveError                            the archive in git cannot be written or read
+├── IoBridgeError                               inputs and outputs of agents: the queues of sessions
+│   ├── InvalidItemError     (also ValueError)  a session id, input, output or time to wait that cannot be used
+│   └── QueueFullError                          a session, or all of them, hold what they may; ``retry_after`` seconds
 ├── PlatformError                               the chat platform (Feishu) failed a call or refused it
 │   ├── NotPermittedError                       a scope is missing, or the bot does not sit in the chat
 │   ├── CredentialsRefusedError                 app id, app secret or token are not accepted
@@ -70,9 +73,11 @@ __all__ = [
     "ImportFormatError",
     "InvalidCursorError",
     "InvalidEntryError",
+    "InvalidItemError",
     "InvalidLetterError",
     "InvalidMailError",
     "InvalidPostError",
+    "IoBridgeError",
     "LetterNotFoundError",
     "MailNotFoundError",
     "MailboxBusyError",
@@ -85,6 +90,7 @@ __all__ = [
     "OutboxError",
     "PlatformError",
     "PostConflictError",
+    "QueueFullError",
     "QuotaExhaustedError",
     "RateLimitedError",
     "RequestRefusedError",
@@ -362,6 +368,28 @@ class ArchiveError(AgentMailError):
     """The archive in git cannot be written or read."""
 
     code = "archive"
+
+
+class IoBridgeError(TranscriptError):
+    """Inputs and outputs of agents, in the queues of their sessions."""
+
+    code = "io_bridge"
+
+
+class InvalidItemError(IoBridgeError, ValueError):
+    """A session id, an input, an output or a time to wait that cannot be used."""
+
+    code = "invalid_item"
+
+
+class QueueFullError(IoBridgeError):
+    """A session, or all of them together, hold as much as they may. Nothing was queued; ``retry_after`` in seconds."""
+
+    code = "queue_full"
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float = 5.0) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class PlatformError(TranscriptError):
