@@ -1,0 +1,58 @@
+"""Where questions are kept: the contract that every backend fulfils."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from transcript_mcp.assistant.values import Ending, HistoryPage, HistoryQuery, Question, Record
+
+__all__ = ["QuestionStore"]
+
+
+class QuestionStore(Protocol):
+    """What has returned survives a kill. Calls may come at the same time and from several processes.
+
+    Every method raises StoreError kinds. An id belongs to its scope: another scope's is as good as unknown.
+    """
+
+    async def put(self, question: Question, state: str) -> tuple[Record, bool]:
+        """Keep a question in its first ``state`` (``waiting`` or ``notified``); True when it is new.
+
+        An id that is there already gives the record as it stands, with an answer that came meanwhile.
+        """
+        ...
+
+    async def get(self, scope: str, id: str) -> Record | None:  # noqa: A002 - the wire's word
+        """The record as it stands."""
+        ...
+
+    async def end(self, scope: str, id: str, ending: Ending) -> tuple[Record, bool] | None:  # noqa: A002
+        """End what is waiting; True for the one call that did. None for an unknown id. The first ending stays."""
+        ...
+
+    async def shown(self, scope: str, id: str, clients: int) -> None:  # noqa: A002
+        """So many more clients were sent it."""
+        ...
+
+    async def waiting(self, scope: str | None = None) -> Sequence[Record]:
+        """Questions and reports that wait for an answer, the oldest first; of all scopes with None."""
+        ...
+
+    async def write(self, message: Question, ending: Ending) -> tuple[Record, bool]:
+        """Keep a person's message to an agent (``by``, ``where`` and ``contents`` of the ending are those of the
+        message); True when it is new."""
+        ...
+
+    async def pick_up(self, taker: Question) -> Sequence[Record]:
+        """Hand the messages that wait for this question's agent over with its answer, the oldest first.
+
+        The same question gets the same messages again, no other one does.
+        """
+        ...
+
+    async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
+        """Records of a scope, the newest first."""
+        ...
+
+    def close(self) -> None:
+        """Release what is open."""
+        ...

@@ -1,0 +1,161 @@
+"""What is asked, what is answered, and what becomes of it."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+__all__ = [
+    "Choice",
+    "Content",
+    "Ending",
+    "Event",
+    "HistoryPage",
+    "HistoryQuery",
+    "Kind",
+    "Option",
+    "Outcome",
+    "Question",
+    "Record",
+    "State",
+    "text_of",
+]
+
+Kind: TypeAlias = Literal["question", "report", "message"]
+"""An agent's question, an agent's report, or what a person wrote to an agent unasked."""
+
+State: TypeAlias = Literal["waiting", "answered", "timeout", "cancelled", "withdrawn", "notified", "picked_up"]
+"""``cancelled``: nobody waits for the answer any more. ``withdrawn``: taken back by whoever asked. ``notified``: a
+report that wants no answer. ``picked_up``: a message that its agent has got."""
+
+
+class Content(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A piece of an answer. ``data`` are the bytes of all but text, ``uri`` the name of a file."""
+
+    kind: Literal["text", "image", "audio", "file"]
+    text: str = ""
+    data: bytes = b""
+    mime_type: str = ""
+    uri: str = ""
+
+
+class Option(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of the choices."""
+
+    label: str
+    description: str = ""
+
+
+class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What may be chosen: one of the options or several (``multiple``), in own words too with ``custom``."""
+
+    question: str
+    header: str = ""
+    options: tuple[Option, ...] = ()
+    multiple: bool = False
+    custom: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an agent asks or reports (or what it is told, see ``Kind``), and on whose behalf.
+
+    ``scope`` separates the holders of different tokens. ``timeout`` is in seconds. ``expects`` is False for what nobody
+    has to answer. ``fetched`` says that the asker comes back for the answer by the id; otherwise the question is
+    cancelled some time after the last one who waited for it has gone. ``said_as`` is the command of the wire.
+    """
+
+    scope: str
+    id: str
+    kind: Kind
+    text: str
+    said_as: str = ""
+    project: str = ""
+    agent: str = ""
+    model: str = ""
+    client: str = ""
+    choices: tuple[Choice, ...] = ()
+    timeout: int = 600
+    expects: bool = True
+    fetched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How it ends: ``by`` whom and ``where`` it was answered, with what."""
+
+    state: State
+    by: str = ""
+    where: str = ""
+    contents: tuple[Content, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A question and what has become of it. Times are seconds since 1970; ``seq`` grows with each record.
+
+    ``shown`` counts the clients that were sent it. For a message, ``by`` is who wrote it and ``contents`` what came
+    with it, and ``taken_by`` is the id of the question with whose answer the agent got it.
+    """
+
+    question: Question
+    seq: int
+    asked_ts: float
+    state: State
+    shown: int = 0
+    ended_ts: float | None = None
+    by: str = ""
+    where: str = ""
+    taken_by: str = ""
+    contents: tuple[Content, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an answer: whether it was the first, and how the question stands now."""
+
+    accepted: bool
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """News for listeners: a record was asked, shown to ``shown`` clients, answered, closed without an answer, written
+    to an agent (``message``) or got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
+    """
+
+    kind: Literal["asked", "shown", "answered", "closed", "message", "picked_up"]
+    record: Record
+    origin: str = ""
+
+    @property
+    def scope(self) -> str:
+        """Whose eyes it is for."""
+        return self.record.question.scope
+
+
+DEFAULT_LIMIT: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryQuery:
+    """Which records: those with these words, of this project and agent (None: any), older than ``before`` (0: any)."""
+
+    text: str = ""
+    project: str | None = None
+    agent: str | None = None
+    before: int = 0
+    limit: int = DEFAULT_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Records, the newest first. ``next_before`` is where the next page begins, 0 at the end."""
+
+    records: tuple[Record, ...]
+    next_before: int = 0
+
+
+def text_of(contents: tuple[Content, ...]) -> str:
+    """The words of an answer."""
+    return "\n".join(each.text for each in contents if each.kind == "text")

@@ -1,0 +1,188 @@
+"""What a store of questions promises."""
+
+import asyncio
+import dataclasses
+from typing import Any
+
+from contract.assistant.conftest import MakeStore
+
+from transcript_mcp.assistant.store import QuestionStore
+from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Option, Question
+
+ASKED = Question(
+    scope="assistant/ada",
+    id="q1",
+    kind="question",
+    text="发布到生产环境吗？",
+    said_as="AskQuestion",
+    project="/srv/shop",
+    agent="Alpha",
+    model="opus",
+    client="claude-code",
+    choices=(Choice("which?", "Window", (Option("Wednesday", "quiet"), Option("周五")), multiple=True, custom=False),),
+    timeout=90,
+)
+YES = Ending(
+    "answered", "Ada", "web", (Content("text", "好的，周三"), Content("image", data=b"\x89PNG", mime_type="image/png"))
+)
+
+
+def other(**changes: Any) -> Question:
+    return dataclasses.replace(ASKED, **changes)
+
+
+async def test_what_is_asked_comes_back_as_it_was(store: QuestionStore) -> None:
+    record, new = await store.put(ASKED, "waiting")
+    assert new
+    assert record.question == ASKED
+    assert (record.state, record.shown, record.ended_ts, record.contents) == ("waiting", 0, None, ())
+    assert await store.get("assistant/ada", "q1") == record
+
+
+async def test_the_same_id_again_joins(store: QuestionStore) -> None:
+    first, _ = await store.put(ASKED, "waiting")
+    again, new = await store.put(ASKED, "waiting")
+    assert not new
+    assert again == first
+
+
+async def test_an_answer_that_came_meanwhile_is_kept_for_who_asks_again(make_store: MakeStore) -> None:
+    await make_store().put(ASKED, "waiting")
+    await make_store().end("assistant/ada", "q1", YES)
+    record, new = await make_store().put(ASKED, "waiting")
+    assert not new
+    assert (record.state, record.by, record.where, record.contents) == ("answered", "Ada", "web", YES.contents)
+    assert record.ended_ts is not None
+
+
+async def test_the_first_answer_wins(make_store: MakeStore) -> None:
+    one, two = make_store(), make_store()
+    await one.put(ASKED, "waiting")
+    endings = [Ending("answered", f"person {number}", "web") for number in range(20)]
+    outcomes = await asyncio.gather(
+        *((one if number % 2 else two).end("assistant/ada", "q1", each) for number, each in enumerate(endings))
+    )
+    assert all(outcome is not None for outcome in outcomes)
+    assert sum(first for _, first in outcomes if outcomes) == 1  # type: ignore[misc]
+    winner = next(record.by for record, first in outcomes if first)  # type: ignore[misc]
+    assert {record.by for record, _ in outcomes} == {winner}  # type: ignore[misc]
+
+
+async def test_every_ending_is_final(store: QuestionStore) -> None:
+    for state in ("timeout", "cancelled", "withdrawn"):
+        await store.put(other(id=state), "waiting")
+        await store.end("assistant/ada", state, Ending(state))  # type: ignore[arg-type]
+        outcome = await store.end("assistant/ada", state, YES)
+        assert outcome is not None
+        assert (outcome[0].state, outcome[1]) == (state, False)
+
+
+async def test_an_id_of_another_scope_is_unknown(store: QuestionStore) -> None:
+    await store.put(ASKED, "waiting")
+    assert await store.get("assistant/bo", "q1") is None
+    assert await store.end("assistant/bo", "q1", YES) is None
+    _, new = await store.put(other(scope="assistant/bo", text="mine"), "waiting")
+    assert new
+    assert (await store.get("assistant/ada", "q1")).question.text == ASKED.text  # type: ignore[union-attr]
+
+
+async def test_what_waits_is_listed_the_oldest_first(store: QuestionStore) -> None:
+    for number in range(3):
+        await store.put(other(id=f"q{number}"), "waiting")
+    await store.put(other(id="told", kind="report", expects=False), "notified")
+    await store.put(other(scope="assistant/bo"), "waiting")
+    await store.end("assistant/ada", "q1", YES)
+    assert [record.question.id for record in await store.waiting("assistant/ada")] == ["q0", "q2"]
+    assert len(await store.waiting()) == 3
+
+
+async def test_who_was_shown_it_is_counted(store: QuestionStore) -> None:
+    await store.put(ASKED, "waiting")
+    await asyncio.gather(*(store.shown("assistant/ada", "q1", 2) for _ in range(5)))
+    record = await store.get("assistant/ada", "q1")
+    assert record is not None
+    assert record.shown == 10
+
+
+async def test_a_message_waits_for_its_agent_and_is_picked_up_once(store: QuestionStore) -> None:
+    message = other(id="m1", kind="message", text="先停一下", choices=())
+    await store.write(message, Ending("waiting", "Ada", "web", (Content("file", data=b"x", uri="a.txt"),)))
+    _, new = await store.write(message, Ending("waiting", "Ada", "web"))
+    assert not new
+    assert await store.pick_up(other(id="q2", agent="Beta")) == ()
+    assert await store.pick_up(other(id="q2", scope="assistant/bo")) == ()
+    (got,) = await store.pick_up(other(id="q2"))
+    assert (got.question.text, got.state, got.by, got.taken_by) == ("先停一下", "picked_up", "Ada", "q2")
+    assert got.contents[0].uri == "a.txt"
+    assert await store.pick_up(other(id="q3")) == ()
+
+
+async def test_the_same_question_gets_its_messages_again(make_store: MakeStore) -> None:
+    await make_store().write(other(id="m1", kind="message", text="stop"), Ending("waiting", "Ada", "web"))
+    first = await make_store().pick_up(ASKED)
+    assert [each.question.id for each in first] == ["m1"]
+    assert await make_store().pick_up(ASKED) == first
+
+
+async def test_a_message_is_no_question_that_can_be_answered(store: QuestionStore) -> None:
+    await store.write(other(id="m1", kind="message"), Ending("waiting", "Ada", "web"))
+    assert list(await store.waiting("assistant/ada")) == []
+    outcome = await store.end("assistant/ada", "m1", YES)
+    assert outcome is not None
+    assert not outcome[1]
+
+
+async def test_the_history_is_paged_from_the_newest(store: QuestionStore) -> None:
+    for number in range(7):
+        await store.put(other(id=f"q{number}"), "waiting")
+    await store.put(other(scope="assistant/bo", id="foreign"), "waiting")
+    seen: list[str] = []
+    before, pages = 0, 0
+    while pages == 0 or before:
+        page = await store.history("assistant/ada", HistoryQuery(limit=3, before=before))
+        seen += [record.question.id for record in page.records]
+        before, pages = page.next_before, pages + 1
+    assert (seen, pages) == ([f"q{number}" for number in reversed(range(7))], 3)
+
+
+async def test_the_history_finds_words_of_question_and_answer_in_any_script(store: QuestionStore) -> None:
+    await store.put(ASKED, "waiting")
+    await store.put(other(id="q2", text="Deploy the shop?"), "waiting")
+    await store.put(other(id="q3", scope="assistant/bo"), "waiting")
+    await store.end("assistant/ada", "q2", YES)
+
+    async def found(text: str) -> list[str]:
+        page = await store.history("assistant/ada", HistoryQuery(text=text))
+        return [record.question.id for record in page.records]
+
+    assert await found("生产") == ["q1"]
+    assert await found("周三") == ["q2"]
+    assert await found("deploy SHOP") == ["q2"]
+    assert await found("产生") == []
+    assert await found('" OR 1=1 NEAR(') == []
+    assert await found("?!") == []
+
+
+async def test_the_history_is_narrowed_to_one_agent(store: QuestionStore) -> None:
+    await store.put(ASKED, "waiting")
+    await store.put(other(id="q2", agent="Beta"), "waiting")
+    await store.put(other(id="q3", agent=""), "waiting")
+    page = await store.history("assistant/ada", HistoryQuery(project="/srv/shop", agent=""))
+    assert [record.question.id for record in page.records] == ["q3"]
+
+
+async def test_a_restart_loses_nothing(make_store: MakeStore) -> None:
+    first = make_store()
+    await first.put(ASKED, "waiting")
+    await first.shown("assistant/ada", "q1", 1)
+    first.close()
+    (record,) = await make_store().waiting()
+    assert (record.question, record.shown) == (ASKED, 1)
+
+
+async def test_a_burst_is_kept_whole(store: QuestionStore) -> None:
+    ids = [f"q{number}" for number in range(200)]
+    await asyncio.gather(*(store.put(other(id=each), "waiting") for each in ids))
+    outcomes = await asyncio.gather(*(store.end("assistant/ada", each, YES) for each in ids))
+    assert all(outcome is not None and outcome[1] for outcome in outcomes)
+    assert list(await store.waiting()) == []

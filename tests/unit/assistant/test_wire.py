@@ -1,0 +1,79 @@
+"""The messages of the wire, by bytes and names that are written down here by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from transcript_mcp.assistant import schema, wire
+
+LOGIN = b"\x0a\x09UserLogin\x62\x0atest-token\x92\x01\x03Ada"
+"""Cmd (1), StrParam (12), Nickname (18)."""
+
+REPLY = (
+    b"\x0a\x10AskQuestionReply"
+    b"\x12\x04\x0a\x02q1"  # AskQuestionRequest (2) with ID (1)
+    b"\x22\x14\x0a\x02q1\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok"  # AskQuestionResponse (4)
+)
+
+
+def test_a_recorded_login_is_understood() -> None:
+    frame = wire.decoded("WebsocketMessage", LOGIN)
+    assert (frame.Cmd, frame.StrParam, frame.Nickname) == ("UserLogin", "test-token", "Ada")
+    assert frame.SerializeToString() == LOGIN
+
+
+def test_a_recorded_reply_is_understood() -> None:
+    frame = wire.decoded("WebsocketMessage", REPLY)
+    assert (frame.Cmd, frame.AskQuestionRequest.ID) == ("AskQuestionReply", "q1")
+    (content,) = frame.AskQuestionResponse.contents
+    assert (content.type, content.text.type, content.text.text) == (1, "text", "ok")
+
+
+def test_names_in_json_keep_their_first_capital() -> None:
+    request = wire.new(
+        "AskQuestionRequest",
+        ID="q1",
+        UserToken="t",
+        Request=wire.new("McpAskQuestionRequest", ProjectDirectory="/p", Question="你好", Timeout=5),
+        Timestamp=1700000000000,
+    )
+    assert wire.to_json(request).decode() == (
+        '{"ID": "q1", "UserToken": "t", "Request": {"ProjectDirectory": "/p", "Question": "你好", "Timeout": 5}, '
+        '"Timestamp": "1700000000000"}'
+    )
+    image = wire.new("ImageContent", type="image", mime_type="image/png")
+    assert b'"mimeType"' in wire.to_json(image)
+    assert b'"requestIds"' in wire.to_json(wire.new("CheckMessageValidityRequest", request_ids=["a"]))
+
+
+def test_unknown_json_fields_are_left_out() -> None:
+    read = wire.from_json("AskQuestionRequest", b'{"ID":"q1","Newer":{"a":[1]},"Timestamp":"7"}')
+    assert (read.ID, read.Timestamp) == ("q1", 7)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b"\xff", b'{"ID":5}', b"[" * 100_000, b'{"Timestamp":"x"}'])
+def test_json_that_is_none_of_ours_is_refused(body: bytes) -> None:
+    with pytest.raises(wire.UnreadableError):
+        wire.from_json("AskQuestionRequest", body)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"\x0a\x05ab", b"\x0a\x02\xff\xfe", b"\x12\x80"])
+def test_bytes_that_are_none_of_ours_are_refused(data: bytes) -> None:
+    with pytest.raises(wire.UnreadableError):
+        wire.decoded("WebsocketMessage", data)
+
+
+def test_what_only_one_side_knows_is_told_from_what_is_absent() -> None:
+    assert not wire.new("AskQuestionRequest").HasField("Wait")
+    again = wire.decoded("AskQuestionRequest", wire.new("AskQuestionRequest", Wait=0).SerializeToString())
+    assert again.HasField("Wait")
+
+
+def test_every_number_of_a_message_is_used_once() -> None:
+    for name, fields in schema.MESSAGES.items():
+        assert len({field.number for field in fields}) == len(fields), name
+
+
+def test_the_proto_file_says_what_the_table_does() -> None:
+    shipped = Path(schema.__file__).with_name("agentassist.proto")
+    assert shipped.read_text(encoding="utf-8") == schema.proto_text()
