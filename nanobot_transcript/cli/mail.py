@@ -235,7 +235,7 @@ def claims(
 
         where = meant_project(mail, project)
         holder = None if agent is None else meant_agent(mail, agent, where.key).id
-        known = Claims(mail.reader, mail.archive, mail.now)
+        known = Claims(mail.reader, mail.now)
         found = known.list_claims(where.id, holder, active_only=not everything, limit=limit)
     if json:
         emit_json({"project": where.key, "claims": [shown_claim(each) for each in found]})

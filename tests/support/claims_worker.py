@@ -59,7 +59,7 @@ def open_and_close(store: str, project: str, agent: str, rounds: int) -> int:
     """Write, and close the database each time; how often."""
     mail = AgentMail(store)
     me = mail.register_agent(project, agent).agent
-    claims = Claims(mail.database, mail.archive, time.time)
+    claims = Claims(mail.database, time.time)
     ready()
     for _ in range(rounds):
         claims.claim(me.project_id, me, ["docs"])
@@ -70,7 +70,7 @@ def open_and_close(store: str, project: str, agent: str, rounds: int) -> int:
 
 def _open(store: str, project: str, agent: str) -> tuple[Claims, Agent]:
     mail = AgentMail(store)
-    return Claims(mail.database, mail.archive, time.time), mail.register_agent(project, agent).agent
+    return Claims(mail.database, time.time), mail.register_agent(project, agent).agent
 
 
 def _made(mark: Path) -> bool:

@@ -9,26 +9,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import InvalidLetterError
-from transcript_mcp.mail import agents, claim_checking, guests, jobs
+from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
-from transcript_mcp.mail.layout import Archive
 from transcript_mcp.mail.meeting import meetings
-from transcript_mcp.mail.moments import iso, to_the_millisecond
+from transcript_mcp.mail.moments import to_the_millisecond
 from transcript_mcp.mail.values import Agent
 
 __all__ = ["Claims"]
 
 _SHOWN_PATHS: Final = 5
 _SHOWN_CONFLICTS: Final = 50
-_ROWS: Final = (
-    "SELECT claims.*, here.human_key AS project, there.human_key AS home FROM claims"
-    " JOIN projects AS here ON here.id = claims.project_id"
-    " JOIN agents ON agents.id = claims.agent_id JOIN projects AS there ON there.id = agents.project_id"
-)
 _ACTIVE: Final = "claims.released_ts IS NULL AND claims.expires_ts > :now"
 _HELD: Final = (
     "SELECT id, agent_id, agent_name, path, exclusive, reason, expires_ts, beside FROM claims"
@@ -60,13 +52,10 @@ class Claims:
     All calls raise StoreError kinds when the database cannot be read or written; then nothing was changed.
     """
 
-    def __init__(
-        self, database: Database, archive: Archive, clock: Callable[[], float], options: ClaimOptions | None = None
-    ) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float], options: ClaimOptions | None = None) -> None:
         """``clock`` gives seconds since 1970."""
         self.options: ClaimOptions = options or ClaimOptions()
         self._database: Database = database
-        self._archive: Archive = archive
         self._clock: Callable[[], float] = clock
 
     def claim(
@@ -153,12 +142,12 @@ class Claims:
     ) -> list[Claim]:
         """Claims of a project, an agent, both or all, the newest first."""
         sql = (
-            f"{_ROWS} WHERE (:project IS NULL OR claims.project_id = :project)"
+            f"{claim_rows.ROWS} WHERE (:project IS NULL OR claims.project_id = :project)"
             f" AND (:agent IS NULL OR claims.agent_id = :agent) {f'AND {_ACTIVE}' if active_only else ''}"
             " ORDER BY claims.id DESC LIMIT :limit"
         )
         bound = {"project": project_id, "agent": agent_id, "now": self._clock(), "limit": limit}
-        return self._database.read(lambda db: [_claim(row) for row in db.execute(sql, bound)], [])
+        return self._database.read(lambda db: [claim_rows.claim(row) for row in db.execute(sql, bound)], [])
 
     def _claim(self, db: sqlite3.Connection, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
         """``compared`` are the claims (id, exclusive) that are known not to be in the way."""
@@ -193,9 +182,7 @@ class Claims:
         if not rows:
             return None
         files: dict[str, str] = dict(others or {})
-        for row in _by_ids(db, [row["id"] for row in rows]):
-            path = self._archive.claim(row["path"], row["agent_name"] if row["beside"] else None)
-            files[path] = _record(_claim(row))
+        files.update(claim_rows.claim_file(row) for row in _by_ids(db, [row["id"] for row in rows]))
         return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
 
 
@@ -203,7 +190,8 @@ def _held(
     db: sqlite3.Connection, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float
 ) -> tuple[list[sqlite3.Row], list[str]]:
     """The agent's active claims on these paths, and the paths on which it has none."""
-    sql = f"{_ROWS} WHERE claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE} ORDER BY claims.id"
+    mine = f"claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE}"
+    sql = f"{claim_rows.ROWS} WHERE {mine} ORDER BY claims.id"
     rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
     if wanted is None:
         return rows, []
@@ -260,7 +248,7 @@ def _root(db: sqlite3.Connection, project_id: int) -> str:
 
 
 def _by_ids(db: sqlite3.Connection, ids: Sequence[int]) -> list[sqlite3.Row]:
-    return [db.execute(f"{_ROWS} WHERE claims.id = ?", (row_id,)).fetchone() for row_id in ids]
+    return [db.execute(f"{claim_rows.ROWS} WHERE claims.id = ?", (row_id,)).fetchone() for row_id in ids]
 
 
 def _paths(rows: Sequence[sqlite3.Row]) -> list[str]:
@@ -270,37 +258,3 @@ def _paths(rows: Sequence[sqlite3.Row]) -> list[str]:
 def _told(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
     return f"{len(paths)} path{'' if len(paths) == 1 else 's'}: {', '.join(paths[:_SHOWN_PATHS])}{more}"
-
-
-def _record(claim: Claim) -> str:
-    """``claims/<sha1 of the path>.json``."""
-    record = {
-        "project": claim.project,
-        "agent": claim.agent,
-        "agent_project": claim.home,
-        "path": claim.path,
-        "exclusive": claim.exclusive,
-        "reason": claim.reason,
-        "created": iso(claim.created_ts),
-        "expires": iso(claim.expires_ts),
-        "released": None if claim.released_ts is None else iso(claim.released_ts),
-        "created_ts": claim.created_ts,
-        "expires_ts": claim.expires_ts,
-        "released_ts": claim.released_ts,
-    }
-    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
-
-
-def _claim(row: sqlite3.Row) -> Claim:
-    return Claim(
-        id=row["id"],
-        project=row["project"],
-        agent=row["agent_name"],
-        home=row["home"],
-        path=row["path"],
-        exclusive=bool(row["exclusive"]),
-        reason=row["reason"],
-        created_ts=row["created_ts"],
-        expires_ts=row["expires_ts"],
-        released_ts=row["released_ts"],
-    )

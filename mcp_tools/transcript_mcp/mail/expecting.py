@@ -6,27 +6,12 @@ from typing import Any, Final
 
 import msgspec
 
-from transcript_mcp.mail import agents, frontmatter, records
+from transcript_mcp.mail import agents, claim_rows, frontmatter, records
 from transcript_mcp.mail.layout import PROJECT_FILE, Archive
 from transcript_mcp.mail.rows import WHOLE, letter
 from transcript_mcp.mail.values import Letter, Project
 
-__all__ = ["ClaimRecord", "attachments", "expected", "same"]
-
-
-class ClaimRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a claim's file says; the rest of it is for people."""
-
-    project: str
-    agent: str
-    path: str
-    created_ts: float
-    expires_ts: float
-    agent_project: str | None = None
-    exclusive: bool = True
-    reason: str = ""
-    released_ts: float | None = None
-
+__all__ = ["attachments", "expected", "same"]
 
 _RECIPIENTS: Final = (
     "SELECT agent_name, kind, read_ts, ack_ts, projects.human_key AS home FROM message_recipients"
@@ -89,25 +74,8 @@ def _guests(db: sqlite3.Connection, project: Project, present: Container[str]) -
 
 def _claims(db: sqlite3.Connection, project: Project) -> Iterator[tuple[str, str]]:
     """Of several claims that share a file the newest one is in it."""
-    rows = db.execute(
-        "SELECT claims.*, projects.human_key AS home FROM claims JOIN agents ON agents.id = agent_id"
-        " JOIN projects ON projects.id = agents.project_id WHERE claims.project_id = ? ORDER BY claims.id",
-        (project.id,),
-    )
-    for row in rows:
-        record = ClaimRecord(
-            project=project.key,
-            agent=row["agent_name"],
-            agent_project=row["home"],
-            path=row["path"],
-            exclusive=bool(row["exclusive"]),
-            reason=row["reason"],
-            created_ts=row["created_ts"],
-            expires_ts=row["expires_ts"],
-            released_ts=row["released_ts"],
-        )
-        holder = row["agent_name"] if row["beside"] else None
-        yield Archive.claim(row["path"], holder), msgspec.json.encode(record).decode()
+    rows = db.execute(f"{claim_rows.ROWS} WHERE claims.project_id = ? ORDER BY claims.id", (project.id,))
+    return map(claim_rows.claim_file, rows.fetchall())
 
 
 def _message(

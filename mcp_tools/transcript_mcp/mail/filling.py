@@ -10,9 +10,9 @@ import msgspec
 
 from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail import frontmatter, names
-from transcript_mcp.mail.expecting import ClaimRecord
 from transcript_mcp.mail.frontmatter import MessageFile
 from transcript_mcp.mail.layout import PROJECT_FILE
+from transcript_mcp.mail.records import ClaimRecord
 from transcript_mcp.mail.rows import URGENT, RecipientNames, recipients_encoder
 from transcript_mcp.mail.snapshots import Snapshot
 

@@ -1,13 +1,14 @@
-"""Files of the archive that are JSON: who an agent is, what a project is, what became of a message."""
+"""Files of the archive that are JSON: who an agent is, what a project is, what became of a message, who claims what."""
 
 from typing import Any
 
 import msgspec
 
+from transcript_mcp.mail.claim_values import Claim
 from transcript_mcp.mail.moments import iso
 from transcript_mcp.mail.values import Agent, Project
 
-__all__ = ["profile", "project_file", "receipt"]
+__all__ = ["ClaimRecord", "claim", "profile", "project_file", "receipt"]
 
 
 def project_file(project: Project) -> str:
@@ -51,6 +52,40 @@ def receipt(message_id: str, agent: str, read_ts: float, ack_ts: float | None) -
             "read_ts": read_ts,
             "ack": None if ack_ts is None else iso(ack_ts),
             "ack_ts": ack_ts,
+        }
+    )
+
+
+class ClaimRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of a claim's file; the rest of it is for people."""
+
+    project: str
+    agent: str
+    path: str
+    created_ts: float
+    expires_ts: float
+    agent_project: str | None = None
+    exclusive: bool = True
+    reason: str = ""
+    released_ts: float | None = None
+
+
+def claim(claim: Claim) -> str:
+    """``claims/<sha1 of the path>[.<holder>].json``, which is read as a ``ClaimRecord``."""
+    return _json(
+        {
+            "project": claim.project,
+            "agent": claim.agent,
+            "agent_project": claim.home,
+            "path": claim.path,
+            "exclusive": claim.exclusive,
+            "reason": claim.reason,
+            "created": iso(claim.created_ts),
+            "expires": iso(claim.expires_ts),
+            "released": None if claim.released_ts is None else iso(claim.released_ts),
+            "created_ts": claim.created_ts,
+            "expires_ts": claim.expires_ts,
+            "released_ts": claim.released_ts,
         }
     )
 

@@ -68,7 +68,7 @@ class MailService:
         self, mail: AgentMail, options: ServiceOptions | None = None, *, announce: Announce | None = None
     ) -> None:
         self.mail: AgentMail = mail
-        self.claims: Claims = Claims(mail.database, mail.archive, mail.now)
+        self.claims: Claims = Claims(mail.database, mail.now)
         self.options: ServiceOptions = options or ServiceOptions()
         self._announce: Announce | None = announce
         self._archiver: ArchiverProcess | None = ArchiverProcess(mail.places) if self.options.archiving else None

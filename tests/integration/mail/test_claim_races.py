@@ -28,7 +28,7 @@ def test_of_sixteen_that_claim_overlapping_globs_at_once_one_gets_them(tmp_path:
         granted = [worker.result() for worker in workers]
     assert sum(granted) == 1
     mail = AgentMail(store)
-    [claim] = Claims(mail.database, mail.archive, time.time).list_claims()
+    [claim] = Claims(mail.database, time.time).list_claims()
     assert claim.agent == AGENTS[granted.index(True)]
     mail.close()
 

@@ -117,7 +117,7 @@ def mail(store: MailStore) -> Iterator[AgentMail]:
 
 @pytest.fixture
 def claims(mail: AgentMail) -> Claims:
-    return Claims(mail.database, mail.archive, time.time)
+    return Claims(mail.database, time.time)
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_only_what_the_commit_holds_counts(guarded: Repo) -> None:
 def test_released_shared_and_expired_claims_block_nobody(
     repo: Repo, store: MailStore, key: str, green: Agent, mail: AgentMail, claims: Claims
 ) -> None:
-    Claims(mail.database, mail.archive, lambda: time.time() - DAY).claim(green.project_id, green, ["a"], 60)
+    Claims(mail.database, lambda: time.time() - DAY).claim(green.project_id, green, ["a"], 60)
     claims.claim(green.project_id, green, ["b"], exclusive=False)
     claims.claim(green.project_id, green, ["c"])
     install_guard(store, key, repo.folder)

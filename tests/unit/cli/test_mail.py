@@ -177,7 +177,7 @@ def test_agents_are_those_of_the_last_week_unless_all_are_asked_for(run: Run, bo
 
 
 def test_claims_show_who_works_where_until_when(run: Run, box: Letterbox) -> None:
-    claims, project = Claims(box.mail.database, box.mail.archive, box.mail.now), box.mail.project(BACKEND).id
+    claims, project = Claims(box.mail.database, box.mail.now), box.mail.project(BACKEND).id
     box.time = 4_000_000_000.0
     claims.claim(project, box.green, ["app/api/*.py"], 7200, reason="migrations 数据库迁移")
     claims.claim(project, box.red, ["docs/**"], 7200, exclusive=False)

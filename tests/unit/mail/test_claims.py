@@ -43,7 +43,7 @@ def mail(tmp_path: Path, clock: Clock) -> Iterator[AgentMail]:
 
 @pytest.fixture
 def claims(mail: AgentMail, clock: Clock) -> Claims:
-    return Claims(mail.database, mail.archive, clock)
+    return Claims(mail.database, clock)
 
 
 @pytest.fixture
@@ -278,14 +278,14 @@ def test_a_time_out_of_bounds_is_refused(claims: Claims, green: Agent, ttl: Any)
 
 
 def test_bounds_are_an_option(mail: AgentMail, clock: Clock, green: Agent) -> None:
-    claims = Claims(mail.database, mail.archive, clock, ClaimOptions(default_ttl=5, shortest_ttl=1))
+    claims = Claims(mail.database, clock, ClaimOptions(default_ttl=5, shortest_ttl=1))
     assert claims.claim(green.project_id, green, ["a"]).expires_ts == clock.now + 5
 
 
 def test_an_agent_and_a_project_have_so_many_claims_at_the_most(
     mail: AgentMail, clock: Clock, green: Agent, blue: Agent
 ) -> None:
-    claims = Claims(mail.database, mail.archive, clock, ClaimOptions(max_of_agent=3, max_in_project=5))
+    claims = Claims(mail.database, clock, ClaimOptions(max_of_agent=3, max_in_project=5))
     claims.claim(green.project_id, green, ["a", "b", "c"])
     with pytest.raises(InvalidLetterError, match="an agent has 3 at most") as caught:
         claims.claim(green.project_id, green, ["c", "d"])
@@ -313,7 +313,7 @@ def test_of_many_conflicts_fifty_are_listed_and_the_rest_is_counted(
 def test_patterns_that_would_take_long_to_compare_are_refused(
     mail: AgentMail, clock: Clock, green: Agent, blue: Agent
 ) -> None:
-    claims = Claims(mail.database, mail.archive, clock, ClaimOptions(max_paths=1000))
+    claims = Claims(mail.database, clock, ClaimOptions(max_paths=1000))
     claims.claim(green.project_id, green, [f"**/q/*{number}a" for number in range(1000)])
     with pytest.raises(InvalidLetterError, match="cannot be compared") as caught:
         claims.claim(green.project_id, blue, [f"**/x/b{number}*" for number in range(200)])

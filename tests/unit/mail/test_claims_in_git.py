@@ -24,7 +24,7 @@ class Desk:
     def __init__(self, root: Path) -> None:
         self.now = 1_767_268_800.0
         self.mail = AgentMail(root, clock=self.tick)
-        self.claims = Claims(self.mail.database, self.mail.archive, self.tick)
+        self.claims = Claims(self.mail.database, self.tick)
         self.green = self.mail.register_agent(BACKEND, "GreenCastle").agent
         self.blue = self.mail.register_agent(BACKEND, "BlueLake").agent
         self.repo = self.mail.places.repo(self.mail.project(BACKEND).slug)

@@ -33,7 +33,7 @@ class Scene:
     def __init__(self, root: Path) -> None:
         self.now = 1_767_268_800.0
         self.mail = AgentMail(root, MailOptions(), clock=self.tick)
-        self.claims = Claims(self.mail.database, self.mail.archive, self.tick)
+        self.claims = Claims(self.mail.database, self.tick)
         self.tokens: dict[str, str | None] = {}
         self.store = self.mail.places
 
@@ -199,6 +199,20 @@ def test_a_file_that_was_changed_or_lost_in_git_is_found_and_completed(scene: Sc
     assert len(left) == 1
     assert "stray.md is in git and not in the database" in left[0].message
     assert complete(scene.store).files == 0
+
+
+def test_a_claim_is_completed_as_it_was_first_written(scene: Scene) -> None:
+    scene.archive()
+    repo = scene.store.repo(scene.mail.project(BACKEND).slug)
+    git(repo, "reset", "-q", "--hard")
+    written = {path.name: path.read_text() for path in (repo / "claims").iterdir()}
+    git(repo, "rm", "-qr", "claims")
+    git(repo, "-c", "user.name=Ada", "-c", "user.email=a@b", "commit", "-qm", "tidied")
+    assert complete(scene.store).files == len(written) == 4
+    scene.archive()
+    git(repo, "reset", "-q", "--hard")
+    assert {path.name: path.read_text() for path in (repo / "claims").iterdir()} == written
+    assert problems(scene) == []
 
 
 def test_a_lost_database_is_told(scene: Scene) -> None:
