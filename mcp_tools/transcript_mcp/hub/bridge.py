@@ -13,7 +13,9 @@ from typing import Any
 from aiohttp import web
 from multidict import CIMultiDict
 
+from transcript_mcp.hub.receiving import Receiving
 from transcript_mcp.sdk import CALLER, HttpApp
+from transcript_mcp.sdk.calls import RECEIVER
 
 __all__ = ["GRACE", "Bridge", "asgi_scope"]
 
@@ -41,11 +43,15 @@ class Bridge:
 
     async def handle(self, request: web.Request, body: bytes | None = None) -> web.StreamResponse:
         """An aiohttp handler. ``body`` is that of the request when somebody has read it already."""
-        exchange = _Exchange(request, body)
+        with Receiving(request) as receiver:
+            return await self._exchange(request, body, receiver)
+
+    async def _exchange(self, request: web.Request, body: bytes | None, receiver: Receiving) -> web.StreamResponse:
+        exchange = _Exchange(request, body, receiver)
         task = asyncio.current_task()
         assert task is not None
         self._open[task] = exchange
-        scope = asgi_scope(request, self._caller(request))
+        scope = {**asgi_scope(request, self._caller(request)), RECEIVER: receiver}
         answering = asyncio.ensure_future(self._http(scope, exchange.receive, exchange.send))
         try:
             done, _ = await asyncio.wait((answering,), timeout=_COLLECT)
@@ -58,7 +64,8 @@ class Bridge:
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
             del self._open[task]
-        return exchange.response()
+        response = exchange.response()
+        return await receiver.sent(response) if isinstance(response, web.Response) else response
 
     async def close(self) -> None:
         """End what is open: streams at once, calls after a moment."""
@@ -74,8 +81,9 @@ class Bridge:
 class _Exchange:
     """One request and its answer, as ASGI's two functions."""
 
-    def __init__(self, request: web.Request, body: bytes | None) -> None:
+    def __init__(self, request: web.Request, body: bytes | None, receiver: Receiving) -> None:
         self._request = request
+        self._receiver = receiver
         self._body = body
         self._collecting = True
         self._collected: list[_Message] = []
@@ -101,7 +109,7 @@ class _Exchange:
             chunk = await self._request.content.readany()
             self._body_read = self._request.content.at_eof()
             return {"type": "http.request", "body": chunk, "more_body": not self._body_read}
-        while not self._left.is_set() and not self._is_gone():
+        while not self._left.is_set() and not self._receiver.is_gone:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._left.wait(), _LOOK)
         return {"type": "http.disconnect"}
@@ -140,12 +148,9 @@ class _Exchange:
             assert self._streamed is not None
             if body := message.get("body", b""):
                 await self._streamed.write(body)
+                self._receiver.written()
             if not message.get("more_body", False):
                 await self._streamed.write_eof()
-
-    def _is_gone(self) -> bool:
-        transport = self._request.transport
-        return transport is None or transport.is_closing()
 
 
 def _headers(start: _Message) -> CIMultiDict[str]:

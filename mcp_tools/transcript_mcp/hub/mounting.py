@@ -13,7 +13,9 @@ from transcript_mcp.hub.calls import Calls, StoppingError
 from transcript_mcp.hub.guarding import error_response, not_for_this_token
 from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.hub.plain import VERSION, answer_plainly, check_ids, fields_on_top, is_plain, json_bytes
+from transcript_mcp.hub.receiving import Receiving
 from transcript_mcp.sdk import Server, Watch, http_app
+from transcript_mcp.sdk.calls import RECEIVER
 from transcript_mcp.sdk.direct import Direct, is_tool_call
 
 __all__ = ["READING", "Mount"]
@@ -78,14 +80,15 @@ class Mount:
             return web.json_response(_PARSE_ERROR, status=400)
         if not is_plain(request.headers, message):
             return await self._bridge.handle(request, body)
-        if VERSION not in request.headers and is_tool_call(message):
-            answered = await self._calls.run(request, self._direct.answer(message, _identity(request)))
-            return web.Response(body=json_bytes(fields_on_top(answered)), content_type="application/json")
-        scope = asgi_scope(request, _identity(request))
-        status, headers, answer = await self._calls.run(request, answer_plainly(self._plain, scope, body))
-        return web.Response(
-            status=status, body=answer, content_type=headers.get("content-type", "application/json").partition(";")[0]
-        )
+        with Receiving(request) as receiver:
+            if VERSION not in request.headers and is_tool_call(message):
+                answering = self._direct.answer(message, _identity(request), receiver)
+                document = json_bytes(fields_on_top(await self._calls.run(request, answering)))
+                return await receiver.sent(web.Response(body=document, content_type="application/json"))
+            scope = {**asgi_scope(request, _identity(request)), RECEIVER: receiver}
+            status, headers, answer = await self._calls.run(request, answer_plainly(self._plain, scope, body))
+            kind = headers.get("content-type", "application/json").partition(";")[0]
+            return await receiver.sent(web.Response(status=status, body=answer, content_type=kind))
 
 
 def _identity(request: web.Request) -> str | None:

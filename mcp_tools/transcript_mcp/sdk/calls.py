@@ -1,18 +1,36 @@
 """One request at work: the part of ``Context`` that is the same on every SDK."""
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, get_args
 
 from nanobot_transcript.errors import ClientCannotError
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.updates import Peer
 
-__all__ = ["CALLER", "Call", "cannot", "reaches"]
+__all__ = ["CALLER", "RECEIVER", "Call", "Receiver", "cannot", "reaches"]
 
 CALLER = "nanobot_transcript.caller"
 """The ASGI scope's key for the identity (a string) that whoever mounts the app has made sure of."""
+
+RECEIVER = "nanobot_transcript.receiver"
+"""The ASGI scope's key for a ``Receiver``, where whoever mounts the app knows what becomes of an answer."""
+
+
+class Receiver(Protocol):
+    """Whoever waits for the answer to one request."""
+
+    @property
+    def is_gone(self) -> bool:
+        """True when it has left."""
+        ...
+
+    def when_answered(self, hook: Callable[[bool], None]) -> None:
+        """Call the hook once: True when what comes next is written to the connection, False when it ends before."""
+        ...
+
 
 _LEVELS: tuple[str, ...] = get_args(LogLevel)
 
@@ -27,6 +45,7 @@ class Call(ABC):
         self.server = server
         self.peer = peer
         self.caller: str | None = scope.get(CALLER) if scope else None
+        self.receiver: Receiver | None = scope.get(RECEIVER) if scope else None
 
     @property
     @abstractmethod
@@ -51,6 +70,16 @@ class Call(ABC):
 
     async def updated(self, uri: str) -> None:
         self.server.updated(uri)
+
+    @property
+    def is_gone(self) -> bool:
+        return self.receiver is not None and self.receiver.is_gone
+
+    def when_answered(self, hook: Callable[[bool], None]) -> None:
+        if self.receiver is not None:
+            self.receiver.when_answered(hook)
+        else:
+            asyncio.get_running_loop().call_soon(hook, True)
 
 
 def reaches(level: LogLevel, wanted: object) -> bool:

@@ -1,5 +1,6 @@
 """What a tool, prompt or resource may ask of the client it works for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -52,4 +53,14 @@ class Context(Protocol):
 
     async def updated(self, uri: str) -> None:
         """Tell all who subscribed to this resource that it changed, like ``Server.updated``."""
+        ...
+
+    @property
+    def is_gone(self) -> bool:
+        """True when the client has left the request; False also where nobody can tell."""
+        ...
+
+    def when_answered(self, hook: Callable[[bool], None]) -> None:
+        """Call the hook once, on the event loop: True when the answer that the function is about to return was written
+        to the client's connection (or nobody can tell), False when the client left before."""
         ...

@@ -6,7 +6,7 @@ longer than a quick tool itself. What such a call is answered is the same.
 
 from typing import Any
 
-from transcript_mcp.sdk.calls import Call, cannot
+from transcript_mcp.sdk.calls import Call, Receiver, cannot
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.context import Elicited, LogLevel
 from transcript_mcp.sdk.dispatch import Dispatch, ProtocolError
@@ -39,10 +39,13 @@ class Direct:
         self._server = server
         self._dispatch = Dispatch(server, watch)
 
-    async def answer(self, message: Wire, caller: str | None) -> Wire:
-        """The JSON-RPC answer to what ``is_tool_call``; ``caller`` is who asks, as the hub made sure of."""
+    async def answer(self, message: Wire, caller: str | None, receiver: Receiver | None = None) -> Wire:
+        """The JSON-RPC answer to what ``is_tool_call``; ``caller`` is who asks, as the hub made sure of.
+
+        ``receiver`` is who waits for it, where somebody knows what becomes of the answer.
+        """
         params, head = message["params"], {"jsonrpc": "2.0", "id": message["id"]}
-        call = _DirectCall(self._server, caller)
+        call = _DirectCall(self._server, caller, receiver)
         try:
             return head | {"result": await self._dispatch.call_tool(params["name"], params.get("arguments"), call)}
         except ProtocolError as error:
@@ -53,9 +56,10 @@ class Direct:
 class _DirectCall(Call):
     """The client of a whole request says nothing about itself, and hears nothing before the answer."""
 
-    def __init__(self, server: Server, caller: str | None) -> None:
+    def __init__(self, server: Server, caller: str | None, receiver: Receiver | None) -> None:
         super().__init__(server, None, None)
         self.caller = caller
+        self.receiver = receiver
 
     @property
     def client_name(self) -> str | None:
