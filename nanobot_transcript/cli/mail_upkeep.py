@@ -121,7 +121,8 @@ def _complete(store: "MailStore", *, json: bool) -> None:
     elif count and in_git:
         notice(f"{amount(count, 'file')} written into git.")
     elif count:
-        notice(f"{amount(count, 'file')} wait for git; the archiver goes on with them when the hub runs.")
+        waits = "1 file waits" if count == 1 else f"{amount(count, 'file')} wait"
+        notice(f"{waits} for git; the archiver goes on when the hub runs.")
     raise typer.Exit(DONE if in_git and not done.problems else NEGATIVE)
 
 

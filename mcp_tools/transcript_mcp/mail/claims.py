@@ -15,6 +15,7 @@ from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.meeting import meetings
 from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Agent
 
 __all__ = ["Claims"]
@@ -257,4 +258,4 @@ def _paths(rows: Sequence[sqlite3.Row]) -> list[str]:
 
 def _told(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
-    return f"{len(paths)} path{'' if len(paths) == 1 else 's'}: {', '.join(paths[:_SHOWN_PATHS])}{more}"
+    return f"{amount(len(paths), 'path')}: {', '.join(paths[:_SHOWN_PATHS])}{more}"

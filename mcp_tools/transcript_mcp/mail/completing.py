@@ -21,6 +21,7 @@ from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.rebuilding import only_one
 from transcript_mcp.mail.repository import keep_aside
 from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
 __all__ = ["Completed", "complete"]
@@ -117,7 +118,7 @@ def _enqueue(database: Database, project: Project, wanted: Mapping[str, str], pi
         some = paths[start : start + _AT_ONCE]
         texts = {path: wanted[path] for path in some if path in wanted}
         present = [path for path in some if path not in wanted]
-        summary = f"complete: {len(some)} files from the database"
+        summary = f"complete: {amount(len(some), 'file')} from the database"
         database.write(
             lambda db, texts=texts, present=present, summary=summary: jobs.enqueue(
                 db, project.id, summary, texts, now=round(time.time(), 3), present=present

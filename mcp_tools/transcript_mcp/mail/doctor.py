@@ -136,9 +136,9 @@ def _project(store: MailStore, database: Database, project: Project) -> Iterator
         found &= again
     if not found:
         kinds = Counter(path.partition("/")[0] for path in files)
-        yield Finding(
-            "archive", "ok", f"{project.key}: git has all {kinds['messages']} messages and what became of them."
-        )
+        count = kinds["messages"]
+        what = "the 1 message and what became of it" if count == 1 else f"all {count} messages and what became of them"
+        yield Finding("archive", "ok", f"{project.key}: git has {what}.")
     for kind, (says, fix) in _SAYS.items():
         paths = sorted(difference.path for difference in found if difference.kind == kind)
         if paths:

@@ -22,6 +22,7 @@ from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
 from transcript_mcp.mail.snapshots import Snapshot, slugs, take
+from transcript_mcp.mail.texts import amount
 
 __all__ = ["Rebuilt", "only_one", "rebuild"]
 
@@ -107,8 +108,9 @@ def _refuse_if_used(store: MailStore) -> None:
         os.close(descriptor)
     waiting = _count_waiting(store.database)
     if waiting:
+        what = amount(waiting, "change")
         raise ArchiveError(
-            f"{waiting} changes in {store.database} could not be carried into git; the database is left as it is.",
+            f"{what} in {store.database} could not be carried into git; the database is left as it is.",
             hint="`nanobot-transcript mail doctor` says what is wrong with the archive.",
         )
 
@@ -164,8 +166,8 @@ def _messages(snapshot: Snapshot) -> set[str]:
 
 
 def _lacking(messages: int, projects: int) -> str:
-    parts = [f"{messages} message{'' if messages == 1 else 's'}"] if messages else []
-    parts += [f"{projects} whole project{'' if projects == 1 else 's'}"] if projects else []
+    parts = [amount(messages, "message")] if messages else []
+    parts += [amount(projects, "whole project")] if projects else []
     return " and ".join(parts)
 
 

@@ -6,10 +6,18 @@ from typing import Any, Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError
 
-__all__ = ["has_controls", "line"]
+__all__ = ["amount", "has_controls", "line"]
 
 # Control characters, what ends a line in Unicode, what turns the direction of writing round, halves of characters.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def amount(count: int, noun: str) -> str:
+    """
+    >>> amount(1, "file"), amount(2, "file")
+    ('1 file', '2 files')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def has_controls(text: str) -> bool:

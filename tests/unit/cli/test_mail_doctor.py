@@ -100,6 +100,16 @@ def test_complete_has_nothing_to_do_where_git_lacks_nothing(run: Run, archived: 
     }
 
 
+def test_complete_counts_what_it_wrote(run: Run, archived: Letterbox) -> None:
+    repo = archived.mail.places.repo(archived.mail.project(BACKEND).slug)
+    git(repo, "reset", "-q", "--hard")
+    git(repo, "rm", "-q", _messages(repo)[0])
+    git(repo, "-c", "user.name=Ada", "-c", "user.email=a@b", "commit", "-qm", "tidied")
+    archived.mail.close()
+    assert "1 file written into git." in run("mail", "doctor", "--complete").err
+    assert git(repo, "log", "-1", "--format=%s").strip() == "complete: 1 file from the database"
+
+
 def test_a_loss_is_accepted_by_a_rebuild_only(run: Run, archived: Letterbox) -> None:
     told = run("mail", "doctor", "--accept-loss")
     assert told.code == 2

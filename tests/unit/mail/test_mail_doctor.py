@@ -143,7 +143,10 @@ def test_a_store_without_mail_is_nothing_to_worry_about(tmp_path: Path) -> None:
 def test_what_is_in_git_as_in_the_database_is_well(scene: Scene) -> None:
     scene.archive()
     assert [finding.severity for finding in examine(scene.store)] == ["ok", "ok", "ok"]
-    assert "all 5 messages" in examine(scene.store)[1].message
+    assert [finding.message.partition(": ")[2] for finding in examine(scene.store)[1:]] == [
+        "git has all 5 messages and what became of them.",
+        "git has the 1 message and what became of it.",
+    ]
 
 
 def test_what_waits_is_not_missing(scene: Scene) -> None:
@@ -195,6 +198,7 @@ def test_a_file_that_was_changed_or_lost_in_git_is_found_and_completed(scene: Sc
         assert words in text
     assert complete(scene.store).files == 2
     scene.archive()
+    assert git(repo, "log", "-1", "--format=%s").strip() == "complete: 2 files from the database"
     left = problems(scene)
     assert len(left) == 1
     assert "stray.md is in git and not in the database" in left[0].message
