@@ -1,8 +1,8 @@
 """Into the group, from any process: durable posts that a bot of the chat sends, and the answers that come back."""
 
 from nanobot_transcript.outbox.outbox import Outbox
-from nanobot_transcript.outbox.server import OutboxServer, Send
-from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostState, PostStatus, Receipt
+from nanobot_transcript.outbox.server import OutboxServer, Revise, Send
+from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostState, PostStatus, Receipt, Revision
 
 __all__ = [
     "Action",
@@ -14,5 +14,7 @@ __all__ = [
     "PostState",
     "PostStatus",
     "Receipt",
+    "Revise",
+    "Revision",
     "Send",
 ]

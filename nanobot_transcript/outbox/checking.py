@@ -6,7 +6,7 @@ from typing import Any, Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidPostError
 
-__all__ = ["checked", "lifetime"]
+__all__ = ["card_text", "checked", "lifetime"]
 
 _LONGEST_TEXT: Final = 150_000
 _LONGEST_CARD: Final = 100_000
@@ -29,7 +29,7 @@ def checked(session_key: Any, content: Any, card: Any, agent: Any, reply_to: Any
         raise InvalidPostError(f"Whether a post wants answers is true or false, not {wants_answers!r}.")
     texts = {"session_key": session_key, "content": content, "agent": agent, "reply_to": reply_to}
     clean = {name: well_formed(text) if text is not None else None for name, text in texts.items()}
-    return {**clean, "card": _card(card), "wants_answers": int(wants_answers)}
+    return {**clean, "card": None if card is None else card_text(card), "wants_answers": int(wants_answers)}
 
 
 def lifetime(expires_in: Any) -> float:
@@ -43,9 +43,8 @@ def lifetime(expires_in: Any) -> float:
     return float(expires_in)
 
 
-def _card(card: Any) -> str | None:
-    if card is None:
-        return None
+def card_text(card: Any) -> str:
+    """A card as the database holds it. Raises InvalidPostError."""
     if not isinstance(card, dict) or not card:
         raise InvalidPostError("A card is a JSON object that is not empty.")
     try:

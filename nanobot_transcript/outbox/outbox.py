@@ -14,10 +14,10 @@ from typing import Any, Final, Self
 from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
-from nanobot_transcript.outbox import answering, queueing
-from nanobot_transcript.outbox.checking import checked, lifetime
+from nanobot_transcript.outbox import answering, queueing, revising
+from nanobot_transcript.outbox.checking import card_text, checked, lifetime
 from nanobot_transcript.outbox.schema import MIGRATIONS
-from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt
+from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt, Revision
 from nanobot_transcript.store.jsonl.layout import Layout
 
 __all__ = ["Outbox"]
@@ -103,6 +103,14 @@ class Outbox:
         sql = "UPDATE jobs SET wants_answers=0 WHERE id=?"
         self._database.write(lambda db: db.execute(sql, (well_formed(post_id),)))
 
+    def revise(self, post_id: str, card: dict[str, Any]) -> None:
+        """Show another card in the place of a post's, as soon as that stands in the chat; of several the newest.
+
+        The bot that sent the post does it. Raises UnknownPostError, InvalidPostError and StoreError kinds.
+        """
+        text = card_text(card)
+        self._database.write(lambda db: revising.put(db, well_formed(post_id), text))
+
     async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109
         """The status as soon as the post is not queued any more, at the latest after ``timeout`` seconds."""
         loop = asyncio.get_running_loop()
@@ -139,10 +147,10 @@ class Outbox:
         bound = {"now": self._clock(), "agent": agent, "holder": well_formed(holder)}
         return self._database.write(lambda db: queueing.take(db, chats, bound, self.limits))
 
-    def sent(self, job: Job, receipt: Receipt | str) -> None:
-        """The platform confirmed it. That is a fact, also when the lease has run out meanwhile."""
+    def sent(self, job: Job, receipt: Receipt | str, agent: str | None = None) -> None:
+        """The platform confirmed it to ``agent``. That is a fact, also when the lease has run out meanwhile."""
         arrived = Receipt(receipt) if isinstance(receipt, str) else receipt
-        self._database.write(lambda db: queueing.mark_sent(db, job, arrived, self._clock()))
+        self._database.write(lambda db: queueing.mark_sent(db, job, arrived, agent, self._clock()))
 
     def failed(self, job: Job, error: str, retry_after: float | None = None, *, doubtful: bool = False) -> None:
         """It was not sent. It is tried again after ``retry_after`` seconds, and never again when that is None.
@@ -154,6 +162,26 @@ class Outbox:
         bound = {"id": job.id, "holder": job.holder, "attempt": job.attempt, "error": well_formed(error), "now": now}
         bound |= {"state": "failed" if final else "queued", "due": now + (retry_after or 0), "doubtful": doubtful}
         self._database.write(lambda db: queueing.mark_failed(db, bound))
+
+    def take_revision(self, holder: str, agent: str) -> Revision | None:
+        """The next card that this agent has to show in place of one that it sent, for ``lease`` seconds.
+
+        Whoever takes it ends with ``revised`` or ``revision_failed``; else it is given again when the lease runs out.
+        """
+        if self._database.read(revising.is_empty, True):
+            return None
+        now = self._clock()
+        return self._database.write(lambda db: revising.take(db, agent, well_formed(holder), now, self.limits))
+
+    def revised(self, revision: Revision) -> None:
+        """The platform shows it."""
+        self._database.write(lambda db: revising.mark_shown(db, revision))
+
+    def revision_failed(self, revision: Revision, retry_after: float | None = None) -> None:
+        """It is not shown. Tried again after ``retry_after`` seconds, and never again when that is None."""
+        final = retry_after is None or revision.attempt >= self.limits.max_attempts
+        due = None if final else self._clock() + (retry_after or 0)
+        self._database.write(lambda db: revising.mark_failed(db, revision, due))
 
     def offer_reply(self, entry: Entry) -> bool:
         """True when a person's message answers a post that wants answers: it is kept, and no agent need be asked.

@@ -64,7 +64,7 @@ def take(db: sqlite3.Connection, chats: Collection[str], bound: dict[str, Any], 
     return _job(row, bound["holder"])
 
 
-def mark_sent(db: sqlite3.Connection, job: Job, receipt: Receipt, now: float) -> None:
+def mark_sent(db: sqlite3.Connection, job: Job, receipt: Receipt, agent: str | None, now: float) -> None:
     """The post stands in the chat; answers to it are known by where it stands."""
     known = db.execute("SELECT state, message_id FROM jobs WHERE id=?", (job.id,)).fetchone()
     if known is None:
@@ -72,9 +72,9 @@ def mark_sent(db: sqlite3.Connection, job: Job, receipt: Receipt, now: float) ->
     if known["state"] == "sent" and known["message_id"] != receipt.message_id:
         logger.warning("Post %s stands twice: as %s and %s", job.id, known["message_id"], receipt.message_id)
     db.execute(
-        "UPDATE jobs SET state='sent', message_id=?, error=NULL, finished=?, lease_until=0, holder=NULL"
+        "UPDATE jobs SET state='sent', message_id=?, sent_by=?, error=NULL, finished=?, lease_until=0, holder=NULL"
         " WHERE id=? AND state<>'sent'",
-        (well_formed(receipt.message_id), now, job.id),
+        (well_formed(receipt.message_id), agent, now, job.id),
     )
     # A thread that was there before is not the post's: what is said in it is no answer.
     thread = receipt.thread_id if job.reply_to is None else None

@@ -54,4 +54,21 @@ CREATE TABLE answers (
 )
 """
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = ((_JOBS, _QUEUE, _ENDED, _PLACES, _PLACES_OF, _ANSWERS),)
+# Only the app that sent a card can change it.
+_SENT_BY: Final = "ALTER TABLE jobs ADD COLUMN sent_by TEXT"
+_REVISIONS: Final = """
+CREATE TABLE revisions (
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL DEFAULT 1,
+    card TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due REAL NOT NULL DEFAULT 0,
+    holder TEXT,
+    lease_until REAL NOT NULL DEFAULT 0
+) WITHOUT ROWID
+"""
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+    (_JOBS, _QUEUE, _ENDED, _PLACES, _PLACES_OF, _ANSWERS),
+    (_SENT_BY, _REVISIONS),
+)

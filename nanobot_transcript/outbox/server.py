@@ -16,10 +16,10 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from nanobot_transcript.outbox.outbox import Outbox
-from nanobot_transcript.outbox.values import Job, Receipt
+from nanobot_transcript.outbox.values import Job, Receipt, Revision
 from nanobot_transcript.turns.coordination import new_holder
 
-__all__ = ["OutboxServer", "Send"]
+__all__ = ["OutboxServer", "Revise", "Send"]
 
 Send: TypeAlias = Callable[[Job], Awaitable[Receipt | str]]
 """Sends a job under its ``uuid``, records it like any outbound message, and returns what the platform confirmed.
@@ -27,6 +27,9 @@ Send: TypeAlias = Callable[[Job], Awaitable[Receipt | str]]
 Raises DeliveryError (with ``retryable`` the job is tried again, without it is given up) or PlatformError kinds (given
 up is what cannot be done as it was asked). Any other error counts as retryable: the message may have arrived.
 """
+
+Revise: TypeAlias = Callable[[Revision], Awaitable[None]]
+"""Shows a card in the place of one that was sent. Raises as ``Send`` does; doing it twice does no harm."""
 
 _LOOK_EVERY: Final = 0.25
 _CLEAN_EVERY: Final = 3600.0
@@ -39,7 +42,8 @@ logger = logging.getLogger(__name__)
 class OutboxServer:
     """Takes and sends one post after the other. ``sits_in`` says of a session key that this bot is in that chat.
 
-    ``agent`` is the bot's name: it may send what is for anybody and what is for it.
+    ``agent`` is the bot's name: it may send what is for anybody and what is for it. Without ``revise`` the cards that
+    it sent stay as they are.
     """
 
     def __init__(
@@ -49,11 +53,13 @@ class OutboxServer:
         *,
         agent: str,
         sits_in: Callable[[str], bool],
+        revise: Revise | None = None,
         look_every: float = _LOOK_EVERY,
     ) -> None:
         self.holder: str = new_holder(agent)
         self._outbox: Outbox = outbox
         self._send: Send = send
+        self._revise: Revise | None = revise
         self._agent: str = agent
         self._sits_in: Callable[[str], bool] = sits_in
         self._look_every: float = look_every
@@ -71,7 +77,7 @@ class OutboxServer:
                 if loop.time() >= clean_at:
                     clean_at = loop.time() + _CLEAN_EVERY
                     await asyncio.to_thread(self._outbox.clean)
-                if await self.send_next():
+                if await self.send_next() or await self.revise_next():
                     continue
             except StoreError as error:
                 logger.warning("The outbox cannot be used now: %s %s", error, error.hint)
@@ -97,6 +103,34 @@ class OutboxServer:
         await self._deliver(job)
         return True
 
+    async def revise_next(self) -> bool:
+        """Show one card in the place of one that this bot sent, if there is one to be shown."""
+        if self._revise is None:
+            return False
+        revision = await asyncio.to_thread(self._outbox.take_revision, self.holder, self._agent)
+        if revision is None:
+            return False
+        try:
+            async with asyncio.timeout(self._outbox.limits.lease * 0.8):
+                await self._revise(revision)
+        except (MessageGoneError, RequestRefusedError) as error:
+            await self._not_shown(revision, error, None)
+        except TranscriptError as error:
+            again = getattr(error, "retryable", True)
+            pause = getattr(error, "retry_after", None) or _pause(revision)
+            await self._not_shown(revision, error, pause if again else None)
+        except TimeoutError as error:
+            await self._not_shown(revision, error, _pause(revision))
+        else:
+            await asyncio.to_thread(self._outbox.revised, revision)
+        return True
+
+    async def _not_shown(self, revision: Revision, error: Exception, retry_after: float | None) -> None:
+        said = str(error) or type(error).__name__
+        place = revision.session_key, revision.post_id, revision.attempt
+        logger.warning("%s: the card of post %s was not replaced (attempt %d): %s", *place, said)
+        await asyncio.to_thread(self._outbox.revision_failed, revision, retry_after)
+
     async def _deliver(self, job: Job) -> None:
         try:
             # Shorter than the lease: nobody else begins while this one may still be at it.
@@ -115,7 +149,7 @@ class OutboxServer:
             logger.exception("A send of the outbox failed in an unexpected way")
             await self._failed(job, error, _pause(job), doubtful=True)
         else:
-            await asyncio.to_thread(self._outbox.sent, job, receipt)
+            await asyncio.to_thread(self._outbox.sent, job, receipt, self._agent)
 
     async def _failed(self, job: Job, error: Exception, retry_after: float | None, *, doubtful: bool = False) -> None:
         said = str(error) or type(error).__name__
@@ -130,6 +164,6 @@ class OutboxServer:
             return
 
 
-def _pause(job: Job) -> float:
+def _pause(tried: Job | Revision) -> float:
     """Seconds until the next attempt."""
-    return min(_LONGEST_PAUSE, 2.0 ** (job.attempt - 1))
+    return min(_LONGEST_PAUSE, 2.0 ** (tried.attempt - 1))

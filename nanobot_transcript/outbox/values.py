@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Action", "Answer", "Job", "OutboxLimits", "PostState", "PostStatus", "Receipt"]
+__all__ = ["Action", "Answer", "Job", "OutboxLimits", "PostState", "PostStatus", "Receipt", "Revision"]
 
 PostState = Literal["queued", "sent", "failed", "expired"]
 
@@ -49,6 +49,19 @@ class Receipt:
     message_id: str
     thread_id: str | None = None
     message_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """Another card for a post that stands in its chat as ``message_id``; ``number`` grows from card to card."""
+
+    post_id: str
+    session_key: str
+    message_id: str
+    card: dict[str, Any]
+    number: int
+    attempt: int
+    holder: str
 
 
 @dataclass(frozen=True, slots=True)

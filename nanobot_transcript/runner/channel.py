@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
 
-__all__ = ["Channel", "LiveMessage", "Publish", "StreamingChannel"]
+__all__ = ["Channel", "LiveMessage", "Publish", "RevisingChannel", "StreamingChannel"]
 
 
 class Publish(Protocol):
@@ -42,6 +42,15 @@ class Channel(Protocol):
 
     async def stop(self) -> None:
         """Disconnect. Nothing is published afterwards."""
+        ...
+
+
+@runtime_checkable
+class RevisingChannel(Channel, Protocol):
+    """A channel that can change a card that stands in a chat."""
+
+    async def revise(self, message_id: str, card: Mapping[str, Any]) -> str:
+        """Show another card in the place of this bot's own; returns the text that it shows. Raises PlatformError."""
         ...
 
 

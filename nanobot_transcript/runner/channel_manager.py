@@ -2,21 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from nanobot_transcript.errors import (
     DeliveryError,
     NoAnswerError,
     PlatformError,
     RateLimitedError,
+    RequestRefusedError,
     TranscriptError,
     WithheldError,
 )
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.bus import Delivery, MessageBus
-from nanobot_transcript.runner.channel import Channel, LiveMessage, StreamingChannel
+from nanobot_transcript.runner.channel import Channel, LiveMessage, RevisingChannel, StreamingChannel
 from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.live import LiveText
 from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
@@ -64,6 +65,16 @@ class ChannelManager:
             await self._lanes.finish(0)
             if self._recorder is not None:
                 await self._recorder.close()
+
+    async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
+        """Show another card in the place of one's own, and note its text. Raises PlatformError, and RequestRefusedError
+        where the channel cannot.
+        """
+        if not isinstance(self._channel, RevisingChannel):
+            raise RequestRefusedError("Cards cannot be changed in this chat.")
+        text = await self._channel.revise(message_id, card)
+        if self._recorder is not None:
+            await self._recorder.changed(session_key, message_id, text)
 
     async def _dispatch_outbound(self) -> None:
         async for delivery in self._bus.outbound():

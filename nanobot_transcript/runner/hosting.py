@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
@@ -121,6 +121,10 @@ class HostedAgent:
     async def send(self, message: OutboundMessage) -> SentMessage:
         """Say something without having been asked; it is sent and recorded like an answer. Raises as ``deliver``."""
         return await self._bus.deliver(message)
+
+    async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
+        """Show another card in the place of one's own. Raises PlatformError kinds."""
+        await self._manager.revise(session_key, message_id, card)
 
     async def stop(self, grace: float) -> None:
         """Hear nothing any more, finish the answers under way within ``grace`` seconds, then disconnect."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt
+from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt, Revision
 from nanobot_transcript.runner.hosting import HostedAgent
 from nanobot_transcript.runner.messages import CardAction, OutboundMessage
 
@@ -25,8 +25,11 @@ class Posting:
             sent = await hosted.send(message_of(job, hosted.name))
             return Receipt(sent.message_id, sent.thread_id, sent.message_ids)
 
-        agent = hosted.agent
-        await OutboxServer(self._outbox, send, agent=hosted.name, sits_in=agent.channel.sits_in).serve()
+        async def revise(revision: Revision) -> None:
+            await hosted.revise(revision.session_key, revision.message_id, revision.card)
+
+        sits_in = hosted.agent.channel.sits_in
+        await OutboxServer(self._outbox, send, agent=hosted.name, sits_in=sits_in, revise=revise).serve()
 
     async def offer_reply(self, session_key: str, entry: Entry) -> bool:
         """True when the message answers a post: then no turn begins. Raises StoreError kinds."""

@@ -94,6 +94,13 @@ class Recorder:
         if isinstance(arrived, SentMessage) and not message.private:
             await self.said(message, arrived, "send")
 
+    async def changed(self, session_key: str, message_id: str, text: str) -> None:
+        """Note that a message of this agent shows another text now."""
+        try:
+            await self._store.edit(session_key, message_id, text, self._agent.name)
+        except StoreError as error:
+            logger.warning("A card was replaced but the record has the old text: %s %s", error, error.hint)
+
     async def _write(self, session_key: str, entry: Entry) -> bool:
         """Of a message that is there in part already, the record gets the whole."""
         store, target = self._store, entry["message_id"]

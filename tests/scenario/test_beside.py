@@ -89,6 +89,9 @@ async def test_a_post_comes_once_and_its_answers_come_back_though_the_sender_was
         press = await outbox.wait_answer(ship, 20, after=reply.seq)
         assert press is not None
         assert (press.kind, press.value, press.sender) == ("action", {"choice": "yes"}, two.ada.union_id)
+        outbox.revise(ship, {"schema": "2.0", "body": {"elements": [{"tag": "markdown", "content": "Shipped."}]}})
+        await until(lambda: "Shipped." in str(question.content), 20)
+        await until(lambda: "Shipped." in two.texts(group), 20)
     said = [entry for entry in await two.recorded(group, 4) if entry.get("agent") == "Alpha"]
     assert [entry["message_id"] for entry in said] == [message.message_id, question.message_id]
     assert len(two.model.requests) == asked

@@ -208,6 +208,11 @@ class FeishuChannel:
             raise
         return self._confirmed(sent, "post")
 
+    async def revise(self, message_id: str, card: Mapping[str, Any]) -> str:
+        """See ``RevisingChannel``."""
+        await self._sender.revise(message_id, card)
+        return text_of("interactive", dict(card))
+
     @asynccontextmanager
     async def stream(self, message: OutboundMessage) -> AsyncIterator[LiveMessage]:
         """See ``StreamingChannel``: a card whose text grows."""

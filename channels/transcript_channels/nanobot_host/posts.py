@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError, PlatformError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt
+from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt, Revision
 from nanobot_transcript.runner.posting import message_of
 from nanobot_transcript.runner.recording import Recorder
 from nanobot_transcript.settings.hosting import OutboxSettings
@@ -77,7 +77,11 @@ class Posts:
             await recorder.said(message, sent, "send")
             return Receipt(sent.message_id, sent.thread_id, sent.message_ids)
 
+        async def revise(revision: Revision) -> None:
+            text = await channel.revise(revision.message_id, revision.card)
+            await recorder.changed(revision.session_key, revision.message_id, text)
+
         def seated(key: str) -> bool:
             return may_post(key) and (sits_in(key) or channel.sits_in(key))
 
-        await OutboxServer(self._outbox, send, agent=agent.name, sits_in=seated).serve()
+        await OutboxServer(self._outbox, send, agent=agent.name, sits_in=seated, revise=revise).serve()

@@ -230,6 +230,26 @@ async def test_a_bot_that_names_another_one_tells_it(office: Office) -> None:
     assert (taken.get("reply_to"), taken.get("hop")) == (handed["message_id"], 2)
 
 
+def card_that_says(text: str, *more: dict[str, Any]) -> dict[str, Any]:
+    """A card."""
+    return {"schema": "2.0", "body": {"elements": [{"tag": "markdown", "content": text}, *more]}}
+
+
+async def test_the_card_of_a_post_is_replaced_in_the_chat_and_in_the_record(office: Office) -> None:
+    outbox = Outbox(office.store.base_dir)
+    await office.start(office.agent(office.app("Alpha"), ScriptedResponder([]), serve=Posting(outbox).serve))
+    post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?"))
+    await asyncio.to_thread(outbox.revise, post, card_that_says("Ada says yes."))
+    status = await outbox.wait_sent(post, 20)
+    assert status.message_id is not None
+    message = office.feishu.message(status.message_id)
+    await until(lambda: "Ada says yes." in str(message.content))
+    await until(
+        lambda: [entry["content"] for entry in office.store.sync.recent(office.key, 5).entries] == ["Ada says yes."]
+    )
+    outbox.close()
+
+
 async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_back(office: Office) -> None:
     alpha = office.app("Alpha")
     outbox = Outbox(office.store.base_dir)
@@ -237,8 +257,7 @@ async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_b
     parts = {"offer_reply": posting.offer_reply, "offer_action": posting.offer_action, "serve": posting.serve}
     await office.start(office.agent(alpha, ScriptedResponder([Line("no")]), **parts))
     button = {"tag": "button", "text": {"tag": "plain_text", "content": "Yes"}, "value": {"choice": "yes"}}
-    card = {"schema": "2.0", "body": {"elements": [{"tag": "markdown", "content": "Ship it?"}, button]}}
-    post = await asyncio.to_thread(outbox.post, office.key, card=card)
+    post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?", button))
     status = await outbox.wait_sent(post, 20)
     assert status.message_id is not None
     message = office.feishu.message(status.message_id)

@@ -1,0 +1,63 @@
+"""Cards that take the place of a post's card, as statements in a transaction. The newest one counts."""
+
+import json
+import sqlite3
+from typing import Any
+
+from nanobot_transcript.errors import InvalidPostError, UnknownPostError
+from nanobot_transcript.outbox.values import OutboxLimits, Revision
+
+__all__ = ["is_empty", "mark_failed", "mark_shown", "put", "take"]
+
+
+def put(db: sqlite3.Connection, post_id: str, card: str) -> None:
+    """Keep the card for whoever sent the post. Raises UnknownPostError; InvalidPostError for a post that is a text."""
+    post = db.execute("SELECT card FROM jobs WHERE id=?", (post_id,)).fetchone()
+    if post is None:
+        raise UnknownPostError(f"There is no post {post_id}.", hint="Posts are removed some days after their end.")
+    if post["card"] is None:
+        raise InvalidPostError("Only a card can be replaced by another card.", hint="Post a card in the first place.")
+    db.execute(
+        "INSERT INTO revisions (job_id, card) VALUES (?, ?) ON CONFLICT DO UPDATE SET"
+        " card=excluded.card, number=number+1, attempts=0, due=0",
+        (post_id, card),
+    )
+
+
+def is_empty(db: sqlite3.Connection) -> bool:
+    """True when no card waits; to look costs less than to take."""
+    return db.execute("SELECT 1 FROM revisions LIMIT 1").fetchone() is None
+
+
+def take(db: sqlite3.Connection, agent: str, holder: str, now: float, limits: OutboxLimits) -> Revision | None:
+    """The next card that this agent has to show, for ``limits.lease`` seconds."""
+    row = db.execute(
+        "SELECT r.*, j.session_key, j.message_id FROM revisions AS r JOIN jobs AS j ON j.id=r.job_id"
+        " WHERE j.state='sent' AND j.sent_by=? AND r.lease_until<=? AND r.due<=? ORDER BY r.due, r.job_id LIMIT 1",
+        (agent, now, now),
+    ).fetchone()
+    if row is None:
+        return None
+    db.execute(
+        "UPDATE revisions SET attempts=attempts+1, holder=?, lease_until=? WHERE job_id=?",
+        (holder, now + limits.lease, row["job_id"]),
+    )
+    place = row["session_key"], row["message_id"]
+    return Revision(row["job_id"], *place, json.loads(row["card"]), row["number"], row["attempts"] + 1, holder)
+
+
+def mark_shown(db: sqlite3.Connection, revision: Revision) -> None:
+    """It is shown. A newer one that came meanwhile goes on waiting."""
+    bound = {"id": revision.post_id, "number": revision.number, "holder": revision.holder}
+    db.execute("DELETE FROM revisions WHERE job_id=:id AND number=:number", bound)
+    db.execute("UPDATE revisions SET holder=NULL, lease_until=0 WHERE job_id=:id AND holder=:holder", bound)
+
+
+def mark_failed(db: sqlite3.Connection, revision: Revision, due: float | None) -> None:
+    """Tried again at ``due``, or given up; unless another process or a newer card has its place by now."""
+    bound: dict[str, Any] = {"id": revision.post_id, "number": revision.number, "holder": revision.holder, "due": due}
+    if due is None:
+        db.execute("DELETE FROM revisions WHERE job_id=:id AND number=:number AND holder=:holder", bound)
+    else:
+        db.execute("UPDATE revisions SET due=:due WHERE job_id=:id AND number=:number AND holder=:holder", bound)
+    db.execute("UPDATE revisions SET holder=NULL, lease_until=0 WHERE job_id=:id AND holder=:holder", bound)
