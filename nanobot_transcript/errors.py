@@ -37,6 +37,10 @@ TranscriptError
 ├── IoBridgeError                               inputs and outputs of agents: the queues of sessions
 │   ├── InvalidItemError     (also ValueError)  a session id, input, output or time to wait that cannot be used
 │   └── QueueFullError                          a session, or all of them, hold what they may; ``retry_after`` seconds
+├── AssistantError                              questions of agents to people
+│   ├── InvalidQuestionError (also ValueError)  a question, answer or message that cannot be used
+│   ├── UnknownQuestionError                    there is no question with this id
+│   └── TokenRefusedError                       the token is not known
 ├── PlatformError                               the chat platform (Feishu) failed a call or refused it
 │   ├── NotPermittedError                       a scope is missing, or the bot does not sit in the chat
 │   ├── CredentialsRefusedError                 app id, app secret or token are not accepted
@@ -62,6 +66,7 @@ __all__ = [
     "ActingRefusedError",
     "AgentMailError",
     "ArchiveError",
+    "AssistantError",
     "CallBudgetError",
     "ClientCannotError",
     "ConfigError",
@@ -77,6 +82,7 @@ __all__ = [
     "InvalidLetterError",
     "InvalidMailError",
     "InvalidPostError",
+    "InvalidQuestionError",
     "IoBridgeError",
     "LetterNotFoundError",
     "MailNotFoundError",
@@ -101,12 +107,14 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreUnavailableError",
+    "TokenRefusedError",
     "TranscriptError",
     "UnexpectedAnswerError",
     "UnknownAgentError",
     "UnknownNameError",
     "UnknownPostError",
     "UnknownProjectError",
+    "UnknownQuestionError",
     "UnregisteredAgentError",
     "UnsafePathError",
     "WithheldError",
@@ -390,6 +398,30 @@ class QueueFullError(IoBridgeError):
     def __init__(self, message: str, *, hint: str = "", retry_after: float = 5.0) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
+
+
+class AssistantError(TranscriptError):
+    """Agent Assistant: questions and reports of agents to people."""
+
+    code = "assistant"
+
+
+class InvalidQuestionError(AssistantError, ValueError):
+    """A question, answer or message without content, with too much of it, or with an id of another one."""
+
+    code = "invalid_question"
+
+
+class UnknownQuestionError(AssistantError):
+    """Nobody asked a question with this id, or somebody with another token did."""
+
+    code = "unknown_question"
+
+
+class TokenRefusedError(AssistantError):
+    """The token that came with a question or an answer is missing or not known."""
+
+    code = "token_refused"
 
 
 class PlatformError(TranscriptError):

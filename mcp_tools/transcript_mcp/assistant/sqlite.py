@@ -251,7 +251,8 @@ class SqliteQuestionStore:
         def work(connection: sqlite3.Connection) -> list[Any]:
             return _together(connection, works)
 
-        return await in_thread(self._database.write, work)
+        outcomes: Any = await in_thread(self._database.write, work)
+        return outcomes
 
 
 def _together(connection: sqlite3.Connection, works: Sequence[_Work]) -> list[Any]:

@@ -1,0 +1,268 @@
+"""Where people look: connected clients, what they are sent, and what they say. One frame is one WebsocketMessage.
+
+Nothing of a scope reaches a client that has not logged in to it. Knows no sockets: a screen is handed bytes, and hands
+bytes out.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import uuid4
+
+from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
+from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.values import Event, HistoryQuery, Question, Record
+
+__all__ = ["Screen", "Screens"]
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_NAME: Final = 100
+_LONGEST_CHAT: Final = 100_000
+_MOST_IDS: Final = 10_000
+_REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "TaskFinishReply": "report"}
+
+
+@dataclass(eq=False)
+class Screen:
+    """One client. ``send`` takes a frame for it and never waits; ``scope`` is None until it has logged in."""
+
+    send: Callable[[bytes], None]
+    id: str = field(default_factory=lambda: uuid4().hex)
+    scope: str | None = None
+    nickname: str = ""
+    since: float = field(default_factory=time.time)
+
+
+class Screens:
+    """All clients of one hub."""
+
+    def __init__(self, assistant: Assistant, scopes: Scopes) -> None:
+        self._assistant = assistant
+        self._scopes = scopes
+        self._screens: dict[str, Screen] = {}
+        self._counting: set[asyncio.Task[None]] = set()
+        self._commands: dict[str, Callable[[Screen, str, Any], Awaitable[None]]] = {
+            "CheckMessageValidity": self._validity,
+            "GetPendingMessages": self._pending,
+            "GetOnlineUsers": self._users,
+            "SendChatMessage": self._chat,
+            "GetHistory": self._history,
+            "AgentMessage": self._message,
+            **dict.fromkeys(_REPLIES, self._reply),
+        }
+        assistant.listen(self._heard)
+
+    def __len__(self) -> int:
+        return sum(screen.scope is not None for screen in self._screens.values())
+
+    def connect(self, send: Callable[[bytes], None]) -> Screen:
+        """A client that has not logged in yet."""
+        screen = Screen(send)
+        self._screens[screen.id] = screen
+        return screen
+
+    def leave(self, screen: Screen) -> None:
+        """The client has gone."""
+        self._screens.pop(screen.id, None)
+        self._presence(screen, "disconnected")
+
+    async def receive(self, screen: Screen, data: bytes) -> None:
+        """One frame of a client. What is wrong with it is answered with an Error frame.
+
+        Raises UnreadableError for bytes that are no frame; the connection makes no sense any more then.
+        """
+        frame = wire.decoded("WebsocketMessage", data)
+        try:
+            if frame.Cmd == "UserLogin":
+                await self._login(screen, frame)
+            elif screen.scope is None:
+                raise TokenRefusedError("Log in first.", hint="Send UserLogin with a token in StrParam.")
+            elif frame.Cmd in self._commands:
+                await self._commands[frame.Cmd](screen, screen.scope, frame)
+            else:
+                raise InvalidQuestionError("There is no such command.", hint="See agentassist.proto.")
+        except TranscriptError as error:
+            self._refuse(screen, frame.Cmd, error.code, f"{error} {error.hint}".strip())
+        except wire.UnreadableError as error:
+            self._refuse(screen, frame.Cmd, "invalid_question", f"{error}.")
+        except Exception:
+            logger.exception("a frame could not be answered")
+            self._refuse(screen, "", "internal", "The hub failed. Its log says why.")
+
+    # -- commands ------------------------------------------------------------------------------------
+
+    async def _login(self, screen: Screen, frame: Any) -> None:
+        try:
+            scope = self._scopes.of_token(frame.StrParam)
+        except TokenRefusedError as error:
+            answer = wire.new("UserLoginResponse", success=False, error_message=str(error))
+            _send(screen, "UserLogin", UserLoginResponse=answer)
+            return
+        before, nickname = screen.scope, _clipped(frame.Nickname, _LONGEST_NAME)
+        if before is not None and before != scope:
+            self._presence(screen, "disconnected")
+        screen.scope, screen.nickname = scope, nickname
+        answer = wire.new("UserLoginResponse", client_id=screen.id, success=True)
+        _send(screen, "UserLogin", UserLoginResponse=answer, Nickname=nickname)
+        self._presence(screen, "connected")
+        if before != scope:
+            for record in await self._assistant.waiting(scope):
+                self._show(record, (screen,))
+
+    async def _reply(self, screen: Screen, scope: str, frame: Any) -> None:
+        kind = _REPLIES[frame.Cmd]
+        request = frame.AskQuestionRequest if kind == "question" else frame.WorkReportRequest
+        if not frame.HasField("AskQuestionResponse" if kind == "question" else "WorkReportResponse"):
+            raise InvalidQuestionError("The reply has no response.", hint="Send request and response together.")
+        response = frame.AskQuestionResponse if kind == "question" else frame.WorkReportResponse
+        outcome = await self._assistant.answer(
+            scope,
+            request.ID or response.ID,
+            frames.contents_of(response.contents),
+            by=screen.nickname,
+            where="web",
+            origin=screen.id,
+        )
+        if not outcome.accepted:
+            self._ended(outcome.record, (screen,))
+
+    async def _validity(self, screen: Screen, scope: str, frame: Any) -> None:
+        waiting = {record.question.id for record in await self._assistant.waiting(scope)}
+        asked = frame.CheckMessageValidityRequest.request_ids[:_MOST_IDS]
+        answer = wire.new("CheckMessageValidityResponse", validity={each: each in waiting for each in asked})
+        _send(screen, frame.Cmd, CheckMessageValidityResponse=answer)
+
+    async def _pending(self, screen: Screen, scope: str, frame: Any) -> None:
+        pending = [frames.pending_of(record) for record in await self._assistant.waiting(scope)]
+        answer = wire.new("GetPendingMessagesResponse", pending_messages=pending, total_count=len(pending))
+        _send(screen, frame.Cmd, GetPendingMessagesResponse=answer)
+
+    async def _users(self, screen: Screen, scope: str, frame: Any) -> None:
+        others = [_user(each) for each in self._in(scope) if each is not screen]
+        answer = wire.new("GetOnlineUsersResponse", online_users=others, total_count=len(others))
+        _send(screen, frame.Cmd, GetOnlineUsersResponse=answer)
+
+    async def _chat(self, screen: Screen, scope: str, frame: Any) -> None:
+        request = frame.SendChatMessageRequest
+        receiver = self._screens.get(request.receiver_client_id)
+        if receiver is None or receiver.scope != scope:
+            raise InvalidQuestionError("Nobody with this client id is here.", hint="Ask with GetOnlineUsers.")
+        message = wire.new(
+            "ChatMessage",
+            message_id=uuid4().hex,
+            sender_client_id=screen.id,
+            sender_nickname=screen.nickname,
+            receiver_client_id=receiver.id,
+            receiver_nickname=receiver.nickname,
+            content=_clipped(request.content, _LONGEST_CHAT),
+            sent_at=int(time.time()),
+        )
+        notification = wire.new("ChatMessageNotification", chat_message=message)
+        _send(receiver, "ChatMessageNotification", ChatMessageNotification=notification)
+
+    async def _history(self, screen: Screen, scope: str, frame: Any) -> None:
+        asked = frame.GetHistoryRequest
+        query = HistoryQuery(
+            asked.text,
+            asked.project_directory if asked.HasField("project_directory") else None,
+            asked.agent_name if asked.HasField("agent_name") else None,
+            max(0, asked.before),
+            *((asked.limit,) if asked.limit > 0 else ()),
+        )
+        page = await self._assistant.history(scope, query)
+        answer = wire.new(
+            "GetHistoryResponse", records=map(frames.history_of, page.records), next_before=page.next_before
+        )
+        _send(screen, frame.Cmd, GetHistoryResponse=answer)
+
+    async def _message(self, screen: Screen, scope: str, frame: Any) -> None:
+        written = frame.AgentMessage
+        message = Question(
+            scope=scope,
+            id=written.id,
+            kind="message",
+            text=written.text,
+            project=written.project_directory,
+            agent=written.agent_name,
+        )
+        contents = frames.contents_of(written.contents)
+        record = await self._assistant.write(message, contents, by=screen.nickname, where="web", origin=screen.id)
+        _send(screen, frame.Cmd, AgentMessage=frames.message_frame(record))
+
+    # -- what everybody of a scope is told -----------------------------------------------------------
+
+    def _heard(self, event: Event) -> None:
+        screens = [screen for screen in self._in(event.scope) if screen.id != event.origin]
+        if event.kind == "asked":
+            self._show(event.record, screens)
+        elif event.kind in ("answered", "closed"):
+            self._ended(event.record, screens)
+        elif event.kind in ("message", "picked_up"):
+            _send_all(screens, "AgentMessage", AgentMessage=frames.message_frame(event.record))
+
+    def _show(self, record: Record, screens: Sequence[Screen]) -> None:
+        if screens:
+            _send_all(screens, record.question.said_as, **frames.request_fields(record))
+            task = asyncio.create_task(self._count(record, len(screens)))
+            self._counting.add(task)
+            task.add_done_callback(self._counting.discard)
+
+    async def _count(self, record: Record, clients: int) -> None:
+        try:
+            await self._assistant.shown(record.question.scope, record.question.id, clients)
+        except TranscriptError as error:
+            logger.warning("How often a question was shown cannot be written down: %s", error)
+
+    def _ended(self, record: Record, screens: Sequence[Screen]) -> None:
+        said_as = record.question.said_as
+        if record.state == "answered":
+            _send_all(screens, f"{said_as}ReplyNotification", **frames.reply_fields(record))
+            return
+        cancelled = wire.new(
+            "RequestCancelledNotification",
+            request_id=record.question.id,
+            reason=record.state,
+            message_type=said_as,
+        )
+        _send_all(screens, "RequestCancelled", RequestCancelledNotification=cancelled)
+
+    def _presence(self, screen: Screen, status: str) -> None:
+        if screen.scope is None:
+            return
+        notification = wire.new(
+            "UserConnectionStatusNotification", user=_user(screen), status=status, timestamp=int(time.time())
+        )
+        others = [each for each in self._in(screen.scope) if each is not screen]
+        _send_all(others, "UserConnectionStatusNotification", UserConnectionStatusNotification=notification)
+
+    def _refuse(self, screen: Screen, cmd: str, code: str, message: str) -> None:
+        problem = wire.new("ErrorNotification", code=code, message=message, cmd=_clipped(cmd, _LONGEST_NAME))
+        _send(screen, "Error", ErrorNotification=problem, StrParam=message)
+
+    def _in(self, scope: str) -> Iterator[Screen]:
+        return (screen for screen in list(self._screens.values()) if screen.scope == scope)
+
+
+def _send(screen: Screen, cmd: str, **fields: Any) -> None:
+    screen.send(wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString())
+
+
+def _send_all(screens: Sequence[Screen], cmd: str, **fields: Any) -> None:
+    if screens:
+        data = wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString()
+        for screen in screens:
+            screen.send(data)
+
+
+def _user(screen: Screen) -> Any:
+    return wire.new("OnlineUser", client_id=screen.id, nickname=screen.nickname, connected_at=int(screen.since))
+
+
+def _clipped(text: str, most: int) -> str:
+    return text[:most]

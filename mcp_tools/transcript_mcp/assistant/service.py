@@ -1,0 +1,317 @@
+"""What happens to questions: asked, waited for, answered, closed. Knows neither HTTP nor MCP.
+
+Everything that must not be lost is in the store before anybody is told of it. What is only in memory (who waits, the
+timers) is made again from the store after a restart.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+from uuid import uuid4
+
+from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
+from transcript_mcp.assistant.store import QuestionStore
+from transcript_mcp.assistant.values import (
+    Content,
+    Ending,
+    Event,
+    HistoryPage,
+    HistoryQuery,
+    Outcome,
+    Question,
+    Record,
+)
+
+__all__ = ["Assistant", "Desk", "Listener"]
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_ID: Final = 200
+_LONGEST_NAME: Final = 1000
+_LONGEST_TEXT: Final = 1_000_000
+_MOST_WAITING: Final = 1000
+_AGAIN: Final = 5.0
+"""Seconds until an ending that could not be written is tried again."""
+
+Listener = Callable[[Event], None]
+"""Called on the event loop after each piece of news."""
+
+
+class Desk(Protocol):
+    """Where agents ask: this process's ``Assistant``, or another machine's."""
+
+    async def ask(self, question: Question) -> Record: ...
+
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record: ...  # noqa: A002
+
+    async def withdraw(self, scope: str, id: str) -> Record: ...  # noqa: A002
+
+    async def messages_for(self, record: Record) -> Sequence[Record]: ...
+
+
+@dataclass(eq=False, slots=True)
+class _Held:
+    """A question that waits, as long as this process runs."""
+
+    record: Record
+    ended: "asyncio.Future[Record]"
+    deadline: asyncio.TimerHandle | None = None
+    leaving: asyncio.TimerHandle | None = None
+    waiters: int = 0
+
+    def stop(self) -> None:
+        for timer in (self.deadline, self.leaving):
+            if timer is not None:
+                timer.cancel()
+
+
+class Assistant:
+    """The questions of all scopes, for one event loop.
+
+    ``grace`` is how many seconds a question stays open when nobody waits for its answer any more, unless whoever asked
+    said to come back for it.
+    """
+
+    def __init__(self, store: QuestionStore, *, grace: float = 60.0) -> None:
+        self._store = store
+        self._grace = grace
+        self._held: dict[tuple[str, str], _Held] = {}
+        self._listeners: list[Listener] = []
+        self._loading = asyncio.Lock()
+        self._loaded = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Hear of everything, of all scopes; what is returned ends it."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def ask(self, question: Question) -> Record:
+        """Ask, or join the question that has this id. Raises InvalidQuestionError and StoreError kinds."""
+        question = _checked(question)
+        await self._load()
+        key = (question.scope, question.id)
+        if key not in self._held and self._waiting_in(question.scope) >= _MOST_WAITING:
+            raise InvalidQuestionError(
+                f"{_MOST_WAITING} questions wait for an answer already.", hint="Wait for answers, or withdraw some."
+            )
+        record, new = await self._store.put(question, "waiting" if question.expects else "notified")
+        if (record.question.kind, record.question.text) != (question.kind, question.text):
+            raise InvalidQuestionError(
+                "This id belongs to something else that was asked.", hint="Give each question an id of its own."
+            )
+        if record.state == "waiting" and key not in self._held:
+            self._hold(record)
+        if new:
+            self._tell(Event("asked", record))
+        return record
+
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:  # noqa: A002
+        """The record once it has ended, or as it stands after ``seconds``. Raises UnknownQuestionError."""
+        await self._load()
+        held = self._held.get((scope, id))
+        if held is None:
+            record = await self._store.get(scope, id)
+            if record is None or record.question.kind == "message":
+                raise _unknown()
+            return record
+        self._join(held)
+        try:
+            await asyncio.wait((held.ended,), timeout=seconds)
+        finally:
+            self._leave(held)
+        return held.ended.result() if held.ended.done() else held.record
+
+    async def answer(
+        self,
+        scope: str,
+        id: str,  # noqa: A002
+        contents: Sequence[Content],
+        *,
+        by: str,
+        where: str,
+        origin: str = "",
+    ) -> Outcome:
+        """Answer a question or confirm a report. The first answer counts; what comes of it says whose that was.
+
+        What is said to a report that wants no answer becomes a message to its agent. ``origin`` is the connection that
+        needs not be told. Raises UnknownQuestionError and InvalidQuestionError.
+        """
+        await self._load()
+        contents = tuple(contents)
+        if not contents:
+            raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
+        outcome = await self._store.end(scope, id, Ending("answered", by, where, contents))
+        if outcome is None or outcome[0].question.kind == "message":
+            raise _unknown()
+        record, first = outcome
+        if first:
+            self._close(record, origin)
+        elif record.state == "notified":
+            about = record.question
+            written = replace(about, id="", kind="message", choices=(), text=_words(contents))
+            await self.write(written, tuple(each for each in contents if each.kind != "text"), by=by, where=where)
+            return Outcome(True, record)
+        return Outcome(first, record)
+
+    async def withdraw(self, scope: str, id: str) -> Record:  # noqa: A002
+        """Take a question back; the record as it stands. Raises UnknownQuestionError."""
+        await self._load()
+        record = await self._end(scope, id, Ending("withdrawn"))
+        if record is None:
+            raise _unknown()
+        return record
+
+    async def shown(self, scope: str, id: str, clients: int) -> None:  # noqa: A002
+        """So many more clients were sent it."""
+        held = self._held.get((scope, id))
+        if held is not None:
+            held.record = replace(held.record, shown=held.record.shown + clients)
+            self._tell(Event("shown", held.record))
+        await self._store.shown(scope, id, clients)
+
+    async def write(
+        self, message: Question, contents: Sequence[Content] = (), *, by: str, where: str, origin: str = ""
+    ) -> Record:
+        """Write to the agent of this project and name; it gets the message with its next answer."""
+        message = _checked(
+            replace(message, kind="message", id=message.id or uuid4().hex, expects=False), bool(contents)
+        )
+        record, new = await self._store.write(message, Ending("waiting", by, where, tuple(contents)))
+        if record.question.kind != "message":
+            raise InvalidQuestionError("This id belongs to a question.", hint="Give each message an id of its own.")
+        if new:
+            self._tell(Event("message", record, origin))
+        return record
+
+    async def messages_for(self, record: Record) -> Sequence[Record]:
+        """What people wrote to the agent that gets this record's answer; nobody else gets it after that."""
+        found = await self._store.pick_up(record.question)
+        for each in found:
+            self._tell(Event("picked_up", each))
+        return found
+
+    async def waiting(self, scope: str) -> Sequence[Record]:
+        """What waits for an answer, the oldest first."""
+        await self._load()
+        return [held.record for (whose, _), held in self._held.items() if whose == scope]
+
+    async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
+        """Records of a scope, the newest first."""
+        return await self._store.history(scope, query)
+
+    def close(self) -> None:
+        """Release the store. What waits goes on waiting in the next process."""
+        self._store.close()
+
+    # -- timers and news -----------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        """Take up again what waited when the last process ended."""
+        if self._loaded:
+            return
+        async with self._loading:
+            if not self._loaded:
+                for record in await self._store.waiting():
+                    self._hold(record, before=True)
+                self._loaded = True
+
+    def _hold(self, record: Record, *, before: bool = False) -> None:
+        loop = asyncio.get_running_loop()
+        key, timeout = (record.question.scope, record.question.id), float(record.question.timeout)
+        # Whatever the clock did since it was asked, it waits no longer than it may.
+        left = min(max(record.asked_ts + timeout - time.time(), 0.0), timeout) if before else timeout
+        held = _Held(record, loop.create_future())
+        held.deadline = loop.call_later(left, self._expire, key, "timeout")
+        self._held[key] = held
+        self._join(held)
+        self._leave(held)
+
+    def _join(self, held: _Held) -> None:
+        held.waiters += 1
+        if held.leaving is not None:
+            held.leaving.cancel()
+            held.leaving = None
+
+    def _leave(self, held: _Held) -> None:
+        held.waiters -= 1
+        question = held.record.question
+        if held.waiters or question.fetched or held.ended.done():
+            return
+        loop = asyncio.get_running_loop()
+        held.leaving = loop.call_later(self._grace, self._expire, (question.scope, question.id), "cancelled")
+
+    def _expire(self, key: tuple[str, str], state: Any) -> None:
+        self._start(self._expired(key, Ending(state)))
+
+    async def _expired(self, key: tuple[str, str], ending: Ending) -> None:
+        try:
+            await self._end(*key, ending)
+        except StoreError as error:
+            logger.warning("A question that has ended cannot be written down yet: %s", error)
+            if (held := self._held.get(key)) is not None:
+                held.deadline = asyncio.get_running_loop().call_later(_AGAIN, self._expire, key, ending.state)
+
+    async def _end(self, scope: str, id: str, ending: Ending) -> Record | None:  # noqa: A002
+        outcome = await self._store.end(scope, id, ending)
+        if outcome is None:
+            return None
+        if outcome[1]:
+            self._close(outcome[0])
+        return outcome[0]
+
+    def _close(self, record: Record, origin: str = "") -> None:
+        held = self._held.pop((record.question.scope, record.question.id), None)
+        if held is not None:
+            held.stop()
+            held.ended.set_result(record)
+        self._tell(Event("answered" if record.state == "answered" else "closed", record, origin))
+
+    def _tell(self, event: Event) -> None:
+        for listener in list(self._listeners):
+            try:
+                listener(event)
+            except Exception:
+                logger.exception("a listener of the assistant failed")
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _waiting_in(self, scope: str) -> int:
+        return sum(whose == scope for whose, _ in self._held)
+
+
+def _checked(question: Question, has_files: bool = False) -> Question:
+    """The question in characters that have bytes. Raises InvalidQuestionError."""
+    question = replace(
+        question,
+        text=_clean(question.text),
+        project=_clean(question.project)[:_LONGEST_NAME],
+        agent=_clean(question.agent)[:_LONGEST_NAME],
+        model=_clean(question.model)[:_LONGEST_NAME],
+        client=_clean(question.client)[:_LONGEST_NAME],
+    )
+    if not (question.text.strip() or has_files):
+        raise InvalidQuestionError("There is no text.", hint="Say what it is about.")
+    if len(question.text) > _LONGEST_TEXT:
+        raise InvalidQuestionError(f"A text may have {_LONGEST_TEXT} characters.", hint="Put the rest into a file.")
+    if not question.id or len(question.id) > _LONGEST_ID or _clean(question.id) != question.id:
+        raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} characters.", hint="Use a new UUID.")
+    return question
+
+
+def _clean(text: str) -> str:
+    return text.encode(errors="replace").decode().replace("\0", "\ufffd")
+
+
+def _words(contents: Sequence[Content]) -> str:
+    return "\n".join(each.text for each in contents if each.kind == "text")
+
+
+def _unknown() -> UnknownQuestionError:
+    return UnknownQuestionError("There is no question with this id.", hint="Ask again; an id belongs to one token.")

@@ -1,0 +1,243 @@
+"""The life of a question, without a connection."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from support.waiting import until
+
+from nanobot_transcript.errors import InvalidQuestionError, UnknownQuestionError
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.values import Content, Event, HistoryQuery, Question
+
+ASKED = Question("s", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", agent="Alpha", timeout=60)
+OK = (Content("text", "ok"),)
+
+
+def other(**changes: Any) -> Question:
+    return dataclasses.replace(ASKED, **changes)
+
+
+class Place:
+    """A folder, and the services that are started on it one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.news: list[Event] = []
+        self.opened: list[Assistant] = []
+
+    def start(self, **options: float) -> Assistant:
+        assistant = Assistant(SqliteQuestionStore(self.folder), **options)
+        assistant.listen(self.news.append)
+        self.opened.append(assistant)
+        return assistant
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.news]
+
+
+@pytest_asyncio.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    for assistant in made.opened:
+        assistant.close()
+
+
+async def test_an_answer_reaches_who_waits(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    outcome = await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    record = await asyncio.wait_for(waiting, 5)
+    assert outcome.accepted
+    assert (record.state, record.by, record.where, record.contents) == ("answered", "Ada", "web", OK)
+    assert place.kinds() == ["asked", "answered"]
+
+
+async def test_two_who_wait_for_one_id_get_one_answer(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    await assistant.ask(ASKED)
+    waiting = [asyncio.create_task(assistant.wait("s", "q1")) for _ in range(2)]
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    records = await asyncio.wait_for(asyncio.gather(*waiting), 5)
+    assert [record.by for record in records] == ["Ada", "Ada"]
+    assert place.kinds() == ["asked", "answered"]
+
+
+async def test_an_answer_that_is_too_late_is_told_who_was_first(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    late = await assistant.answer("s", "q1", (Content("text", "no"),), by="Bo", where="web")
+    assert (late.accepted, late.record.by) == (False, "Ada")
+    assert place.kinds().count("answered") == 1
+
+
+async def test_a_question_times_out(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(other(timeout=0))
+    record = await asyncio.wait_for(assistant.wait("s", "q1"), 5)
+    assert record.state == "timeout"
+    assert place.kinds() == ["asked", "closed"]
+    assert not (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
+
+
+async def test_waiting_a_while_gives_the_question_as_it_stands(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(other(fetched=True))
+    assert (await assistant.wait("s", "q1", 0)).state == "waiting"
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await assistant.wait("s", "q1", 0)).state == "answered"
+
+
+async def test_a_question_that_nobody_waits_for_any_more_is_cancelled(place: Place) -> None:
+    assistant = place.start(grace=0)
+    await assistant.ask(ASKED)
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await until(lambda: "closed" in place.kinds())
+    assert (await assistant.wait("s", "q1")).state == "cancelled"
+
+
+async def test_who_comes_back_in_time_goes_on_waiting(place: Place) -> None:
+    assistant = place.start(grace=30)
+    await assistant.ask(ASKED)
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await assistant.ask(ASKED)).contents == OK
+
+
+async def test_a_question_that_is_fetched_outlives_who_asked(place: Place) -> None:
+    assistant = place.start(grace=0)
+    await assistant.ask(other(fetched=True))
+    assert (await assistant.wait("s", "q1", 0.05)).state == "waiting"
+
+
+async def test_a_question_is_taken_back(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    assert (await assistant.withdraw("s", "q1")).state == "withdrawn"
+    assert list(await assistant.waiting("s")) == []
+    assert place.news[-1].record.state == "withdrawn"
+
+
+async def test_a_restart_goes_on_with_what_waits(place: Place) -> None:
+    first = place.start()
+    await first.ask(ASKED)
+    await first.ask(other(id="q2", timeout=600))
+    first.close()
+    second = place.start()
+    waiting = asyncio.create_task(second.wait("s", "q1"))
+    await second.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await asyncio.wait_for(waiting, 5)).by == "Ada"
+    assert [record.question.id for record in await second.waiting("s")] == ["q2"]
+
+
+async def test_what_timed_out_while_nothing_ran_is_closed_at_once(place: Place, tmp_path: Path) -> None:
+    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0)
+    await store.put(ASKED, "waiting")
+    store.close()
+    assert (await asyncio.wait_for(place.start().wait("s", "q1"), 5)).state == "timeout"
+
+
+async def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_asked(place: Place, tmp_path: Path) -> None:
+    store = SqliteQuestionStore(tmp_path, clock=lambda: 4e9)
+    await store.put(other(timeout=0), "waiting")
+    store.close()
+    assert (await asyncio.wait_for(place.start().wait("s", "q1"), 5)).state == "timeout"
+
+
+async def test_another_scope_neither_sees_nor_answers(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    for attempt in (
+        assistant.wait("t", "q1"),
+        assistant.answer("t", "q1", OK, by="Eve", where="web"),
+        assistant.withdraw("t", "q1"),
+    ):
+        with pytest.raises(UnknownQuestionError):
+            await attempt
+    assert list(await assistant.waiting("t")) == []
+    assert (await assistant.history("t", HistoryQuery())).records == ()
+
+
+async def test_a_report_that_wants_no_answer_is_told_and_closed(place: Place) -> None:
+    assistant = place.start()
+    record = await assistant.ask(other(kind="report", expects=False))
+    assert record.state == "notified"
+    assert (await assistant.wait("s", "q1")).state == "notified"
+    assert list(await assistant.waiting("s")) == []
+    assert place.kinds() == ["asked"]
+
+
+async def test_what_is_said_to_such_a_report_reaches_its_agent(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(other(kind="report", expects=False))
+    outcome = await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert outcome.accepted
+    asked = await assistant.ask(other(id="q2"))
+    (message,) = await assistant.messages_for(asked)
+    assert (message.question.text, message.by, message.question.agent) == ("ok", "Ada", "Alpha")
+
+
+async def test_a_message_is_waiting_then_picked_up(place: Place) -> None:
+    assistant = place.start()
+    written = await assistant.write(other(id="", text="先停"), by="Ada", where="web")
+    assert written.state == "waiting"
+    record = await assistant.ask(ASKED)
+    await assistant.messages_for(record)
+    assert [(event.kind, event.record.state) for event in place.news if event.record.question.kind == "message"] == [
+        ("message", "waiting"),
+        ("picked_up", "picked_up"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"text": " "}, {"id": ""}, {"id": "x" * 300}, {"id": "a\0"}, {"text": "x" * 1_000_001}]
+)
+async def test_what_cannot_be_asked_is_refused(place: Place, wrong: dict[str, str]) -> None:
+    with pytest.raises(InvalidQuestionError):
+        await place.start().ask(other(**wrong))
+
+
+async def test_an_id_of_something_else_is_refused(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    for changed in ({"text": "Else?"}, {"kind": "report"}):
+        with pytest.raises(InvalidQuestionError):
+            await assistant.ask(other(**changed))
+
+
+async def test_half_a_character_does_no_harm(place: Place) -> None:
+    record = await place.start().ask(other(text="a\ud800b\0c"))
+    assert record.question.text == "a?b\ufffdc"
+
+
+async def test_nobody_has_a_thousand_questions_open(place: Place) -> None:
+    assistant = place.start()
+    await asyncio.gather(*(assistant.ask(other(id=f"q{number}")) for number in range(1000)))
+    with pytest.raises(InvalidQuestionError):
+        await assistant.ask(other(id="more"))
+    await assistant.ask(other(scope="t", id="more"))
+
+
+async def test_a_listener_that_fails_hinders_nobody(place: Place) -> None:
+    assistant = place.start()
+
+    def fail(_event: Event) -> None:
+        raise RuntimeError("no")
+
+    assistant.listen(fail)
+    await assistant.ask(ASKED)
+    assert (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
