@@ -36,9 +36,9 @@ def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> w
         hub.allowed_hosts,
         hub.allowed_origins,
     )
-    metrics, on_their_own = Metrics(built), set[web.AbstractRoute]()
+    metrics, on_their_own, limits = Metrics(built), set[web.AbstractRoute](), dict[web.AbstractRoute, int]()
     app = web.Application(
-        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own)],
+        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, limits)],
         client_max_size=int(hub.max_body),
     )
     state = _State()
@@ -52,6 +52,7 @@ def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> w
     for room in rooms.values():
         routes = app.router.add_routes(room.routes() if room.routes is not None else ())
         on_their_own.update(routes if room.own_access else ())
+        limits.update(dict.fromkeys(routes, room.max_body) if room.max_body is not None else {})
     app.cleanup_ctx.append(state.serve)
     state.servers.extend(built.values())
     app.on_shutdown.append(state.stop)

@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Set
+from collections.abc import Mapping, Set
+from types import MappingProxyType
 from typing import Final
 
 from aiohttp import web
@@ -21,10 +22,15 @@ OPEN_ROUTES: Final = frozenset({"healthz", "readyz"})
 when the hub is mounted below an application."""
 
 
-def guard(access: Access, max_body: int, on_their_own: Set[web.AbstractRoute] = frozenset()) -> Middleware:
+def guard(
+    access: Access,
+    max_body: int,
+    on_their_own: Set[web.AbstractRoute] = frozenset(),
+    limits: Mapping[web.AbstractRoute, int] = MappingProxyType({}),
+) -> Middleware:
     """Checks the address, the page, the token and the announced size, in this order, before anything is read.
 
-    Routes that are ``on_their_own`` look at the token themselves.
+    Routes that are ``on_their_own`` look at the token themselves; those in ``limits`` take so many bytes instead.
     """
 
     def checked(request: web.Request) -> web.Response | None:
@@ -39,8 +45,9 @@ def guard(access: Access, max_body: int, on_their_own: Set[web.AbstractRoute] = 
             if route.name == "metrics" and caller.agent is not None:
                 return not_for_this_token(request)
             request[CALLER] = caller
-        if (request.content_length or 0) > max_body:
-            return error_response(413, "too_large", f"A request may have {max_body} bytes.", "Send less at once.")
+        most = limits.get(route, max_body)
+        if (request.content_length or 0) > most:
+            return error_response(413, "too_large", f"A request may have {most} bytes.", "Send less at once.")
         return None
 
     @web.middleware

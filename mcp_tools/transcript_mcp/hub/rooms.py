@@ -20,11 +20,13 @@ class Room:
 
     ``routes`` is called by the hub alone, so that a process that talks MCP over its stdin needs no HTTP server. With
     ``own_access`` the room looks at the tokens of its routes itself; the hub checks where a request comes from.
+    ``max_body`` is the largest request of its routes in bytes, which they hold themselves; None: as everywhere.
     """
 
     server: Server
     routes: "Callable[[], Iterable[AbstractRouteDef]] | None" = None
     own_access: bool = False
+    max_body: int | None = None
 
 
 def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
