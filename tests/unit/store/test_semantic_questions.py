@@ -330,7 +330,7 @@ def test_a_strange_time_in_a_foreign_line_never_breaks_reading(
 def test_a_strange_field_in_a_foreign_line_breaks_neither_reading_nor_writing(
     make_store: MakeStore, base_dir: Path, key: str, odd: object
 ) -> None:
-    """Q8: nobody is kept from a group by what somebody else wrote into its file."""
+    """Nobody is kept from a group by what somebody else wrote into its file."""
     writer = make_store()
     writer.append(KEY, "user", "one", "on_bo", "om_1", NOW)
     lines = [seed_line("two", "om_2", NOW + 1), seed_line("better", None, NOW + 2, op="edit", target="om_1")]
