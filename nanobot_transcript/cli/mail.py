@@ -1,6 +1,6 @@
 """``mail``: what agents write to each other and which files they claim, for people who look on and take part."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,11 +20,16 @@ from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.reading import nothing_found
 from nanobot_transcript.cli.usage import PlainUsage
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from transcript_mcp.mail.mail import AgentMail
+
 __all__ = ["app"]
 
 app = typer.Typer(
     name="mail",
-    help="Mail between agents that work on the same code: read it, search it, take part.\n\n"
+    help="Mail between agents on the same code: read it and take part.\n\n"
     "Reading changes nothing: no message counts as read because a person has seen it here.\n\n\b\nExample:\n"
     "  nanobot-transcript mail inbox BlueLake",
     no_args_is_help=True,
@@ -60,7 +65,7 @@ def inbox(
 
         who = meant_agent(mail, agent, project)
         query = InboxQuery(_seconds(since), urgent, unread, include_bodies=bodies, limit=limit)
-        found = mail.inbox(who, query)
+        found, repos = mail.inbox(who, query), _repos(mail)
     if json:
         messages = [shown_delivery(each) for each in found]
         emit_json({"project": who.project, "agent": who.name, "messages": messages})
@@ -70,7 +75,7 @@ def inbox(
     if not found:
         notice("No messages.")
     elif bodies:
-        print_letters([each.letter for each in reversed(found)])
+        print_letters([each.letter for each in reversed(found)], repos)
     else:
         print_inbox(found)
 
@@ -97,6 +102,7 @@ def outbox(
 
         who = meant_agent(mail, agent, project)
         found = mail.outbox(who, since_ts=_seconds(since), include_bodies=bodies, limit=limit)
+        repos = _repos(mail)
     if json:
         emit_json({"project": who.project, "agent": who.name, "messages": [shown_letter(each) for each in found]})
         return
@@ -105,7 +111,7 @@ def outbox(
     if not found:
         notice("No messages.")
     elif bodies:
-        print_letters(list(reversed(found)))
+        print_letters(list(reversed(found)), repos)
     else:
         print_outbox(found)
 
@@ -114,7 +120,7 @@ def outbox(
 def thread(
     thread_id: Annotated[
         str,
-        typer.Argument(metavar="THREAD", help="The thread's name, or the id of its first message.", show_default=False),
+        typer.Argument(metavar="THREAD", help="Its name, or the id of one of its messages.", show_default=False),
     ],
     limit: LimitOption = 200,
     project: ProjectOption = None,
@@ -134,14 +140,17 @@ def thread(
         from transcript_mcp.mail.showing import shown_letter
 
         key = None if project is None and mail.projects() else meant_project(mail, project).key
-        found = mail.thread(thread_id, key, limit=limit)
+        found, repos = mail.thread(thread_id, key, limit=limit), _repos(mail)
+        name = found.letters[0].thread_id
+        if len(found.letters) == 1 and name not in (None, thread_id):  # one message of a thread of another name
+            found = mail.thread(name, found.project, limit=limit)
     if json:
         messages = [shown_letter(each) for each in found.letters]
         emit_json({"project": found.project, "thread_id": found.id, "messages": messages})
         return
     from nanobot_transcript.cli.mail_view import print_letters
 
-    print_letters(found.letters)
+    print_letters(found.letters, repos)
 
 
 @app.command(cls=PlainUsage)
@@ -246,6 +255,10 @@ def claims(
         print_claims(found)
     else:
         notice("No claims." if everything else "No active claims; --all shows earlier ones.")
+
+
+def _repos(mail: "AgentMail") -> "dict[str, Path]":
+    return {project.key: mail.places.repo(project.slug) for project in mail.projects()}
 
 
 def _seconds(since: str | None) -> float | None:

@@ -8,7 +8,7 @@ import typer
 
 from nanobot_transcript.cli.options import read_settings, require_directory
 from nanobot_transcript.cli.problems import UsageError
-from nanobot_transcript.errors import ConfigError, UnregisteredAgentError
+from nanobot_transcript.errors import ConfigError, UnknownProjectError, UnregisteredAgentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +26,7 @@ __all__ = [
     "meant_agent",
     "meant_project",
     "opened_mail",
+    "said_to_people",
 ]
 
 _LISTED = 5
@@ -78,11 +79,13 @@ def meant_project(mail: "AgentMail", key: str | None) -> "Project":
     """
     known = {project.key: project for project in mail.projects()}
     if not known:
-        hint = "Agents make it with their first call. Is it elsewhere? Name it with --store or in mail.store."
-        raise UsageError(f"There is no mail in {mail.places.root} yet.", hint=hint)
+        raise UsageError(
+            f"There is no mail in {mail.places.root} yet.",
+            hint="It begins when `nanobot-transcript serve` runs and an agent calls start_session. Is it elsewhere? "
+            "Name its folder with --store or in mail.store.",
+        )
     if key is not None:
-        folder = known.get(str(Path(key).resolve())) if key.startswith(".") else None
-        return folder or mail.project(key)
+        return _named(mail, known, key)
     found = _here(known)
     if found is None:
         shown = _listed([project.key for project in reversed(known.values())])
@@ -97,20 +100,46 @@ def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
     """
     project = _here({each.key: each for each in mail.projects()}) if key is None else None
     if key is None and project is None and mail.projects():
-        return _told(lambda: mail.most_recent(name))
+        with said_to_people():
+            return mail.most_recent(name)
     chosen = project or meant_project(mail, key)
-    return _told(lambda: mail.whois(chosen.key, name))
+    with said_to_people():
+        return mail.whois(chosen.key, name)
 
 
-def _told(find: "Any") -> "Agent":
-    """What ``find`` finds; its error with the command that lists the agents."""
+@contextmanager
+def said_to_people() -> "Iterator[None]":
+    """What agents are told of an unknown name, said to people: without names of parameters, with what they can do."""
     try:
-        return find()
+        yield
     except UnregisteredAgentError as error:
+        said = str(error).partition(" not registered: ")[2] or str(error)
+        raise UnregisteredAgentError(said[:1].upper() + said[1:], hint=_hint_for_people(error.hint)) from error
+
+
+def _hint_for_people(hint: str) -> str:
+    if hint.startswith("Give the project"):
+        return "Name the project of the one you mean with --project."
+    if hint.startswith(("Do you mean", "No person")):
+        return hint
+    return "`nanobot-transcript mail agents --all` lists those of a project. Names are case-sensitive."
+
+
+def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project":
+    """The project with this key, else that of the folder which this is a path to."""
+    folder = str(Path(key).resolve())
+    found = known.get(key) or (known.get(folder) if key.strip() else None)
+    if found is not None:
+        return found
+    try:
+        return mail.project(key)
+    except UnknownProjectError as error:
         if error.hint.startswith("Do you mean"):
             raise
-        hint = "`nanobot-transcript mail agents --all` lists those of a project. Names are case-sensitive."
-        raise UnregisteredAgentError(str(error), hint=hint) from error
+        like = [each for each in known if each.rpartition("/")[2] == key.strip("/")]
+        hint = f"Do you mean {' or '.join(like)}?" if like else f"There are: {_listed([*known][::-1])}"
+        shown = folder if key.startswith(".") else key
+        raise UnknownProjectError(f"There is no project {shown}.", hint=hint) from error
 
 
 def _here(known: "dict[str, Project]") -> "Project | None":

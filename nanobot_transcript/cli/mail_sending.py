@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from nanobot_transcript.cli.mail_options import MailStoreOption, ProjectOption, mail_settings, meant_project
+from nanobot_transcript.cli.mail_options import (
+    MailStoreOption,
+    ProjectOption,
+    mail_settings,
+    meant_project,
+    said_to_people,
+)
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
 from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.problems import UsageError
@@ -30,7 +36,9 @@ _Importance: TypeAlias = Annotated[
     str, typer.Option("--importance", metavar="LEVEL", help="low, normal, high or urgent.")
 ]
 _Ack: TypeAlias = Annotated[bool, typer.Option("--ack", help="Recipients have to acknowledge it.")]
-_Cc: TypeAlias = Annotated[list[str] | None, typer.Option("--cc", metavar="AGENT", help="One more recipient.")]
+_Cc: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--cc", metavar="AGENT", help="One more recipient; may be given several times.")
+]
 
 
 def send(
@@ -66,7 +74,8 @@ def send(
         draft = Draft(
             subject, text, to=to, cc=cc, importance=importance, ack_required=ack, thread_id=thread, original_body=text
         )
-        posted = service.send(key, service.mail.human(key), draft, ImageWish())
+        with said_to_people():
+            posted = service.send(key, service.mail.human(key), draft, ImageWish())
     _tell(posted, json=json)
 
 
@@ -96,7 +105,8 @@ def reply(
 
         human = service.mail.human(service.mail.message(message_id).project)
         draft = Draft(body=text, cc=cc, importance=importance, ack_required=ack, original_body=text)
-        posted = service.reply(human, message_id, draft, ImageWish())
+        with said_to_people():
+            posted = service.reply(human, message_id, draft, ImageWish())
     _tell(posted, json=json)
 
 

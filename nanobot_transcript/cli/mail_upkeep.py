@@ -34,10 +34,11 @@ def doctor(
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Compare git and the database both ways, or mend one from the other.
+    """Compare git and the database, or mend one from the other.
 
-    Comparing may run at any time and changes nothing. --rebuild wants that nobody else uses the mail: stop the hub
-    first; so does --complete where it has to write a repository anew. Exit code 1: something is wrong.
+    Looks both ways: for what git lacks, and for what the database lacks. Comparing may run at any time and changes
+    nothing. --rebuild wants that nobody else uses the mail: stop the hub first; so does --complete where it has to
+    write a repository anew. Exit code 1: something is wrong.
 
     \b
     Example:

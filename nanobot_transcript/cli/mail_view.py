@@ -9,7 +9,8 @@ from nanobot_transcript.cli.output import console, printable
 from nanobot_transcript.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from transcript_mcp.mail.claim_values import Claim
     from transcript_mcp.mail.search import Hit
@@ -45,8 +46,8 @@ def print_outbox(letters: "Sequence[Letter]") -> None:
     print_table(("Sent", "To", "Subject", "Id"), rows, shorten="Subject")
 
 
-def print_letters(letters: "Sequence[Letter]") -> None:
-    """Whole messages, in this order; pictures inside a text are left out."""
+def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> None:
+    """Whole messages, in this order; pictures inside a text are left out. ``repos`` are the projects' archives."""
     from transcript_mcp.mail.embedded import without_embedded
 
     out = console()
@@ -54,20 +55,22 @@ def print_letters(letters: "Sequence[Letter]") -> None:
         if number:
             out.print()
         to = ", ".join(letter.to) + (f", cc {', '.join(letter.cc)}" if letter.cc else "")
-        out.print(f"{_when(letter.created_ts)}  {_one_line(f'{letter.sender} → {to}')}  {letter.id}", style="dim")
+        head = f"{_when(letter.created_ts)}  {_one_line(f'{letter.sender} → {to}')}  {letter.id}"
+        out.print(f"{head}{_thread(letter.thread_id)}", style="dim", soft_wrap=True)
         out.print(_subject(letter), style="bold", soft_wrap=True)
         for line in _lines(without_embedded(letter.body or ""), out.width - len(_INDENT), wrapped=out.is_terminal):
             out.print(f"{_INDENT}{line}".rstrip(), soft_wrap=True)
         for attachment in letter.attachments:
             if attachment.get("type") == "file":
-                out.print(f"{_INDENT}📎 {_one_line(str(attachment.get('path')))}", style="dim", soft_wrap=True)
+                path = repos[letter.project] / str(attachment.get("path"))
+                out.print(f"{_INDENT}📎 {printable(str(path))}", style="dim", soft_wrap=True)
 
 
 def print_hits(hits: "Sequence[Hit]") -> None:
     """Messages that were found, the newest last, with the words that were found."""
     out = console()
     for hit in reversed(hits):
-        head = f"{_when(hit['created_ts'])}  {_one_line(hit['from'])}  {hit['id']}"
+        head = f"{_when(hit['created_ts'])}  {_one_line(hit['from'])}  {hit['id']}{_thread(hit['thread_id'])}"
         out.print(head, style="dim", soft_wrap=True)
         if hit["snippet"].replace("**", "") != hit["subject"]:
             out.print(f"{_INDENT}{_one_line(hit['subject'])}", style="bold", soft_wrap=True)
@@ -109,6 +112,10 @@ def print_claims(claims: "Sequence[Claim]") -> None:
 def _people(names: "Sequence[str]") -> str:
     more = f" +{len(names) - _NAMED}" if len(names) > _NAMED else ""
     return _one_line(", ".join(names[:_NAMED])) + more
+
+
+def _thread(thread_id: str | None) -> str:
+    return "" if thread_id is None else f"  in {_one_line(thread_id)}"
 
 
 def _state(delivery: "Delivery") -> str:

@@ -13,6 +13,7 @@ __all__ = ["most_recent", "resolve"]
 
 _COMPARED: Final = 1000
 _LISTED: Final = 10
+_BEGINS: Final = "`nanobot-transcript mail send --as-human` begins."
 
 
 def resolve(db: sqlite3.Connection, project: Project, name: Any, parameter: str) -> Agent:
@@ -44,9 +45,10 @@ def most_recent(db: sqlite3.Connection, name: Any) -> Agent:
         f"{agents.ROWS} WHERE name = ? ORDER BY last_active_ts DESC, agents.id DESC LIMIT 1", (clean,)
     ).fetchone()
     if row is None:
+        nobody = f"No person has written yet; {_BEGINS}" if names.is_reserved(clean) else ""
         raise UnregisteredAgentError(
             f"agent not registered: no project has an agent {clean[:80]}.",
-            hint=_like(clean, _everybody(db)) or "Names are case-sensitive.",
+            hint=nobody or _like(clean, _everybody(db)) or "Names are case-sensitive.",
         )
     return agents.agent(row)
 
@@ -66,7 +68,7 @@ def _ambiguous(project: Project, name: str, parameter: str, found: list[Agent]) 
 
 def _hint(db: sqlite3.Connection, project: Project, name: str) -> str:
     if names.is_reserved(name):
-        return "No person has written in this project yet; `nanobot-transcript mail send --as-human` begins."
+        return f"No person has written in this project yet; {_BEGINS}"
     at_home = db.execute(
         "SELECT name FROM agents WHERE project_id = ? ORDER BY last_active_ts DESC LIMIT ?", (project.id, _COMPARED)
     ).fetchall()

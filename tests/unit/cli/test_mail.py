@@ -54,6 +54,7 @@ def test_reading_where_there_is_no_mail_says_so_and_makes_nothing(run: Run, base
     assert ended.code == 2
     assert f"There is no mail in {base_dir} yet." in ended.err
     assert "Hint: " in ended.err
+    assert "`nanobot-transcript serve`" in ended.err
     assert not base_dir.exists()
 
 
@@ -147,6 +148,31 @@ def test_a_thread_is_shown_with_its_bodies_the_oldest_first(run: Run, box: Lette
     assert [message["from"] for message in document["messages"]] == ["GreenCastle", "BlueLake"]
 
 
+def test_a_thread_is_also_found_by_the_id_of_any_of_its_messages(run: Run, box: Letterbox) -> None:
+    first = box.mail.inbox(box.blue)[0].letter
+    second = box.mail.reply(box.blue, first.id, Draft(body="Questions: when?"))
+    for name in (first.id, second.id):
+        document = run("mail", "thread", name, "--json").document
+        assert document["thread_id"] == "TKT-123"
+        assert [message["id"] for message in document["messages"]] == [first.id, second.id]
+    alone = box.send(["BlueLake"], "Without a thread")
+    assert run("mail", "thread", alone.id, "--json").document["thread_id"] == alone.id
+
+
+def test_whole_messages_and_hits_name_their_thread(run: Run, box: Letterbox) -> None:
+    for words in (("inbox", "BlueLake", "--bodies"), ("search", "窗", "--project", BACKEND)):
+        assert run("mail", *words).out.splitlines()[0].endswith("  in TKT-123")
+
+
+def test_a_picture_is_named_by_the_path_of_its_file(run: Run, box: Letterbox, base_dir: Path) -> None:
+    picture = {"type": "file", "path": "attachments/2a/2a6f.webp"}
+    box.mail.send(
+        BACKEND, box.green, Draft("Look", "![p](attachments/2a/2a6f.webp)", ["BlueLake"], attachments=[picture])
+    )
+    repo = base_dir / "projects" / box.mail.project(BACKEND).slug / "repo"
+    assert f"  📎 {repo}/attachments/2a/2a6f.webp" in run("mail", "inbox", "BlueLake", "--bodies").out.splitlines()
+
+
 def test_an_unknown_thread_is_told(run: Run, box: Letterbox) -> None:
     ended = run("mail", "thread", "TKT-999", "--json")
     assert ended.code == 2
@@ -218,6 +244,25 @@ def test_a_key_that_nearly_fits_is_asked_about(run: Run, box: Letterbox) -> None
     assert f"Do you mean {BACKEND}" in ended.err
 
 
+def test_the_last_part_of_a_key_is_asked_about_and_else_all_projects_are_listed(run: Run, box: Letterbox) -> None:
+    assert f"Hint: Do you mean {BACKEND}?" in run("mail", "claims", "--project", "backend").err
+    ended = run("mail", "claims", "--project", "xyz")
+    assert "There is no project xyz." in ended.err
+    assert f"Hint: There are: {FRONTEND}, {BACKEND}" in ended.err
+
+
+def test_a_folder_names_its_project_by_any_way_to_it(
+    run: Run, base_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    Letterbox(base_dir).new(str(code), "Local")
+    monkeypatch.chdir(tmp_path)
+    for way in ("code", "./code/", f"{code}/", f"{code}/../code"):
+        assert run("mail", "agents", "--all", "--json", "--project", way).document["project"] == str(code)
+    assert f"There is no project {tmp_path}." in run("mail", "agents", "--project", ".").err
+
+
 def test_outside_of_all_projects_a_name_means_who_was_active_last(run: Run, box: Letterbox) -> None:
     box.time += 60
     box.new("/abs/path/other", "BlueLake")
@@ -229,7 +274,35 @@ def test_an_unknown_agent_is_told_with_what_lists_them(run: Run, box: Letterbox)
     ended = run("mail", "inbox", "Nobody")
     assert ended.code == 2
     assert "`nanobot-transcript mail agents --all`" in ended.err
-    assert "Do you mean BlueLake?" in run("mail", "inbox", "bluelake", "--project", BACKEND).err
+    ended = run("mail", "inbox", "bluelake", "--project", BACKEND)
+    assert ended.err == (
+        f"Error: {BACKEND} has no agent bluelake.\nHint: Do you mean BlueLake? Names are case-sensitive.\n"
+    )
+
+
+def test_a_name_that_several_projects_have_is_asked_for_with_its_project(run: Run, box: Letterbox) -> None:
+    for project in ("/p/one", "/p/two"):
+        box.new(project, "Twin")
+    send = ("send", "--as-human", "--to", "Twin", "--subject", "s", "text")
+    for words in (("inbox", "Twin"), send):
+        ended = run("mail", *words, "--project", BACKEND)
+        assert ended.code == 2
+        assert "Twin in /p/one" in ended.err
+        assert "Twin in /p/two" in ended.err
+        assert "Hint: Name the project of the one you mean with --project." in ended.err
+
+
+def test_a_person_who_writes_to_nobody_known_is_told_the_command_that_lists_them(run: Run, box: Letterbox) -> None:
+    ended = run("mail", "send", "--as-human", "--to", "Zzz", "--subject", "s", "text", "--project", BACKEND)
+    assert ended.err.startswith(f"Error: {BACKEND} has no agent Zzz.\n")
+    assert "`nanobot-transcript mail agents --all`" in ended.err
+
+
+def test_who_has_not_written_yet_is_told_how_to_begin(run: Run, box: Letterbox) -> None:
+    for words in ((), ("--project", BACKEND)):
+        ended = run("mail", "inbox", "human", *words)
+        assert ended.code == 2
+        assert "`nanobot-transcript mail send --as-human` begins" in ended.err
 
 
 def test_what_agents_answer_to_a_person_is_in_the_inbox_of_human(run: Run, box: Letterbox) -> None:
