@@ -7,6 +7,7 @@ from pydantic import Field
 
 import nanobot_transcript
 from nanobot_transcript.errors import ActingRefusedError
+from nanobot_transcript.session_key import FEISHU, session_key, split
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.claim_tools import ClaimTools
 from transcript_mcp.mail.mail import AgentMail
@@ -64,9 +65,11 @@ def service_from(settings: "Settings") -> MailService:
 
 
 def _announcing(settings: "Settings") -> Announce | None:
-    chat = settings.mail.announce
-    if chat is None:
+    named = settings.mail.announce
+    if named is None:
         return None
+    channel, chat_id = split(named)
+    chat = named if channel else session_key(FEISHU, chat_id)
 
     @cache
     def outbox() -> Any:

@@ -673,6 +673,14 @@ async def test_urgent_mail_and_mail_to_be_acknowledged_is_announced_once_without
     assert second == f"✉ GreenCastle → BlueLake [ack]: 发布 ({ack['id']})"
 
 
+async def test_a_chat_without_its_channel_is_one_of_feishu(settings: Settings) -> None:
+    short = settings.mail.model_copy(update={"announce": "oc_team"})
+    client = await announcing(settings.model_copy(update={"mail": short}))
+    await told(client, "send_message", {**MAIL, "importance": "urgent"})
+    client.server.close()
+    assert len(announced(settings)) == 1
+
+
 async def test_an_announcement_calls_nobody_and_hides_who_is_copied_blindly(settings: Settings) -> None:
     client = await announcing(settings)
     everybody = {**MAIL, "subject": '<at id="all"></at> @all', "importance": "urgent", "ack_required": True}
