@@ -109,7 +109,10 @@ class ClaimTools:
         project_key: given.Project,
         code_repo_path: given.Folder,
     ) -> dict[str, Any]:
-        """Block commits on this machine that touch what another agent has claimed. AGENT_NAME says who commits."""
+        """Block commits on this machine that touch what another agent has claimed.
+
+        Say who you are when you commit: AGENT_NAME=YourName git commit. Else it is git's author.
+        """
         from transcript_mcp.mail.guard import install_guard
 
         made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path)

@@ -50,7 +50,7 @@ def _alone(given: Any) -> Any:
 
 
 One: Final = BeforeValidator(_alone)
-Project = Annotated[str, Field(description="The project: usually the absolute path of its code.")]
+Project = Annotated[str, Field(description="The project: usually its code's absolute path, the same for all agents.")]
 Agent = Annotated[str, Field(description="Name of the agent that you are.")]
 Token = Annotated[str | None, Field(description="The agent's token, where the server asks for it.")]
 Program = Annotated[str, Field(description="What you run in, such as claude-code.")]
@@ -72,7 +72,7 @@ Convert = Annotated[bool, Field(description="Take local images of the body along
 Embed = Annotated[Policy | None, Field(description="Small images in the text, others as files; or one of both.")]
 Inline = Annotated[int | None, Field(description="Largest image in the text, in bytes.")]
 Once = Annotated[str | None, Field(description="A repeated call with the same key sends nothing again.")]
-Chat = Annotated[str | None, Field(description="A group chat whose recent messages are quoted below the body.")]
+Chat = Annotated[str | None, Field(description="A group chat (feishu:oc_1) whose newest messages are quoted below.")]
 Quoted = Annotated[int, Field(description=f"With context_chat: how many, up to {MOST_QUOTED}.")]
 Found = Annotated[int, Field(description=f"How many at the most, up to {MOST_FOUND}.")]
 Limit = Annotated[int, Field(description=f"How many at the most, up to {MOST}.")]

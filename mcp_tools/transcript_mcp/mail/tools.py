@@ -84,7 +84,9 @@ class Tools:
         program: given.Program,
         model: given.Model,
         task_description: given.Task = "",
-        agent_name: Annotated[str | None, Field(description="Who you were before; left out, you get a name.")] = None,
+        agent_name: Annotated[
+            str | None, Field(description="The name you have or are to have; else you get one.")
+        ] = None,
         agent_token: given.Token = None,
         limit: given.Limit = 10,
     ) -> dict[str, Any]:
@@ -205,7 +207,8 @@ class Tools:
         limit: given.Limit = 20,
         unread_only: given.Unread = False,
         relevant_to: Annotated[
-            str | None, Field(description="A group chat: what belongs to its talk comes first, with score and reason.")
+            str | None,
+            Field(description="A group chat (feishu:oc_1): what fits its talk comes first, with score and reason."),
         ] = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
