@@ -175,7 +175,10 @@ def _changing(root: Path, hook: Path) -> Iterator[None]:
 
 def _note(hook: Path, repo: CodeRepo) -> str:
     if hook.resolve().is_relative_to(repo.top) and not hook.resolve().is_relative_to(repo.common):
-        return "The hook lies in the work tree and holds paths of this machine: keep it out of commits."
+        return (
+            "The hook lies in the work tree and holds paths of this machine: keep it out of commits. Another work tree "
+            "has hooks of its own: install it there, too."
+        )
     if repo.shares_hooks:
         return "The hooks' folder serves other repositories, too; the guard looks at this one only."
     return ""

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from transcript_mcp.mail.matching import matches
+from transcript_mcp.mail.matching import covered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def _is_blocked(project: Guarded, me: str) -> bool:
     common, merged = _git("rev-parse", "--git-common-dir", "--git-path", "MERGE_HEAD").split("\n")[:2]
     if project["repository"] and os.path.realpath(common) != project["repository"]:
         return False
-    met = [(path, claim) for path in _touched(project, merged) for claim in held if matches(claim[1], path)]
+    paths = _touched(project, merged)
+    met = [(paths[there], held[here]) for there, here in covered([claim[1] for claim in held], paths)]
     if met and os.environ.get(_BYPASS, "").lower() not in ("", "0", "false", "no"):
         _log(project, me, now, met)
     elif met:

@@ -6,6 +6,7 @@ Paths and patterns are relative to the project's folder, with ``/``, case-sensit
 - ``[a-z]`` and ``[!a-z]`` are one character. A name with brackets also stands for itself: ``app/[id]/page.tsx``.
 - A pattern that ends in a name without ``*`` and ``?``, or in ``/``, also covers everything below: ``src``, ``src/*/``.
 - ``.`` is the whole project.
+- An accented letter is the same whether it is written as one character or as two (NFC).
 
 The guard's hook holds this file's source and runs on whatever Python a machine has: standard library only, and
 nothing newer than Python 3.9. Work is bounded by the product of the lengths, whatever the pattern.
@@ -17,7 +18,7 @@ import functools
 
 TYPE_CHECKING = False  # importing `typing` would take a tenth of the guard's time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, TypeAlias
 
     # A parsed pattern holds ``_STAR`` and names; a name is a text, or all its readings; a reading holds ``_STAR`` and
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Name: TypeAlias = str | tuple[Reading, ...]
     Pattern: TypeAlias = tuple[Name | None, ...]
 
-__all__ = ["matches", "normalised", "overlap"]
+__all__ = ["covered", "matches", "normalised", "overlap"]
 
 _LONGEST = 1000
 _DEEPEST = 64
@@ -49,14 +50,52 @@ def overlap(a: str, b: str) -> bool:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """True when the pattern covers this one path, which is taken as it is. Raises ValueError for what is no pattern.
+    """True when the pattern covers this one path, taken as it is. Raises ValueError for what is no pattern.
 
     >>> matches("src", "src/a/b.py"), matches("src/*", "src/a/b.py"), matches("src/**", "src/a/b.py")
     (True, False, True)
     """
     start, names = _parsed(pattern)
-    # Here, too: a commit of thousands of files may meet hundreds of claims.
+    path = _composed(path)
     return path.startswith(start) and _is_instance(names, path.split("/"), _name_matches)
+
+
+def covered(patterns: Sequence[str], paths: Sequence[str]) -> list[tuple[int, int]]:
+    """Which path is covered by which pattern, as places in the two lists, path by path; what is no pattern covers none.
+
+    Of thousands of patterns those alone are tried on a path whose beginning and longest plain piece it has.
+
+    >>> covered(["src/*.py", "docs", "../x"], ["docs/a.md", "src/b.py"])
+    [(0, 1), (1, 0)]
+    """
+    starts: dict[str, list[int]] = {}
+    for here, pattern in enumerate(patterns):
+        try:
+            starts.setdefault(_parsed(pattern)[0], []).append(here)
+        except ValueError:
+            continue
+    composed = [_composed(path) for path in paths]
+    found: list[tuple[int, int]] = []
+    for start, candidates in _by_start(starts, composed).items():
+        together = "\0".join([composed[there] for there in candidates])
+        for here in starts[start]:
+            needed = _needed(normalised(patterns[here]))
+            if needed in together:
+                fitting = (there for there in candidates if needed in composed[there])
+                found += [(there, here) for there in fitting if matches(patterns[here], composed[there])]
+    return sorted(found)
+
+
+def _by_start(starts: Iterable[str], paths: Sequence[str]) -> dict[str, list[int]]:
+    """The places of the paths that begin so, for each start that any has."""
+    lengths = sorted({len(start) for start in starts})
+    wanted = set(starts)
+    found: dict[str, list[int]] = {}
+    for there, path in enumerate(paths):
+        for length in lengths:
+            if length <= len(path) and path[:length] in wanted:
+                found.setdefault(path[:length], []).append(there)
+    return found
 
 
 def normalised(pattern: str, root: str = "") -> str:
@@ -76,13 +115,28 @@ def normalised(pattern: str, root: str = "") -> str:
         raise ValueError(f"The path {shown} holds characters that no pattern can have.")
     if "\\" in pattern:
         raise ValueError(f"The path {pattern[:80]} has a backslash: separate folders by /.")
-    names = _names(_below(pattern, root))
+    names = _names(_below(_composed(pattern), _composed(root)))
     if names and not "".join(names).strip():
         raise ValueError("A path is a text that is not empty.")
     if len(names) > _DEEPEST:
         raise ValueError(f"A path has {_DEEPEST} names at most.")
     end = "/" if pattern.endswith("/") and names and _is_open(names[-1]) else ""
     return "/".join(names) + end if names else "**"
+
+
+def _composed(text: str) -> str:
+    """An accented letter as one character: some disks and editors write it as two, and nobody sees which."""
+    if text.isascii():
+        return text
+    import unicodedata  # most patterns need none, and the guard is in a hurry
+
+    return unicodedata.normalize("NFC", text)
+
+
+def _needed(pattern: str) -> str:
+    """The longest text that stands in every path which the pattern covers; may be empty."""
+    plain = (name for name in pattern.split("/") if "[" not in name)
+    return max((piece for name in plain for piece in name.replace("?", "*").split("*")), key=len, default="")
 
 
 def _below(pattern: str, root: str) -> str:

@@ -368,6 +368,16 @@ def test_nothing_steers_the_terminal(guarded: Repo, claims: Claims, green: Agent
     assert "evil/?[31mred?.py" in said
 
 
+def test_a_claim_that_is_no_pattern_does_not_set_the_others_aside(guarded: Repo, mail: AgentMail, green: Agent) -> None:
+    """As a person's edit of the archive may leave it."""
+    mail.database.write(lambda db: db.execute("UPDATE claims SET path = '../elsewhere'"))
+    Claims(mail.database, time.time).claim(green.project_id, green, ["docs"])
+    guarded.write("docs/文档.md")
+    passed, said = guarded.commit()
+    assert not passed
+    assert "GreenCastle holds docs until" in said
+
+
 def test_many_files_are_not_all_listed(guarded: Repo) -> None:
     guarded.write(*(f"app/api/{number}.py" for number in range(30)))
     passed, said = guarded.commit()
@@ -438,6 +448,20 @@ def test_the_configured_folder_of_hooks_is_honoured(
     assert not repo.commit()[0]
     assert uninstall_guard(store, repo.folder / "app").removed
     assert list(folder.iterdir()) == []
+
+
+def test_where_hooks_lie_in_the_work_tree_the_next_one_needs_its_own_and_it_is_said(
+    repo: Repo, store: MailStore, key: str, green: Agent, claims: Claims, tmp_path: Path
+) -> None:
+    claims.claim(green.project_id, green, ["app"])
+    repo.git("config", "core.hooksPath", ".githooks")
+    assert "install it there, too" in install_guard(store, key, repo.folder).note
+    repo.git("worktree", "add", "-q", str(tmp_path / "other"), "-b", "other")
+    other = Repo(tmp_path / "other")
+    install_guard(store, key, other.folder)
+    for tree in (repo, other):
+        tree.write("app/x.py")
+        assert not tree.commit()[0]
 
 
 def test_hooks_that_several_repositories_share_guard_each_for_its_own_projects(

@@ -209,6 +209,38 @@ def test_hostile_patterns_are_answered_all_the_same() -> None:
     assert matches("/".join(["**", "*a*"] * 32), "/".join(["b" * 60] * 60)) is False
 
 
+@settings(max_examples=150)
+@given(
+    st.lists(STRUCTURES | GLOBS.map("".join) | st.just("../x"), max_size=6),
+    st.lists(st.lists(st.sampled_from("ab"), min_size=1, max_size=4).map("/".join), max_size=6),
+)
+def test_many_patterns_on_many_paths_are_what_each_is_on_each(patterns: list[str], paths: list[str]) -> None:
+    usable = [(here, pattern) for here, pattern in enumerate(patterns) if ".." not in pattern]
+    one_by_one = [
+        (there, here) for there, path in enumerate(paths) for here, pattern in usable if matches(pattern, path)
+    ]
+    assert matching.covered(patterns, paths) == one_by_one
+
+
+def test_of_many_patterns_few_are_parsed_and_each_of_them_once() -> None:
+    """A project has 10,000 claims at the most, more than are remembered; a commit may have as many files."""
+    patterns = [f"src/m{number}/**/*x{number}?.py" for number in range(5000)]
+    parsed = matching._parsed.cache_info  # pyright: ignore[reportPrivateUsage]
+    before = parsed().misses
+    found = matching.covered(patterns, [f"src/m{number}/a/x{number}_.py" for number in range(500)])
+    assert found == [(number, number) for number in range(500)]
+    assert parsed().misses - before <= len(patterns) + len(found)
+
+
+def test_an_accented_letter_is_one_however_it_is_written() -> None:
+    one, two = "caf\N{LATIN SMALL LETTER E WITH ACUTE}/*.py", "cafe\N{COMBINING ACUTE ACCENT}/*.py"
+    assert normalised(two) == one == normalised(f"/p/\N{HANGUL CHOSEONG KIYEOK}\N{HANGUL JUNGSEONG A}/{two}", "/p/가")
+    assert overlap(one, two)
+    assert matches(one, "cafe\N{COMBINING ACUTE ACCENT}/a.py")
+    assert matches(two, "caf\N{LATIN SMALL LETTER E WITH ACUTE}/a.py")
+    assert matching.covered([one], ["cafe\N{COMBINING ACUTE ACCENT}/a.py"]) == [(0, 0)]
+
+
 def test_the_source_is_understood_by_the_oldest_python_the_guard_meets() -> None:
     source = Path(matching.__file__).read_text(encoding="utf-8")
     tree = ast.parse(source, feature_version=(3, 9))
