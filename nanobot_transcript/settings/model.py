@@ -4,6 +4,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.answering import GateSettings, RelaySettings, TurnsSettings
+from nanobot_transcript.settings.assisting import AssistantSettings
 from nanobot_transcript.settings.base import setting
 from nanobot_transcript.settings.groups import ContextSettings, GroupsSettings
 from nanobot_transcript.settings.hosting import (
@@ -65,6 +66,11 @@ class Settings(BaseSettings):
         MailSettings,
         "Agent Mail: mail and file claims, with an audit in git.",
         "Agent Mail：邮件、文件占用和 git 存档。",
+    )
+    assistant: AssistantSettings = setting(
+        AssistantSettings,
+        "Agent Assistant: agents ask people and wait for the answer.",
+        "Agent Assistant：智能体向人提问并等待回答。",
     )
 
     _unset: dict[str, ConfigError] = {}

@@ -88,8 +88,8 @@ def outcome_text(record: Record) -> str:
     """Why there is no answer, and what the agent shall do: without that, agents ask again for ever."""
     if record.state == "timeout":
         return (
-            f"Nobody answered within {record.question.timeout} seconds. Stop here: do not ask the same again and do not "
-            "guess the answer. Tell your user what you were waiting for, and end your turn."
+            f"Nobody answered within {record.question.timeout} seconds. Stop here: do not ask the same again and do "
+            "not guess the answer. Tell your user what you were waiting for, and end your turn."
         )
     if record.state == "withdrawn":
         return "The question was taken back before anybody answered. Do not wait for an answer."

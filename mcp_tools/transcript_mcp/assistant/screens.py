@@ -18,14 +18,17 @@ from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.values import Event, HistoryQuery, Question, Record
 
-__all__ = ["Screen", "Screens"]
+__all__ = ["REPLIES", "Screen", "Screens"]
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
 _LONGEST_CHAT: Final = 100_000
 _MOST_IDS: Final = 10_000
-_REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "TaskFinishReply": "report"}
+_LARGEST_PAGE: Final = 8 * 1024 * 1024
+"""Bytes of a page of the history; one record may be larger."""
+
+REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "TaskFinishReply": "report"}
 
 
 @dataclass(eq=False)
@@ -54,7 +57,7 @@ class Screens:
             "SendChatMessage": self._chat,
             "GetHistory": self._history,
             "AgentMessage": self._message,
-            **dict.fromkeys(_REPLIES, self._reply),
+            **dict.fromkeys(REPLIES, self._reply),
         }
         assistant.listen(self._heard)
 
@@ -72,12 +75,8 @@ class Screens:
         self._screens.pop(screen.id, None)
         self._presence(screen, "disconnected")
 
-    async def receive(self, screen: Screen, data: bytes) -> None:
-        """One frame of a client. What is wrong with it is answered with an Error frame.
-
-        Raises UnreadableError for bytes that are no frame; the connection makes no sense any more then.
-        """
-        frame = wire.decoded("WebsocketMessage", data)
+    async def handle(self, screen: Screen, frame: Any) -> None:
+        """One frame of a client. What is wrong with it is answered with an Error frame."""
         try:
             if frame.Cmd == "UserLogin":
                 await self._login(screen, frame)
@@ -116,7 +115,7 @@ class Screens:
                 self._show(record, (screen,))
 
     async def _reply(self, screen: Screen, scope: str, frame: Any) -> None:
-        kind = _REPLIES[frame.Cmd]
+        kind = REPLIES[frame.Cmd]
         request = frame.AskQuestionRequest if kind == "question" else frame.WorkReportRequest
         if not frame.HasField("AskQuestionResponse" if kind == "question" else "WorkReportResponse"):
             raise InvalidQuestionError("The reply has no response.", hint="Send request and response together.")
@@ -176,9 +175,14 @@ class Screens:
             *((asked.limit,) if asked.limit > 0 else ()),
         )
         page = await self._assistant.history(scope, query)
-        answer = wire.new(
-            "GetHistoryResponse", records=map(frames.history_of, page.records), next_before=page.next_before
-        )
+        records, size, next_before = [], 0, page.next_before
+        for record in page.records:
+            records.append(frames.history_of(record))
+            size += records[-1].ByteSize()
+            if size > _LARGEST_PAGE and record is not page.records[-1]:
+                next_before = record.seq
+                break
+        answer = wire.new("GetHistoryResponse", records=records, next_before=next_before)
         _send(screen, frame.Cmd, GetHistoryResponse=answer)
 
     async def _message(self, screen: Screen, scope: str, frame: Any) -> None:

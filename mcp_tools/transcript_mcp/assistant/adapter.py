@@ -1,0 +1,110 @@
+"""``mcp assistant``: the tools for clients that start programs, with the questions going to a hub."""
+
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from nanobot_transcript.errors import ConfigError
+from transcript_mcp.assistant.remote import RemoteDesk
+from transcript_mcp.assistant.scopes import LOCAL
+from transcript_mcp.assistant.server import build_server, options_from
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import Settings
+    from transcript_mcp.sdk import Server
+
+__all__ = ["FILE", "Target", "adapter_server", "open_page", "target_from"]
+
+FILE: Final = "agentassistant-mcp.toml"
+"""Looked for in the working directory."""
+
+_PREFIX: Final = "agentassistant_server_"
+_ANYWHERE: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+_OWN: Final = "mcp"
+"""The name of the token in ``hub.tokens`` that is meant for programs like this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the hub is, and whose questions these are."""
+
+    host: str
+    port: int
+    token: str
+
+    @property
+    def url(self) -> str:
+        """``http://host:port``"""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    @property
+    def page(self) -> str:
+        """Where a person answers."""
+        return f"{self.url}?token={quote(self.token, safe='')}"
+
+
+def target_from(
+    settings: "Settings", cwd: Path, *, host: str | None = None, port: int | None = None, token: str | None = None
+) -> Target:
+    """The hub to ask: what is given, else the file ``agentassistant-mcp.toml`` in ``cwd``, else the settings.
+
+    A token of the settings goes to the hub of the settings only, never where a file or an argument leads.
+    Raises ConfigError.
+    """
+    said: dict[str, Any] = {
+        name: value for name, value in (("host", host), ("port", port), ("token", token)) if value is not None
+    }
+    found = _file(cwd / FILE) | said
+    if "token" not in found and ("host" in found or "port" in found):
+        raise ConfigError(
+            "It is said where the hub is, but not with which token it is asked.",
+            hint=f"Add --token, or {_PREFIX}token in {FILE}.",
+        )
+    hub = settings.hub
+    tokens = {name: secret.get_secret_value() for name, secret in hub.tokens.items()}
+    own = tokens.get(_OWN) or next(iter(tokens.values()), LOCAL)
+    return Target(
+        found.get("host", _ANYWHERE.get(hub.host, hub.host)).strip("[]"),
+        found.get("port", hub.port),
+        found.get("token", own),
+    )
+
+
+def adapter_server(settings: "Settings", target: Target) -> "Server":
+    """The MCP server that asks there."""
+    return build_server(RemoteDesk(target.url, target.token), lambda _ctx: "", options_from(settings))
+
+
+def open_page(target: Target) -> None:
+    """Open the page in a browser. A process of its own does that: ours talks MCP over its stdout."""
+    nothing = subprocess.DEVNULL
+    subprocess.Popen(  # left alone: it ends by itself
+        [sys.executable, "-m", "webbrowser", target.page], stdin=nothing, stdout=nothing, stderr=nothing
+    )
+
+
+def _file(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}.", hint="Make it a readable text file.") from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not TOML: {error}.", hint="Correct that line.") from error
+    found: dict[str, Any] = {}
+    for name, kind in (("host", str), ("port", int), ("token", str)):
+        value = document.get(f"{_PREFIX}{name}")
+        if value is None:
+            continue
+        if type(value) is not kind or not value:
+            wanted = "a number" if kind is int else "a text"
+            raise ConfigError(f"{path}: {_PREFIX}{name} must be {wanted}.", hint="Correct it.")
+        found[name] = value
+    return found

@@ -1,0 +1,225 @@
+"""Connect's unary calls over plain HTTP: how agents' programs ask, and how scripts answer.
+
+    curl http://127.0.0.1:8765/agentassistproto.SrvAgentAssist/AskQuestion -H 'content-type: application/json' \\
+        -d '{"ID": "1", "UserToken": "test-token", "Request": {"Question": "Deploy?", "Timeout": 60}}'
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from nanobot_transcript.errors import (
+    InvalidQuestionError,
+    StoreError,
+    TokenRefusedError,
+    TranscriptError,
+    UnknownQuestionError,
+)
+from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant.schema import PACKAGE, SERVICES
+from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.values import Kind, Record
+
+__all__ = ["LARGEST", "Calls"]
+
+LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of a request, also once it is unpacked."""
+
+_READING: Final = 60.0
+_LOOK: Final = 1.0
+"""Seconds between two looks at whether the caller is still there."""
+
+_WORTH_PACKING: Final = 1024
+_CODECS: Final[Mapping[str, tuple[Callable[[str, bytes], Any], Callable[[Any], bytes]]]] = {
+    "application/json": (wire.from_json, wire.to_json),
+    "application/proto": (wire.decoded, lambda message: message.SerializeToString()),
+}
+_STATUS: Final = {
+    "canceled": 499,
+    "invalid_argument": 400,
+    "deadline_exceeded": 504,
+    "not_found": 404,
+    "unauthenticated": 401,
+    "resource_exhausted": 413,
+    "unimplemented": 404,
+    "unavailable": 503,
+}
+_CODES: Final[tuple[tuple[type[TranscriptError], str], ...]] = (
+    (TokenRefusedError, "unauthenticated"),
+    (UnknownQuestionError, "not_found"),
+    (InvalidQuestionError, "invalid_argument"),
+    (StoreError, "unavailable"),
+)
+
+
+class _RefusedError(Exception):
+    """A call that ends with one of Connect's error codes."""
+
+    def __init__(self, code: str, message: str, **headers: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.headers = headers
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    request: str
+    work: Callable[[web.Request, Any], Awaitable[Any]]
+
+
+class Calls:
+    """Answers calls of the two services."""
+
+    def __init__(self, assistant: Assistant, scopes: Scopes) -> None:
+        self._assistant = assistant
+        self._scopes = scopes
+        works: Mapping[str, Callable[[web.Request, Any], Awaitable[Any]]] = {
+            "AskQuestion": self._asking("question", "AskQuestion"),
+            "WorkReport": self._asking("report", "WorkReport"),
+            "TaskFinish": self._asking("report", "TaskFinish"),
+            "Withdraw": self._withdraw,
+            "SendMcpClientInfo": self._introduce,
+            **dict.fromkeys(("AskQuestionReply", "WorkReportReply", "TaskFinishReply"), self._reply),
+        }
+        self._methods = {
+            f"{PACKAGE}.{service}/{call.name}": _Method(call.request, works[call.name])
+            for service, calls in SERVICES.items()
+            for call in calls
+        }
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """An aiohttp handler for ``/{service}/{method}``."""
+        method = self._methods.get(f"{request.match_info['service']}/{request.match_info['method']}")
+        if method is None:
+            return _refusal("unimplemented", "There is no such method.")
+        if request.method != "POST":
+            return web.Response(status=405, headers={"Allow": "POST"})
+        codec = _CODECS.get(request.content_type.lower())
+        if codec is None:
+            return web.Response(status=415, headers={"Accept-Post": ", ".join(_CODECS)})
+        read, write = codec
+        try:
+            message = read(method.request, await _body(request))
+            answer = await _answered(request, method.work(request, message))
+        except wire.UnreadableError as error:
+            return _refusal("invalid_argument", f"{error}.")
+        except _RefusedError as error:
+            return _refusal(error.code, str(error), **error.headers)
+        except TranscriptError as error:
+            code = next((code for kind, code in _CODES if isinstance(error, kind)), "unavailable")
+            return _refusal(code, f"{error} {error.hint}".strip())
+        response = web.Response(body=write(answer), content_type=request.content_type.lower())
+        if len(response.body or b"") > _WORTH_PACKING and "gzip" in request.headers.get("Accept-Encoding", ""):  # type: ignore[arg-type] -- bytes
+            response.enable_compression(web.ContentCoding.gzip)
+        return response
+
+    def _asking(self, kind: Kind, said_as: str) -> Callable[[web.Request, Any], Awaitable[Any]]:
+        async def ask(_request: web.Request, message: Any) -> Any:
+            scope = self._scopes.of_token(message.UserToken)
+            if message.HasField("Request"):
+                question = frames.question_of(message, scope, kind, said_as)
+                try:
+                    record = await self._assistant.ask(question)
+                except InvalidQuestionError as error:
+                    return _invalid(kind, message.ID, f"{error} {error.hint}")
+            else:
+                try:
+                    record = await self._assistant.wait(scope, message.ID, 0)
+                except UnknownQuestionError:
+                    return _invalid(kind, message.ID, "The call has no Request, and nobody asked with this ID.")
+            if record.state == "waiting":
+                seconds = float(max(0, message.Wait)) if message.HasField("Wait") else None
+                record = await self._assistant.wait(scope, record.question.id, seconds)
+            return await self._delivered(record)
+
+        return ask
+
+    async def _delivered(self, record: Record) -> Any:
+        answered = record.state in ("answered", "notified")
+        return frames.response_of(record, await self._assistant.messages_for(record) if answered else ())
+
+    async def _withdraw(self, _request: web.Request, message: Any) -> Any:
+        scope = self._scopes.of_token(message.UserToken)
+        return frames.response_of(await self._assistant.withdraw(scope, message.ID))
+
+    async def _introduce(self, _request: web.Request, message: Any) -> Any:
+        self._scopes.of_token(message.UserToken)
+        return wire.new("McpClientInfoResponse", Success=message.HasField("Request"))
+
+    async def _reply(self, request: web.Request, message: Any) -> Any:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        scope = self._scopes.of_token(token if scheme.lower() == "bearer" else "")
+        by = message.Meta.get("nickname", "")[:100]
+        outcome = await self._assistant.answer(
+            scope, message.ID, frames.contents_of(message.contents), by=by, where="connect"
+        )
+        meta = {"status": "accepted"}
+        if not outcome.accepted:
+            record = outcome.record
+            meta = {"status": record.state, "error": "already_ended"} | (
+                {"answered_by": record.by} if record.by else {}
+            )
+        return type(message)(ID=message.ID, IsError=not outcome.accepted, Meta=meta)
+
+
+async def _body(request: web.Request) -> bytes:
+    """The request's body, unpacked. Raises _RefusedError."""
+    packing = request.headers.get("Content-Encoding", "identity").lower()
+    if packing not in ("identity", "gzip"):
+        raise _RefusedError("unimplemented", "Bodies are plain or gzip.")
+    pieces, size = [], 0
+    try:
+        async with asyncio.timeout(_READING):
+            async for piece in request.content.iter_any():
+                size += len(piece)
+                if size > LARGEST:
+                    raise _RefusedError("resource_exhausted", f"A request may have {LARGEST} bytes.")
+                pieces.append(piece)
+    except TimeoutError as error:
+        raise _RefusedError("deadline_exceeded", "The request did not arrive in time.") from error
+    except (web.RequestPayloadError, HttpProcessingError) as error:
+        raise _RefusedError("invalid_argument", "The body cannot be unpacked.") from error
+    return b"".join(pieces)
+
+
+async def _answered(request: web.Request, work: Awaitable[Any]) -> Any:
+    """What the work gives, unless the caller leaves or has said how long it waits at the most."""
+    task = asyncio.ensure_future(work)
+    left = _milliseconds(request.headers.get("Connect-Timeout-Ms"))
+    deadline = None if left is None else asyncio.get_running_loop().time() + left / 1000
+    try:
+        while not task.done():
+            if request.transport is None or request.transport.is_closing():
+                raise ConnectionResetError("the caller has left")
+            rest = _LOOK if deadline is None else min(_LOOK, deadline - asyncio.get_running_loop().time())
+            if rest <= 0:
+                raise _RefusedError("deadline_exceeded", "The caller's own time is over; ask with the same ID again.")
+            await asyncio.wait((task,), timeout=rest)
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _milliseconds(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 10 else None
+
+
+def _invalid(kind: Kind, id: str, why: str) -> Any:  # noqa: A002
+    """Callers of this protocol look for what is wrong with a request in its answer."""
+    contents = [wire.new("McpResultContent", type=1, text=wire.new("TextContent", type="text", text=why))]
+    name = "AskQuestionResponse" if kind == "question" else "WorkReportResponse"
+    return wire.new(name, ID=id, IsError=True, Meta={"error": "invalid_request"}, contents=contents)
+
+
+def _refusal(code: str, message: str, **headers: str) -> web.Response:
+    body = json.dumps({"code": code, "message": message}, ensure_ascii=False)
+    return web.Response(
+        status=_STATUS.get(code, 500), text=body, content_type="application/json", headers=headers or None
+    )

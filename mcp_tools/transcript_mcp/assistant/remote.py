@@ -1,0 +1,155 @@
+"""The desk of another process or machine: agents ask here, and the questions go over Connect to a hub.
+
+Speaks the protocol of the original's adapter, so that it works with the original's server, too.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import aiohttp
+
+from nanobot_transcript.errors import (
+    HubUnreachableError,
+    InvalidQuestionError,
+    TokenRefusedError,
+    TranscriptError,
+    UnknownQuestionError,
+)
+from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant.connect import LARGEST
+from transcript_mcp.assistant.values import Question, Record, State
+
+__all__ = ["RemoteDesk"]
+
+_CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=5)
+_BEYOND: Final = 30.0
+"""Seconds that a hub which is away may take longer than the question."""
+
+_AGAIN: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
+_STATES: Final[Mapping[str, State]] = {
+    "timeout": "timeout",
+    "cancelled": "cancelled",
+    "withdrawn": "withdrawn",
+}
+_ERRORS: Final[Mapping[str, type[TranscriptError]]] = {
+    "unauthenticated": TokenRefusedError,
+    "not_found": UnknownQuestionError,
+    "invalid_argument": InvalidQuestionError,
+}
+
+
+class RemoteDesk:
+    """A desk at ``url`` (``http://host:port``); ``token`` says whose questions these are."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._token = token
+        self._asked: dict[str, Question] = {}
+
+    async def ask(self, question: Question) -> Record:
+        """Kept until somebody waits for it: the protocol asks and waits in one call."""
+        self._asked[question.id] = question
+        return Record(question, 0, time.time(), "waiting")
+
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:  # noqa: A002
+        """See ``Assistant.wait``. A hub that goes away meanwhile is asked again with the same id."""
+        question = self._asked.get(id)
+        known = question or Question(scope, id, "question", "", timeout=86_400)
+        message = self._message(known, seconds, asks=question is not None)
+        method = known.said_as or "AskQuestion"
+        answer = await self._persistently(method, message, known.timeout if seconds is None else seconds)
+        record = _record(known, answer)
+        if record.state != "waiting":
+            self._asked.pop(id, None)
+        return record
+
+    async def withdraw(self, scope: str, id: str) -> Record:  # noqa: A002
+        """See ``Assistant.withdraw``."""
+        message = wire.new("AskQuestionRequest", ID=id, UserToken=self._token)
+        answer = await self._call("Withdraw", message)
+        known = self._asked.pop(id, None) or Question(scope, id, "question", "")
+        return _record(known, answer)
+
+    async def messages_for(self, record: Record) -> Sequence[Record]:
+        """None: the hub has put them into the answer."""
+        del record
+        return ()
+
+    def _message(self, question: Question, seconds: float | None, *, asks: bool) -> Any:
+        request = frames.request_of(question)
+        if not asks:
+            request = wire.new("AskQuestionRequest", ID=question.id)
+        request.UserToken = self._token
+        if seconds is not None:
+            request.Wait = int(seconds)
+        return request
+
+    async def _persistently(self, method: str, message: Any, seconds: float) -> Any:
+        reached, until = False, time.monotonic() + seconds + _BEYOND
+        for attempt in range(1_000_000):
+            try:
+                return await self._call(method, message)
+            except aiohttp.ClientConnectorError as error:
+                if not reached or time.monotonic() > until:
+                    raise self._unreachable() from error
+            except (aiohttp.ClientError, OSError) as error:
+                reached = True  # it was there, and the line broke
+                if time.monotonic() > until:
+                    raise self._unreachable() from error
+            await asyncio.sleep(_AGAIN[min(attempt, len(_AGAIN) - 1)])
+        raise self._unreachable()
+
+    async def _call(self, method: str, message: Any) -> Any:
+        url = f"{self._url}/agentassistproto.SrvAgentAssist/{method}"
+        headers = {"Content-Type": "application/proto", "Connect-Protocol-Version": "1"}
+        async with (
+            aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=LARGEST) as http,
+            http.post(url, data=message.SerializeToString(), headers=headers) as response,
+        ):
+            body = await response.read()
+        if response.status == 503:
+            raise aiohttp.ClientConnectionError("the hub stops")
+        if response.status != 200:
+            raise self._refusal(response.status, body)
+        try:
+            return wire.decoded("AskQuestionResponse", body)
+        except wire.UnreadableError as error:
+            raise HubUnreachableError(
+                f"What answers at {self._url} is no hub.", hint="Correct the host and the port."
+            ) from error
+
+    def _refusal(self, status: int, body: bytes) -> TranscriptError:
+        try:
+            error = json.loads(body)
+            kind, sentence = _ERRORS.get(error["code"], HubUnreachableError), str(error["message"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return HubUnreachableError(
+                f"The hub at {self._url} answered {status}.", hint="Look whether it is a hub, and read its log."
+            )
+        hint = "Correct the token." if kind is TokenRefusedError else ""
+        return kind(sentence, hint=hint)
+
+    def _unreachable(self) -> HubUnreachableError:
+        return HubUnreachableError(
+            f"No hub answers at {self._url}.",
+            hint="Start it with `nanobot-transcript serve`, or correct the host and the port.",
+        )
+
+
+def _record(question: Question, answer: Any) -> Record:
+    contents = frames.contents_of(answer.contents)
+    if answer.IsError:
+        code = answer.Meta.get("error", "")
+        if code not in _STATES:
+            said = "\n".join(each.text for each in contents) or f"The question was refused ({code or 'no reason'})."
+            if code == "no_clients":
+                said = "Nobody has a page open to see the question. Tell your user, and end your turn."
+            raise InvalidQuestionError(said)
+        return replace(Record(question, 0, 0.0, _STATES[code]))
+    status = answer.Meta.get("status", "answered")
+    state: State = "waiting" if status == "waiting" else "notified" if status == "notified" else "answered"
+    return Record(question, 0, 0.0, state, by=answer.Meta.get("answered_by", ""), contents=contents)

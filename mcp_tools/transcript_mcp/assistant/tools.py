@@ -1,0 +1,250 @@
+"""The tools with which agents ask and report."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias
+from urllib.parse import quote
+from uuid import uuid4
+
+from pydantic import Field
+
+from transcript_mcp.assistant import frames
+from transcript_mcp.assistant.service import Desk
+from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
+from transcript_mcp.sdk import Audio, Context, Embedded, Image, Server, Text
+from transcript_mcp.sdk import Content as Block
+
+__all__ = ["ToolOptions", "Tools"]
+
+_HEARTBEAT: Final = 12.0
+"""Seconds between two signs of life, so that clients with short limits go on waiting."""
+
+_POLL: Final = 50
+"""Seconds that one look for an answer waits; many clients give a call 60."""
+
+_Project: TypeAlias = Annotated[str, Field(description="The directory of the project that you work on, as a path.")]
+_Agent: TypeAlias = Annotated[str, Field(description="Your name, if you have one; people see it.")]
+_Model: TypeAlias = Annotated[str, Field(description="The name of the model that you are.")]
+_Timeout: TypeAlias = Annotated[
+    int | None, Field(description="How many seconds a person has to answer; left out, an hour.")
+]
+_Wait: TypeAlias = Annotated[
+    int | None,
+    Field(
+        description="How many seconds this call waits; then it returns an id for get_answer, and the question stays "
+        "open. Left out, the call waits for the answer. Use it where calls have a short limit.",
+        ge=0,
+    ),
+]
+_Id: TypeAlias = Annotated[str, Field(description="The id of the question or report.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """Seconds that a question waits by default, at least and at most; the largest attachment in bytes."""
+
+    timeout: int = 3600
+    shortest: int = 60
+    longest: int = 86_400
+    max_attachment: int = 8 * 1024 * 1024
+
+
+class Tools:
+    """The tools over a desk. ``scope_of`` says whose questions a caller asks."""
+
+    def __init__(self, desk: Desk, scope_of: Callable[[Context], str], options: ToolOptions) -> None:
+        self._desk = desk
+        self._scope_of = scope_of
+        self._options = options
+
+    def offer(self, server: Server) -> None:
+        """Register them."""
+        server.tool(self.ask_question, title="Ask a person")
+        server.tool(self.task_finish, title="Report what was done")
+        server.tool(self.work_report, title="Report what was done")
+        server.tool(self.get_answer, title="Look for an answer")
+        server.tool(self.withdraw_question, title="Take a question back", idempotent=True)
+
+    async def ask_question(
+        self,
+        project_directory: _Project,
+        question: Annotated[str, Field(description="What you ask, in Markdown. Say all that is needed to answer.")],
+        ctx: Context,
+        timeout: _Timeout = None,  # noqa: ASYNC109 - the person's time, not the call's
+        agent_name: _Agent = "",
+        reasoning_model_name: _Model = "",
+        options: Annotated[
+            list[str] | None, Field(description="Answers to choose from; the person sees them as buttons.")
+        ] = None,
+        multiple: Annotated[bool, Field(description="Whether several of the options may be chosen.")] = False,
+        free_text: Annotated[bool, Field(description="Whether an answer beside the options is welcome.")] = True,
+        wait: _Wait = None,
+        id: Annotated[  # noqa: A002
+            str | None, Field(description="An id of your own; the same id again joins the question that is open.")
+        ] = None,
+    ) -> list[Block]:
+        """Ask a person, and wait for the answer. Use it whenever you cannot decide yourself.
+
+        The person sees the question on a page and answers with text, one of the options, pictures or files. When nobody
+        answers in time, you are told so: stop then.
+        """
+        choices: tuple[Choice, ...] = ()
+        if options:
+            listed = tuple(Option(each) for each in options)
+            choices = (Choice(question, options=listed, multiple=multiple, custom=free_text),)
+        asked = Question(
+            scope=self._scope_of(ctx),
+            id=id or uuid4().hex,
+            kind="question",
+            text=question,
+            said_as="AskQuestion",
+            project=project_directory,
+            agent=agent_name,
+            model=reasoning_model_name,
+            client=ctx.client_name or "",
+            choices=choices,
+            timeout=self._clamped(timeout),
+            fetched=wait is not None,
+        )
+        return await self._asked(asked, wait, ctx)
+
+    async def task_finish(
+        self,
+        project_directory: _Project,
+        summary: Annotated[str, Field(description="What was done, in Markdown.")],
+        ctx: Context,
+        confirm: Annotated[bool, Field(description="Whether a person has to confirm it before you go on.")] = False,
+        timeout: _Timeout = None,  # noqa: ASYNC109
+        agent_name: _Agent = "",
+        reasoning_model_name: _Model = "",
+        wait: _Wait = None,
+    ) -> list[Block]:
+        """Tell people that a task is finished. Returns at once, unless you want it confirmed."""
+        about = (project_directory, agent_name, reasoning_model_name)
+        return await self._reported("TaskFinish", summary, about, ctx, confirm, timeout, wait)
+
+    async def work_report(
+        self,
+        project_directory: _Project,
+        summary: Annotated[str, Field(description="What was done, in Markdown.")],
+        ctx: Context,
+        confirm: Annotated[bool, Field(description="Whether a person has to confirm it before you go on.")] = False,
+        timeout: _Timeout = None,  # noqa: ASYNC109
+        agent_name: _Agent = "",
+        reasoning_model_name: _Model = "",
+        wait: _Wait = None,
+    ) -> list[Block]:
+        """Another name of task_finish."""
+        about = (project_directory, agent_name, reasoning_model_name)
+        return await self._reported("WorkReport", summary, about, ctx, confirm, timeout, wait)
+
+    async def get_answer(
+        self,
+        id: _Id,  # noqa: A002
+        ctx: Context,
+        wait: Annotated[int, Field(description="How many seconds to wait for it.", ge=0, le=86_400)] = _POLL,
+    ) -> list[Block]:
+        """The answer to a question or report that you asked with `wait`, or the news that there is none yet."""
+        return await self._outcome(self._scope_of(ctx), id, float(wait), ctx)
+
+    async def withdraw_question(self, id: _Id, ctx: Context) -> list[Block]:  # noqa: A002
+        """Take a question back that needs no answer any more. An answer that came before is returned."""
+        record = await self._desk.withdraw(self._scope_of(ctx), id)
+        if record.state == "withdrawn":
+            return [Text("The question was taken back.")]
+        return await self._blocks(record)
+
+    async def _reported(
+        self,
+        said_as: str,
+        summary: str,
+        about: tuple[str, str, str],
+        ctx: Context,
+        confirm: bool,
+        timeout: int | None,  # noqa: ASYNC109
+        wait: int | None,
+    ) -> list[Block]:
+        project, agent, model = about
+        report = Question(
+            scope=self._scope_of(ctx),
+            id=uuid4().hex,
+            kind="report",
+            text=summary,
+            said_as=said_as,
+            project=project,
+            agent=agent,
+            model=model,
+            client=ctx.client_name or "",
+            timeout=self._clamped(timeout),
+            expects=confirm,
+            fetched=wait is not None,
+        )
+        return await self._asked(report, wait, ctx)
+
+    async def _asked(self, question: Question, wait: int | None, ctx: Context) -> list[Block]:
+        record = await self._desk.ask(question)
+        seconds = None if wait is None else float(wait)
+        return await self._outcome(record.question.scope, record.question.id, seconds, ctx)
+
+    async def _outcome(self, scope: str, id: str, seconds: float | None, ctx: Context) -> list[Block]:  # noqa: A002
+        """What comes of it within so many seconds, with signs of life meanwhile."""
+        waiting = asyncio.ensure_future(self._desk.wait(scope, id, seconds))
+        begun = asyncio.get_running_loop().time()
+        try:
+            while not waiting.done():
+                await asyncio.wait((waiting,), timeout=_HEARTBEAT)
+                if not waiting.done():
+                    elapsed = asyncio.get_running_loop().time() - begun
+                    await ctx.progress(elapsed, message="Waiting for a person to answer.")
+            record = waiting.result()
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+        return await self._blocks(record)
+
+    async def _blocks(self, record: Record) -> list[Block]:
+        if record.state == "waiting":
+            return [
+                Text(
+                    f"Nobody has answered yet. The id is {record.question.id}\n"
+                    f'Call get_answer with id="{record.question.id}" to go on waiting.'
+                )
+            ]
+        if record.state not in ("answered", "notified"):
+            return [Text(frames.outcome_text(record))]
+        messages = await self._desk.messages_for(record)
+        contents = [*record.contents, *frames.written_contents(messages)]
+        if record.state == "notified":
+            contents.insert(0, Content("text", "People have been told."))
+        return self._shown(contents)
+
+    def _shown(self, contents: Sequence[Content]) -> list[Block]:
+        return [self._block(number, content) for number, content in enumerate(contents)]
+
+    def _block(self, number: int, content: Content) -> Block:
+        if content.kind == "text":
+            return Text(content.text)
+        if len(content.data) > self._options.max_attachment:
+            name = content.uri or content.mime_type or content.kind
+            return Text(f"({name}: {len(content.data)} bytes, more than assistant.max_attachment lets through)")
+        if content.kind == "image":
+            return Image(content.data, content.mime_type)
+        if content.kind == "audio":
+            return Audio(content.data, content.mime_type)
+        uri = f"attachment://file/{number}/{quote(content.uri.rpartition('/')[2] or 'file', safe='')}"
+        return Embedded(uri, _text_or_bytes(content), content.mime_type or None)
+
+    def _clamped(self, timeout: int | None) -> int:
+        options = self._options
+        asked = timeout if timeout is not None and timeout > 0 else options.timeout
+        return max(1, options.shortest, min(asked, options.longest))
+
+
+def _text_or_bytes(content: Content) -> str | bytes:
+    if content.mime_type.startswith("text/"):
+        try:
+            return content.data.decode()
+        except UnicodeDecodeError:
+            return content.data
+    return content.data

@@ -1,0 +1,58 @@
+"""Settings of Agent Assistant."""
+
+from pydantic import ByteSize
+
+from nanobot_transcript.settings.base import Name, Section, setting
+from nanobot_transcript.settings.serving import Token
+
+__all__ = ["AssistantSettings"]
+
+
+class AssistantSettings(Section):
+    """Agent Assistant: agents ask people, and wait for the answer."""
+
+    tokens: dict[Name, Token] = setting(
+        dict,
+        "Whose questions a page or program sees and answers: a name, and the token; better written as ${NAME} than in "
+        "full. The tokens of `hub.tokens` count, too. Without any, and only on this machine, every token is let in, "
+        "each with questions of its own.",
+        "页面或程序可以看到并回答谁的提问：名称及其令牌；建议写成 ${NAME}，不要直接写明文。"
+        "`hub.tokens` 中的令牌同样有效。两处都不设置时，本机上的任何令牌都可以使用，各自只看到自己的提问。",
+        example="ada",
+    )
+    listen: Name | None = setting(
+        None,
+        "A second address of this machine, at which the hub listens as well, such as 127.0.0.1:22080.",
+        "hub 额外监听的本机地址，例如 127.0.0.1:22080。",
+        example="127.0.0.1:22080",
+    )
+    timeout: int = setting(
+        3600,
+        "Seconds that a question waits when the agent does not say how long.",
+        "智能体没有说明时，提问等待的秒数。",
+        ge=1,
+    )
+    shortest_timeout: int = setting(
+        60,
+        "Seconds that a question waits at least, however little the agent says. Counts for the MCP tools alone.",
+        "提问至少等待的秒数，无论智能体要求多短。只对 MCP 工具有效。",
+        ge=0,
+    )
+    longest_timeout: int = setting(
+        86_400,
+        "Seconds that a question waits at most, however much the agent says. Counts for the MCP tools alone.",
+        "提问最多等待的秒数，无论智能体要求多长。只对 MCP 工具有效。",
+        ge=1,
+    )
+    grace: float = setting(
+        60.0,
+        "Seconds that a question stays open when the program that waits for its answer has gone; it may come back.",
+        "等待回答的程序断开后，提问继续保留的秒数；程序可以在此期间回来。",
+        ge=0,
+    )
+    max_attachment: ByteSize = setting(
+        8 * 1024 * 1024,
+        "Largest picture or file of an answer that an agent is given, as a number of bytes or as `8 MiB`.",
+        "交给智能体的单个图片或文件的最大字节数，也可写成 `8 MiB`。",
+        ge=1024,
+    )

@@ -1,0 +1,47 @@
+"""A hub with Agent Assistant in it, in this process."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest_asyncio
+from support.assistant_clients import Caller
+from support.hubs import listening
+
+from nanobot_transcript.settings import Settings
+from transcript_mcp.assistant.routes import LARGEST, routes
+from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.server import build_server
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.tools import ToolOptions
+from transcript_mcp.hub import create_app
+from transcript_mcp.hub.rooms import Room
+
+
+class Hub:
+    """Where it listens, and what is in it."""
+
+    def __init__(self, url: str, assistant: Assistant, scopes: Scopes) -> None:
+        self.url = url
+        self.assistant = assistant
+        self.scopes = scopes
+        self.caller = Caller(url)
+
+
+@asynccontextmanager
+async def running_hub(folder: Path, **tokens: str) -> AsyncIterator[Hub]:
+    """A hub on a folder. ``tokens`` by name; without any, every token is let in."""
+    assistant = Assistant(SqliteQuestionStore(folder), grace=30)
+    scopes = Scopes(tokens, {}, open_to_all=True)
+    server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), ToolOptions(shortest=1))
+    server.on_close(assistant.close)
+    room = Room(server, routes=lambda: routes(assistant, scopes), own_access=True, max_body=LARGEST)
+    async with listening(create_app(Settings(), {"assistant": room})) as url:
+        yield Hub(url, assistant, scopes)
+
+
+@pytest_asyncio.fixture
+async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+    async with running_hub(tmp_path) as running:
+        yield running

@@ -1,0 +1,298 @@
+"""Nothing of one token's reaches another's, and bad input harms nobody."""
+
+import asyncio
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from integration.assistant.conftest import Hub, running_hub
+from support.assistant_clients import Caller, page, text_content
+
+from transcript_mcp.assistant import wire
+
+ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
+JSON = {"Content-Type": "application/json"}
+BODY = json.dumps({"ID": "q1", "UserToken": "test-token", "Request": {"Question": "?", "Timeout": 1}})
+
+
+async def post(hub: Hub, path: str, data: Any, headers: dict[str, str]) -> tuple[int, Any]:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{hub.url}{path}", data=data, headers=headers, skip_auto_headers=("Content-Type",)) as response,
+    ):
+        text = await response.text()
+        return response.status, json.loads(text) if text.startswith("{") else text
+
+
+async def alive(hub: Hub) -> None:
+    """A question still goes its way."""
+    async with page(hub.url, "test-token") as ada:
+        asking = asyncio.create_task(hub.caller.ask("alive"))
+        while (await ada.until("AskQuestion")).AskQuestionRequest.ID != "alive":
+            pass
+        await ada.reply("alive", "yes")
+        assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+
+
+async def test_not_one_byte_reaches_another_token_or_none(tmp_path: Path) -> None:
+    secrets = [b"geheim-question", b"geheim-answer", b"geheim-id", b"ada-secret", b"Ada-nick", b"geheim-note"]
+    async with running_hub(tmp_path, ada="ada-secret", eve="eve-secret") as hub:
+        async with page(hub.url, "eve-secret", "Eve") as eve, page(hub.url) as nobody:
+            caller = Caller(hub.url, "ada-secret")
+            async with page(hub.url, "ada-secret", "Ada-nick") as ada:
+                client_id = (await ada.login("ada-secret", "Ada-nick")).client_id
+                secrets.append(client_id.encode())
+                asking = asyncio.create_task(caller.ask("geheim-id", "geheim-question"))
+                await ada.until("AskQuestion")
+                for stranger in (eve, nobody):
+                    await stranger.reply("geheim-id", "mine")
+                    await stranger.send("GetPendingMessages")
+                    await stranger.send("GetOnlineUsers")
+                    await stranger.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest"))
+                    ids = wire.new("CheckMessageValidityRequest", request_ids=["guessed"])
+                    await stranger.send("CheckMessageValidity", CheckMessageValidityRequest=ids)
+                    chat = wire.new("SendChatMessageRequest", receiver_client_id=client_id, content="hi")
+                    await stranger.send("SendChatMessage", SendChatMessageRequest=chat)
+                note = wire.new("AgentMessage", project_directory="/srv/shop", agent_name="Alpha", text="geheim-note")
+                await ada.send("AgentMessage", AgentMessage=note)
+                await ada.until("AgentMessage")
+                await ada.reply("geheim-id", "geheim-answer")
+                answer = await asyncio.wait_for(asking, 10)
+                assert answer.contents[0].text.text == "geheim-answer"
+                foreign = await Caller(hub.url, "eve-secret").ask("geheim-id", "other", Wait=0)
+                assert foreign.Meta["status"] == "waiting"
+                with pytest.raises(AssertionError, match="404"):
+                    await Caller(hub.url, "eve-secret").call(
+                        "AskQuestionReply",
+                        wire.new("AskQuestionResponse", ID="geheim-other", contents=[text_content("x")]),
+                        "AskQuestionResponse",
+                        service="SrvAgentAssistReply",
+                    )
+            for stranger in (eve, nobody):
+                await stranger.send("Last")
+                while (frame := await stranger.frame()).ErrorNotification.cmd != "Last":
+                    if frame.Cmd == "AskQuestion":  # the one of its own
+                        stranger.raw.pop()
+        eve.raw = [data for data in eve.raw if b"other" not in data]
+        seen = b"".join([*eve.raw, *nobody.raw])
+    assert [secret for secret in secrets if secret in seen] == []
+
+
+async def test_answers_of_strangers_do_not_count(tmp_path: Path) -> None:
+    async with running_hub(tmp_path, ada="ada-secret", eve="eve-secret") as hub:
+        caller = Caller(hub.url, "ada-secret")
+        async with page(hub.url, "eve-secret") as eve, page(hub.url) as nobody, page(hub.url, "ada-secret") as ada:
+            asking = asyncio.create_task(caller.ask("q1"))
+            await ada.until("AskQuestion")
+            for stranger, code in ((eve, "unknown_question"), (nobody, "token_refused")):
+                await stranger.reply("q1", "mine")
+                assert (await stranger.until("Error")).ErrorNotification.code == code
+            await ada.reply("q1", "yes")
+            assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+
+
+@pytest.mark.parametrize("token", ["", "wrong-token", "ada"])
+async def test_a_wrong_token_opens_nothing(tmp_path: Path, token: str) -> None:
+    async with running_hub(tmp_path, ada="ada-secret") as hub:
+        async with page(hub.url) as opened:
+            answer = await opened.login(token)
+            assert (answer.success, answer.client_id) == (False, "")
+        body = json.dumps({"ID": "q1", "UserToken": token, "Request": {"Question": "?", "Timeout": 1}})
+        status, error = await post(hub, ASK, body, JSON)
+        assert (status, error["code"]) == (401, "unauthenticated")
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
+async def test_a_page_from_elsewhere_gets_no_socket(hub: Hub, origin: str) -> None:
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        async with page(hub.url, Origin=origin):
+            pass
+    assert refused.value.status == 403
+    async with page(hub.url, "test-token", Origin=hub.url):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "code"),
+    [
+        (b"{", JSON, 400, "invalid_argument"),
+        (b"[1]", JSON, 400, "invalid_argument"),
+        (b"\xff\xff", {"Content-Type": "application/proto"}, 400, "invalid_argument"),
+        (b"not gzip", JSON | {"Content-Encoding": "gzip"}, 400, "invalid_argument"),
+        (b"x", JSON | {"Content-Encoding": "compress"}, 404, "unimplemented"),
+        (BODY.encode(), JSON | {"Connect-Timeout-Ms": "50"}, 504, "deadline_exceeded"),
+    ],
+)
+async def test_a_call_that_cannot_be_is_refused_in_the_protocols_words(
+    hub: Hub, body: bytes, headers: dict[str, str], status: int, code: str
+) -> None:
+    found, error = await post(hub, ASK, body, headers)
+    assert (found, error["code"]) == (status, code)
+    await alive(hub)
+
+
+async def test_other_types_methods_and_names_are_refused(hub: Hub) -> None:
+    assert (await post(hub, ASK, b"x", {"Content-Type": "text/plain"}))[0] == 415
+    assert (await post(hub, ASK, b"x", {"Content-Type": "application/connect+proto"}))[0] == 415
+    status, error = await post(hub, "/agentassistproto.SrvAgentAssist/Nothing", BODY, JSON)
+    assert (status, error["code"]) == (404, "unimplemented")
+    async with aiohttp.ClientSession() as http, http.get(f"{hub.url}{ASK}") as response:
+        assert (response.status, response.headers["Allow"]) == (405, "POST")
+    async with aiohttp.ClientSession() as http, http.get(f"{hub.url}/ws") as response:
+        assert response.status == 426
+
+
+async def test_packed_bodies_unknown_fields_and_no_version_are_fine(hub: Hub) -> None:
+    asked = json.loads(BODY) | {"Newer": {"a": 1}}
+    packed = gzip.compress(json.dumps(asked).encode())
+    status, answer = await post(hub, ASK, packed, JSON | {"Content-Encoding": "gzip"})
+    assert (status, answer["IsError"], answer["Meta"]["error"]) == (200, True, "timeout")
+
+
+async def test_a_call_without_a_request_says_so_in_its_answer(hub: Hub) -> None:
+    status, answer = await post(hub, ASK, '{"ID": "q1", "UserToken": "test-token"}', JSON)
+    assert (status, answer["IsError"], answer["Meta"]["error"]) == (200, True, "invalid_request")
+
+
+async def test_what_is_larger_than_it_may_be_is_refused_also_once_unpacked(hub: Hub) -> None:
+    bomb = gzip.compress(b" " * (65 * 1024 * 1024), 1)
+    status, error = await post(hub, ASK, bomb, JSON | {"Content-Encoding": "gzip"})
+    assert (status, error["code"]) == (413, "resource_exhausted")
+    async with page(hub.url, "test-token") as ada:
+        await asyncio.gather(ada.socket.send_bytes(b"x" * (64 * 1024 * 1024 + 1)), return_exceptions=True)
+        with pytest.raises(ConnectionError):
+            await ada.frame()
+    await alive(hub)
+
+
+@pytest.mark.parametrize(
+    ("cmd", "fields", "code"),
+    [
+        ("Nonsense", {}, "invalid_question"),
+        ("", {}, "invalid_question"),
+        ("AskQuestionReply", {}, "invalid_question"),
+        ("WorkReportReply", {}, "invalid_question"),
+        ("AskQuestionReply", {"AskQuestionResponse": wire.new("AskQuestionResponse", ID="q1")}, "invalid_question"),
+        (
+            "AskQuestionReply",
+            {"AskQuestionResponse": wire.new("AskQuestionResponse", ID="no", contents=[text_content("x")])},
+            "unknown_question",
+        ),
+        ("SendChatMessage", {}, "invalid_question"),
+        ("AgentMessage", {}, "invalid_question"),
+    ],
+)
+async def test_a_frame_that_cannot_be_is_answered_with_an_error(
+    hub: Hub, cmd: str, fields: dict[str, Any], code: str
+) -> None:
+    async with page(hub.url, "test-token") as ada:
+        await ada.send(cmd, **fields)
+        error = (await ada.until("Error")).ErrorNotification
+        assert (error.code, error.cmd) == (code, cmd)
+        await ada.send("GetOnlineUsers")
+        await ada.until("GetOnlineUsers")
+
+
+async def test_a_frame_that_is_none_closes_the_socket_and_text_is_left_alone(hub: Hub) -> None:
+    async with page(hub.url, "test-token") as ada, page(hub.url, "test-token") as bo:
+        await bo.socket.send_str("hello")
+        await bo.socket.send_bytes(b"\xff\xff")
+        with pytest.raises(ConnectionError, match="1007"):
+            await bo.until("never")
+        await ada.send("GetOnlineUsers")
+        await ada.until("GetOnlineUsers")
+
+
+async def test_an_answer_counts_that_arrived_before_the_line_was_cut(hub: Hub) -> None:
+    asking = asyncio.create_task(hub.caller.ask("q1"))
+    async with page(hub.url, "test-token", "Ada") as ada:
+        await ada.until("AskQuestion")
+        await ada.reply("q1", "yes")
+        ada.socket._response.connection.transport.abort()  # type: ignore[union-attr]
+    answer = await asyncio.wait_for(asyncio.wait((asking,), timeout=10), 15)
+    if asking not in answer[0]:  # the frame was cut as well: then it is answered again
+        async with page(hub.url, "test-token", "Ada") as ada:
+            await ada.reply("q1", "yes")
+    assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+
+
+async def test_scripts_in_a_question_are_text(hub: Hub) -> None:
+    text = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+    async with page(hub.url, "test-token") as ada:
+        await hub.caller.ask("q1", text, Wait=0)
+        assert (await ada.until("AskQuestion")).AskQuestionRequest.Request.Question == text
+
+
+FRAMES = st.one_of(
+    st.binary(max_size=200),
+    st.builds(
+        lambda cmd, text, field, id: wire.new(  # noqa: A006
+            "WebsocketMessage",
+            Cmd=cmd,
+            StrParam=text,
+            **({field: wire.new(field, ID=id)} if field else {}),
+        ).SerializeToString(),
+        st.sampled_from(
+            [
+                *("UserLogin", "AskQuestionReply", "WorkReportReply", "TaskFinishReply", "CheckMessageValidity", "X"),
+                *(
+                    "GetPendingMessages",
+                    "GetOnlineUsers",
+                    "SendChatMessage",
+                    "GetHistory",
+                    "AgentMessage",
+                    "AskQuestion",
+                ),
+            ]
+        ),
+        st.text(max_size=20),
+        st.sampled_from(["", "AskQuestionRequest", "AskQuestionResponse", "WorkReportResponse"]),
+        st.text(max_size=10),
+    ),
+)
+
+
+BODIES = st.one_of(st.binary(max_size=100), st.text(max_size=50).map(lambda text: json.dumps({"ID": text}).encode()))
+
+
+@pytest.mark.parametrize("examples", [100, pytest.param(1000, marks=pytest.mark.soak)])
+async def test_random_frames_and_bodies_crash_nothing(
+    hub: Hub, caplog: pytest.LogCaptureFixture, examples: int
+) -> None:
+    frames: list[bytes] = []
+    bodies: list[bytes] = []
+
+    @settings(max_examples=examples, database=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @given(
+        FRAMES,
+        st.one_of(st.binary(max_size=100), st.text(max_size=50).map(lambda text: json.dumps({"ID": text}).encode())),
+    )
+    def collect(frame: bytes, body: bytes) -> None:
+        frames.append(frame)
+        bodies.append(body)
+
+    collect()
+    sent = 0
+    while sent < len(frames):
+        async with page(hub.url, "test-token") as ada:
+            try:
+                while sent < len(frames):
+                    await ada.socket.send_bytes(frames[sent])
+                    await ada.send("Next")
+                    sent += 1
+                    while (await ada.frame()).ErrorNotification.cmd != "Next":
+                        pass
+            except (ConnectionError, aiohttp.ClientError):
+                continue
+    async with aiohttp.ClientSession() as http:
+        for number, body in enumerate(bodies):
+            kind = "application/proto" if number % 2 else "application/json"
+            async with http.post(f"{hub.url}{ASK}", data=body, headers={"Content-Type": kind}) as response:
+                assert response.status in (200, 400, 401)
+    await alive(hub)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

@@ -1,0 +1,228 @@
+"""The sequence of the protocol, with plain clients: agents' programs over Connect, pages over WebSocket."""
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pytest
+from integration.assistant.conftest import Hub, running_hub
+from support.assistant_clients import page, text_content
+from support.waiting import until
+
+from transcript_mcp.assistant import wire
+
+PICTURE = wire.new(
+    "McpResultContent", type=2, image=wire.new("ImageContent", type="image", data="iVBORw0KGgo=", mime_type="image/png")
+)
+
+
+async def test_a_question_is_shown_answered_and_returned(hub: Hub) -> None:
+    async with page(hub.url, "test-token", "Ada") as ada:
+        asking = asyncio.create_task(hub.caller.ask("q1", "发布吗？"))
+        shown = await ada.until("AskQuestion")
+        request = shown.AskQuestionRequest
+        assert (request.ID, request.UserToken, request.Request.Question) == ("q1", "", "发布吗？")
+        assert request.Request.ProjectDirectory == "/srv/shop"
+        assert request.Timestamp > 1_700_000_000_000
+        await ada.reply("q1", "好的")
+        answer = await asyncio.wait_for(asking, 10)
+    assert (answer.ID, answer.IsError) == ("q1", False)
+    assert [each.text.text for each in answer.contents] == ["好的"]
+    assert dict(answer.Meta) == {"status": "answered", "answered_by": "Ada"}
+
+
+@pytest.mark.parametrize("method", ["TaskFinish", "WorkReport"])
+@pytest.mark.parametrize("reply", ["TaskFinishReply", "WorkReportReply"])
+async def test_a_report_is_shown_and_confirmed_in_both_generations_of_names(hub: Hub, method: str, reply: str) -> None:
+    async with page(hub.url, "test-token") as ada, page(hub.url, "test-token", "Bo") as bo:
+        reporting = asyncio.create_task(hub.caller.report(method, "r1", "All tests pass."))
+        shown = await ada.until(method)
+        assert (shown.WorkReportRequest.ID, shown.WorkReportRequest.Request.Summary) == ("r1", "All tests pass.")
+        await bo.until(method)
+        await bo.confirm("r1", "well done", reply)
+        answer = await asyncio.wait_for(reporting, 10)
+        told = await ada.until(f"{method}ReplyNotification")
+    assert [each.text.text for each in answer.contents] == ["well done"]
+    assert (told.Nickname, told.WorkReportResponse.contents[0].text.text) == ("Bo", "well done")
+
+
+async def test_the_others_are_told_who_answered_and_who_was_late_too(hub: Hub) -> None:
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
+        asking = asyncio.create_task(hub.caller.ask("q1"))
+        await ada.until("AskQuestion")
+        await bo.until("AskQuestion")
+        await ada.reply("q1", "yes")
+        await asyncio.wait_for(asking, 10)
+        told = await bo.until("AskQuestionReplyNotification")
+        assert (told.Nickname, told.StrParam, told.AskQuestionRequest.ID) == ("Ada", "yes", "q1")
+        await bo.reply("q1", "no")
+        late = await bo.until("AskQuestionReplyNotification")
+        assert (late.Nickname, late.StrParam) == ("Ada", "yes")
+        await ada.send("GetOnlineUsers")
+        assert (await ada.until("GetOnlineUsers")).GetOnlineUsersResponse.total_count == 1
+    assert not [data for data in ada.raw if b"ReplyNotification" in data]
+
+
+async def test_a_page_that_comes_later_is_shown_what_waits(hub: Hub) -> None:
+    asking = asyncio.create_task(hub.caller.ask("q1"))
+    await until(lambda: hub.assistant._held)
+    async with page(hub.url) as ada:
+        assert (await ada.login("test-token")).success
+        assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == "q1"
+        await ada.send("GetPendingMessages", GetPendingMessagesRequest=wire.new("GetPendingMessagesRequest"))
+        (pending,) = (await ada.until("GetPendingMessages")).GetPendingMessagesResponse.pending_messages
+        assert (pending.message_type, pending.ask_question_request.ID, pending.timeout) == ("AskQuestion", "q1", 60)
+        validity = wire.new("CheckMessageValidityRequest", request_ids=["q1", "other"])
+        await ada.send("CheckMessageValidity", CheckMessageValidityRequest=validity)
+        answer = (await ada.until("CheckMessageValidity")).CheckMessageValidityResponse
+        assert dict(answer.validity) == {"q1": True, "other": False}
+        await ada.reply("q1", "ok")
+        await asyncio.wait_for(asking, 10)
+
+
+async def test_a_timeout_is_told_to_the_caller_and_the_page(hub: Hub) -> None:
+    async with page(hub.url, "test-token") as ada:
+        answer = await hub.caller.ask("q1", timeout=1)
+        assert (answer.IsError, answer.Meta["error"]) == (True, "timeout")
+        assert "do not ask the same again" in answer.contents[0].text.text
+        cancelled = (await ada.until("RequestCancelled")).RequestCancelledNotification
+    assert (cancelled.request_id, cancelled.reason, cancelled.message_type) == ("q1", "timeout", "AskQuestion")
+
+
+async def test_a_caller_that_comes_back_with_its_id_gets_the_answer(hub: Hub) -> None:
+    gone = asyncio.create_task(hub.caller.ask("q1"))
+    async with page(hub.url, "test-token") as ada:
+        await ada.until("AskQuestion")
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        await ada.reply("q1", "yes")
+        answer = await hub.caller.ask("q1")
+    assert [each.text.text for each in answer.contents] == ["yes"]
+
+
+async def test_an_id_is_enough_to_fetch_an_answer(hub: Hub) -> None:
+    first = await hub.caller.ask("q1", Wait=0, Fetched=True)
+    assert (first.IsError, first.Meta["status"]) == (False, "waiting")
+    async with page(hub.url, "test-token") as ada:
+        await ada.until("AskQuestion")
+        await ada.reply("q1", "yes")
+        message = wire.new("AskQuestionRequest", ID="q1", UserToken="test-token")
+        answer = await hub.caller.call("AskQuestion", message, "AskQuestionResponse")
+    assert answer.contents[0].text.text == "yes"
+
+
+async def test_pictures_and_files_of_an_answer_arrive_whole(hub: Hub) -> None:
+    file = wire.new(
+        "EmbeddedResource", type="embedded_resource", uri="a.bin", mime_type="x/y", data=b"\0\xff" * 3_000_000
+    )
+    contents = [text_content("see"), PICTURE, wire.new("McpResultContent", type=4, embedded_resource=file)]
+    async with page(hub.url, "test-token") as ada:
+        asking = asyncio.create_task(hub.caller.ask("q1"))
+        await ada.until("AskQuestion")
+        response = wire.new("AskQuestionResponse", ID="q1", contents=contents)
+        await ada.send("AskQuestionReply", AskQuestionResponse=response)
+        answer = await asyncio.wait_for(asking, 20)
+    assert list(answer.contents) == contents
+
+
+async def test_presence_and_chat_stay_between_the_pages_of_a_token(hub: Hub) -> None:
+    async with page(hub.url, "test-token", "Ada") as ada:
+        async with page(hub.url, "test-token", "Bo") as bo:
+            status = (await ada.until("UserConnectionStatusNotification")).UserConnectionStatusNotification
+            assert (status.user.nickname, status.status) == ("Bo", "connected")
+            await bo.send("GetOnlineUsers")
+            (user,) = (await bo.until("GetOnlineUsers")).GetOnlineUsersResponse.online_users
+            assert user.nickname == "Ada"
+            chat = wire.new("SendChatMessageRequest", receiver_client_id=user.client_id, content="午饭？")
+            await bo.send("SendChatMessage", SendChatMessageRequest=chat)
+            message = (await ada.until("ChatMessageNotification")).ChatMessageNotification.chat_message
+            assert (message.sender_nickname, message.receiver_nickname, message.content) == ("Bo", "Ada", "午饭？")
+        status = (await ada.until("UserConnectionStatusNotification")).UserConnectionStatusNotification
+        assert (status.user.nickname, status.status) == ("Bo", "disconnected")
+
+
+async def test_a_second_login_renames(hub: Hub) -> None:
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
+        await bo.login("test-token", "Robert")
+        await ada.send("GetOnlineUsers")
+        (user,) = (await ada.until("GetOnlineUsers")).GetOnlineUsersResponse.online_users
+        assert user.nickname == "Robert"
+
+
+async def test_a_message_to_an_agent_comes_with_its_next_answer(hub: Hub) -> None:
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
+        written = wire.new("AgentMessage", project_directory="/srv/shop", agent_name="Alpha", text="先停一下")
+        await ada.send("AgentMessage", AgentMessage=written)
+        kept = (await ada.until("AgentMessage")).AgentMessage
+        assert (kept.state, kept.nickname, bool(kept.id)) == ("waiting", "Ada", True)
+        assert (await bo.until("AgentMessage")).AgentMessage.text == "先停一下"
+        asking = asyncio.create_task(hub.caller.ask("q1"))
+        await ada.until("AskQuestion")
+        await ada.reply("q1", "yes")
+        answer = await asyncio.wait_for(asking, 10)
+        assert (await bo.until("AgentMessage")).AgentMessage.state == "picked_up"
+    assert [each.text.text for each in answer.contents] == ["yes", "Ada wrote to you meanwhile: 先停一下"]
+
+
+async def test_the_history_is_searched_and_paged(hub: Hub) -> None:
+    async with page(hub.url, "test-token", "Ada") as ada:
+        for number in range(3):
+            await hub.caller.ask(f"q{number}", f"发布第 {number} 版？", Wait=0, Fetched=True)
+        await ada.reply("q1", "周五")
+        await ada.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", limit=2))
+        newest = (await ada.until("GetHistory")).GetHistoryResponse
+        assert [record.id for record in newest.records] == ["q2", "q1"]
+        older = wire.new("GetHistoryRequest", limit=2, before=newest.next_before)
+        await ada.send("GetHistory", GetHistoryRequest=older)
+        rest = (await ada.until("GetHistory")).GetHistoryResponse
+        assert ([record.id for record in rest.records], rest.next_before) == (["q0"], 0)
+        await ada.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", text="周五"))
+        (found,) = (await ada.until("GetHistory")).GetHistoryResponse.records
+    assert (found.id, found.state, found.answered_by, found.answered_where, found.shown) == (
+        *("q1", "answered", "Ada", "web"),
+        1,
+    )
+    assert found.ask_question_request.Request.Question == "发布第 1 版？"
+
+
+async def test_a_script_answers_with_the_token_as_bearer(hub: Hub) -> None:
+    asking = asyncio.create_task(hub.caller.ask("q1"))
+    await until(lambda: hub.assistant._held)
+    reply = (
+        '{"ID": "q1", "contents": [{"type": 1, "text": {"type": "text", "text": "yes"}}], "Meta": {"nickname": "cron"}}'
+    )
+    url = f"{hub.url}/agentassistproto.SrvAgentAssistReply/AskQuestionReply"
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer test-token"}
+    async with aiohttp.ClientSession() as http:
+        async with http.post(url, data=reply, headers=headers) as response:
+            assert (response.status, (await response.json())["Meta"]) == (200, {"status": "accepted"})
+        async with http.post(url, data=reply, headers=headers) as response:
+            late = await response.json()
+    assert (late["IsError"], late["Meta"]["answered_by"]) == (True, "cron")
+    answer = await asyncio.wait_for(asking, 10)
+    assert answer.Meta["answered_by"] == "cron"
+
+
+async def test_a_restarted_hub_goes_on_with_what_waits(tmp_path: Path) -> None:
+    async with running_hub(tmp_path) as first:
+        await first.caller.ask("q1", Wait=0)
+    async with running_hub(tmp_path) as second, page(second.url, "test-token") as ada:
+        assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == "q1"
+        asking = asyncio.create_task(second.caller.ask("q1"))
+        await ada.reply("q1", "yes")
+        assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+
+
+async def test_two_clients_answer_fifty_questions_in_one_burst(hub: Hub) -> None:
+    ids = [f"q{number}" for number in range(50)]
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
+        asking = [asyncio.create_task(hub.caller.ask(each)) for each in ids]
+        for opened in (ada, bo):
+            assert {(await opened.until("AskQuestion")).AskQuestionRequest.ID for _ in ids} == set(ids)
+        async with asyncio.TaskGroup() as answering:
+            for each in ids:
+                answering.create_task(ada.reply(each, f"Ada to {each}"))
+                answering.create_task(bo.reply(each, f"Bo to {each}"))
+        answers = await asyncio.wait_for(asyncio.gather(*asking), 20)
+    for each, answer in zip(ids, answers, strict=True):
+        assert [content.text.text for content in answer.contents] == [f"{answer.Meta['answered_by']} to {each}"]

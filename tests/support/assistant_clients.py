@@ -1,0 +1,114 @@
+"""Programs that talk to Agent Assistant: a plain protobuf client of ``/ws``, and one that calls over Connect."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+
+from transcript_mcp.assistant import wire
+
+__all__ = ["Caller", "Page", "page", "text_content"]
+
+
+def text_content(text: str) -> Any:
+    """A text as content of an answer."""
+    return wire.new("McpResultContent", type=1, text=wire.new("TextContent", type="text", text=text))
+
+
+class Page:
+    """A client of ``/ws``."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+        self.raw: list[bytes] = []
+
+    async def send(self, cmd: str, **fields: Any) -> None:
+        """One frame."""
+        await self.socket.send_bytes(wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString())
+
+    async def frame(self, timeout: float = 10) -> Any:  # noqa: ASYNC109
+        """The next frame. Raises ConnectionError when the socket was closed."""
+        message = await self.socket.receive(timeout=timeout)
+        if message.type is not aiohttp.WSMsgType.BINARY:
+            raise ConnectionError(f"closed with {self.socket.close_code}")
+        self.raw.append(message.data)
+        return wire.decoded("WebsocketMessage", message.data)
+
+    async def until(self, cmd: str) -> Any:
+        """The next frame with this command; those before it are dropped."""
+        async with asyncio.timeout(10):
+            while True:
+                frame = await self.frame()
+                if frame.Cmd == cmd:
+                    return frame
+
+    async def login(self, token: str, nickname: str = "") -> Any:
+        """The answer to a login."""
+        await self.send("UserLogin", StrParam=token, Nickname=nickname)
+        return (await self.until("UserLogin")).UserLoginResponse
+
+    async def reply(self, id: str, text: str) -> None:  # noqa: A002
+        """Answer a question as the original pages do: the request echoed beside the response."""
+        response = wire.new("AskQuestionResponse", ID=id, contents=[text_content(text)])
+        request = wire.new("AskQuestionRequest", ID=id, UserToken="anything")
+        await self.send("AskQuestionReply", AskQuestionRequest=request, AskQuestionResponse=response)
+
+    async def confirm(self, id: str, text: str, cmd: str = "TaskFinishReply") -> None:  # noqa: A002
+        """Confirm a report."""
+        response = wire.new("WorkReportResponse", ID=id, contents=[text_content(text)])
+        await self.send(cmd, WorkReportRequest=wire.new("WorkReportRequest", ID=id), WorkReportResponse=response)
+
+
+@asynccontextmanager
+async def page(url: str, token: str | None = None, nickname: str = "", **headers: str) -> AsyncIterator[Page]:
+    """A page, logged in when a token is given."""
+    async with (
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{url}/ws", headers=headers, max_msg_size=0) as socket,
+    ):
+        opened = Page(socket)
+        if token is not None:
+            answer = await opened.login(token, nickname)
+            assert answer.success, answer.error_message
+        yield opened
+
+
+class Caller:
+    """Calls over Connect, as the original's adapter makes them."""
+
+    def __init__(self, url: str, token: str = "test-token") -> None:
+        self._url = url
+        self.token = token
+
+    async def call(self, method: str, message: Any, answer: str, *, service: str = "SrvAgentAssist") -> Any:
+        """A call in protobuf. Raises AssertionError for anything but 200."""
+        headers = {"Content-Type": "application/proto", "Connect-Protocol-Version": "1", "Accept-Encoding": "gzip"}
+        if service == "SrvAgentAssistReply":
+            headers["Authorization"] = f"Bearer {self.token}"
+        async with (
+            aiohttp.ClientSession() as http,
+            http.post(
+                f"{self._url}/agentassistproto.{service}/{method}", data=message.SerializeToString(), headers=headers
+            ) as response,
+        ):
+            body = await response.read()
+            assert response.status == 200, (response.status, body)
+            assert response.content_type == "application/proto"
+            return wire.decoded(answer, body)
+
+    async def ask(self, id: str, question: str = "Deploy?", timeout: int = 60, **more: Any) -> Any:  # noqa: A002, ASYNC109
+        """Ask and wait for the answer."""
+        outer = {name: more.pop(name) for name in ("Wait", "Fetched") if name in more}
+        about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha"} | more
+        request = wire.new("McpAskQuestionRequest", Question=question, Timeout=timeout, **about)
+        message = wire.new("AskQuestionRequest", ID=id, UserToken=self.token, Request=request, **outer)
+        return await self.call("AskQuestion", message, "AskQuestionResponse")
+
+    async def report(self, method: str, id: str, summary: str, **more: Any) -> Any:  # noqa: A002
+        """Report under the method's name, and wait for the confirmation."""
+        about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha", "Timeout": 60} | more
+        request = wire.new("McpWorkReportRequest", Summary=summary, **about)
+        message = wire.new("WorkReportRequest", ID=id, UserToken=self.token, Request=request)
+        return await self.call(method, message, "WorkReportResponse")

@@ -1,0 +1,162 @@
+"""The tools as an agent meets them, without a connection."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+from support.waiting import until
+
+from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.server import build_server
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.tools import ToolOptions
+from transcript_mcp.assistant.values import Content, Question, Record
+from transcript_mcp.sdk.testing import Answer, InMemoryClient
+
+SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
+
+
+class Desk:
+    """A client, and the person at the other end."""
+
+    def __init__(self, folder: Path, **limits: int) -> None:
+        self.assistant = Assistant(SqliteQuestionStore(folder))
+        self.scopes = Scopes({}, {}, open_to_all=True)
+        self.scope = self.scopes.of_caller(None)
+        options = ToolOptions(**{"shortest": 1, **limits})
+        server = build_server(self.assistant, lambda ctx: self.scopes.of_caller(ctx.caller), options)
+        self.client = InMemoryClient(server)
+
+    async def waiting(self) -> Record:
+        """The question that waits."""
+        await until(lambda: self.assistant._held)
+        return next(iter(await self.assistant.waiting(self.scope)))
+
+    async def answer(self, *contents: Content) -> None:
+        """Answer it."""
+        record = await self.waiting()
+        await self.assistant.answer(self.scope, record.question.id, contents, by="Ada", where="web")
+
+    async def answered(self, tool: str, *contents: Content, **arguments: Any) -> Answer:
+        """What a tool says when a person answers so."""
+        calling = asyncio.create_task(self.client.call(tool, **arguments))
+        await self.answer(*contents)
+        return await asyncio.wait_for(calling, 10)
+
+
+@pytest_asyncio.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    made.assistant.close()
+
+
+def test_the_tools_of_the_plan_have_its_parameters(tmp_path: Path) -> None:
+    server = Desk(tmp_path).client.server
+    ask, finish = server.tools["ask_question"].signature.schema, server.tools["task_finish"].signature.schema
+    assert set(ask["required"]) == {"project_directory", "question"}
+    assert set(finish["required"]) == {"project_directory", "summary"}
+    assert {"timeout", "agent_name", "reasoning_model_name", "wait"} <= set(ask["properties"])
+    assert server.tools["work_report"].signature.schema["properties"] == finish["properties"]
+
+
+async def test_a_question_waits_for_the_answer_of_a_person(desk: Desk) -> None:
+    answer = await desk.answered("ask_question", Content("text", "周三"), question="哪天发布？", **SHOP)
+    assert (answer.text, answer.is_error) == ("周三", False)
+
+
+async def test_the_person_is_shown_what_the_agent_said_of_itself(desk: Desk) -> None:
+    calling = asyncio.create_task(
+        desk.client.call(
+            "ask_question", question="Which?", options=["red", "蓝"], multiple=True, free_text=False, **SHOP
+        )
+    )
+    question = (await desk.waiting()).question
+    (choice,) = question.choices
+    assert ([each.label for each in choice.options], choice.multiple, choice.custom) == (["red", "蓝"], True, False)
+    assert (question.agent, question.client, question.project) == ("Alpha", "in-memory", "/srv/shop")
+    await desk.answer(Content("text", "red"))
+    await asyncio.wait_for(calling, 10)
+
+
+async def test_pictures_and_files_are_handed_over_as_content(desk: Desk) -> None:
+    answer = await desk.answered(
+        "ask_question",
+        Content("text", "see"),
+        Content("image", data=b"\x89PNG", mime_type="image/png"),
+        Content("audio", data=b"RIFF", mime_type="audio/wav"),
+        Content("file", data=b"\0\1", mime_type="application/zip", uri="my files/a b.zip"),
+        Content("file", data="计划".encode(), mime_type="text/markdown", uri="plan.md"),
+        question="?",
+        **SHOP,
+    )
+    blocks = answer.wire["content"]
+    assert [block["type"] for block in blocks] == ["text", "image", "audio", "resource", "resource"]
+    assert (blocks[1]["data"], blocks[1]["mimeType"]) == ("iVBORw==", "image/png")
+    assert blocks[3]["resource"]["uri"] == "attachment://file/3/a%20b.zip"
+    assert blocks[4]["resource"]["text"] == "计划"
+
+
+async def test_what_is_too_large_for_an_agent_is_named_instead(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, max_attachment=10)
+    large = Content("file", data=b"x" * 11, mime_type="x/y", uri="big.bin")
+    answer = await desk.answered("ask_question", large, question="?", **SHOP)
+    assert "big.bin: 11 bytes" in answer.text
+    desk.assistant.close()
+
+
+async def test_a_timeout_tells_the_agent_to_stop_and_why(desk: Desk) -> None:
+    answer = await asyncio.wait_for(desk.client.call("ask_question", question="?", timeout=1, **SHOP), 10)
+    assert not answer.is_error
+    assert "Nobody answered within 1 seconds" in answer.text
+    assert "Stop here" in answer.text
+
+
+async def test_times_are_held_between_their_bounds(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, timeout=500, shortest=60, longest=900)
+    for given, kept in ((1, 60), (700, 700), (10**6, 900), (0, 500), (-5, 500), (None, 500)):
+        answer = await desk.client.call("ask_question", question="?", timeout=given, wait=0, **SHOP)
+        found = re.search(r"The id is (\w+)", answer.text)
+        assert found is not None
+        assert (await desk.assistant.wait(desk.scope, found[1], 0)).question.timeout == kept
+    desk.assistant.close()
+
+
+async def test_a_client_with_short_limits_comes_back_for_the_answer(desk: Desk) -> None:
+    answer = await desk.client.call("ask_question", question="?", wait=0, id="mine", **SHOP)
+    assert 'id="mine"' in answer.text
+    assert "Nobody has answered yet" in (await desk.client.call("get_answer", id="mine", wait=0)).text
+    await desk.answer(Content("text", "ok"))
+    assert (await desk.client.call("get_answer", id="mine")).text == "ok"
+    assert (await desk.client.call("ask_question", question="?", id="mine", **SHOP)).text == "ok"
+
+
+async def test_a_report_returns_at_once_unless_it_wants_to_be_confirmed(desk: Desk) -> None:
+    answer = await asyncio.wait_for(desk.client.call("task_finish", summary="Done.", **SHOP), 10)
+    assert answer.text == "People have been told."
+    confirmed = await desk.answered("work_report", Content("text", "good"), summary="Done.", confirm=True, **SHOP)
+    assert confirmed.text == "good"
+
+
+async def test_what_a_person_wrote_unasked_comes_with_the_next_report(desk: Desk) -> None:
+    message = Question(desk.scope, "", "message", "先停", project="/srv/shop", agent="Alpha")
+    await desk.assistant.write(message, by="Ada", where="web")
+    answer = await desk.client.call("task_finish", summary="Done.", **SHOP)
+    assert answer.text == "People have been told.\nAda wrote to you meanwhile: 先停"
+    assert "Ada" not in (await desk.client.call("task_finish", summary="Again.", **SHOP)).text
+
+
+async def test_a_question_is_withdrawn(desk: Desk) -> None:
+    await desk.client.call("ask_question", question="?", wait=0, id="mine", **SHOP)
+    assert (await desk.client.call("withdraw_question", id="mine")).text == "The question was taken back."
+    assert "taken back" in (await desk.client.call("get_answer", id="mine")).text
+
+
+async def test_an_unknown_id_is_an_error_that_says_so(desk: Desk) -> None:
+    answer = await desk.client.call("get_answer", id="other")
+    assert answer.is_error
+    assert "There is no question with this id" in answer.text
