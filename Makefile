@@ -19,7 +19,7 @@ SIDE_BY_SIDE ?= -n 2 --dist loadscope
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test soak check bench lock setup docs test-pythons test-nanobot-0.3.0 test-mcp2 \
-	test-conformance format
+	test-conformance format web
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 30
@@ -52,6 +52,10 @@ format: ## let ruff format and mend the code
 docs: ## rewrite what is generated: config.example.yaml and the tables of settings and commands
 	@$(SETUP) test
 	@$(BIN)/python -m nanobot_transcript.cli.generate
+
+web: ## build the web UI from web/ into the package; ARGS=--lock resolves its Node packages anew
+	@$(SETUP) check
+	@$(BIN)/python tools/web.py $(ARGS)
 
 bench: ## measure against the named baselines and print a table
 	@$(SETUP) test

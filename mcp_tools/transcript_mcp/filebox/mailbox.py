@@ -147,8 +147,11 @@ class Mailbox:
         start = max(0, offset)
         return Reading(filename, text[start : start + max(1, most)], start, len(text))
 
-    def thread(self, message_id: str) -> Thread:
-        """All that was said in a conversation this agent takes part in. Raises MailNotFoundError, InvalidMailError."""
+    def thread(self, message_id: str, *, mark_read: bool = True) -> Thread:
+        """All that was said in a conversation this agent takes part in. Raises MailNotFoundError, InvalidMailError.
+
+        Without ``mark_read`` it stays unread for the agent, as when a person looks on.
+        """
         message_id = checked_id(message_id)
         copies = copies_of(message_id, [self.folder], self._shared.views)
         if not copies:
@@ -157,7 +160,7 @@ class Mailbox:
                 hint="Take the Message ID from the message's header.",
             )
         newest = copies[0]
-        if newest.box == "inbox":
+        if newest.box == "inbox" and mark_read:
             self._mark_read([newest.mail])
         text = joined(newest.text, [copy.text for copy in copies[1:]]).encode("utf-8", "surrogateescape")
         return Thread(newest.mail, newest.box, entries(text.decode("utf-8", "replace")))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings
     from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["TEMPLATE", "build_server", "server_from"]
+__all__ = ["TEMPLATE", "build_server", "filebox_from", "server_from", "server_over"]
 
 TEMPLATE: Final = "filebox://inbox/{agent}{?limit,unread}"
 
@@ -58,6 +58,11 @@ def build_server(
 
 def server_from(settings: "Settings", cwd: Path | None) -> Server:
     """The server that the settings describe; ``cwd`` is None where no folder tells who asks, as in the hub."""
+    return server_over(filebox_from(settings, cwd), settings)
+
+
+def filebox_from(settings: "Settings", cwd: Path | None) -> FileBox:
+    """The mailboxes that the settings describe; says at once in the log what every call will stumble over."""
     chosen = settings.filebox
     options = FileBoxOptions(
         more_types=tuple(chosen.types),
@@ -69,8 +74,12 @@ def server_from(settings: "Settings", cwd: Path | None) -> Server:
     )
     source = ConfigSource(explicit=chosen.config, cwd=cwd)
     _warn(source, chosen.tokens if cwd is None else (), chosen.run_as)
-    filebox = FileBox(source, options)
-    return build_server(filebox, store=settings.store.open, identity=chosen.agent or "")
+    return FileBox(source, options)
+
+
+def server_over(filebox: FileBox, settings: "Settings") -> Server:
+    """The server over mailboxes, as the settings describe it."""
+    return build_server(filebox, store=settings.store.open, identity=settings.filebox.agent or "")
 
 
 def _warn(source: ConfigSource, agents: "Collection[str]", run_as: str) -> None:

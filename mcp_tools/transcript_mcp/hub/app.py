@@ -13,6 +13,7 @@ from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
 from transcript_mcp.hub.rooms import Room, build_rooms
+from transcript_mcp.hub.web import Site
 from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.sdk.threads import in_thread
 
@@ -20,7 +21,7 @@ __all__ = ["create_app"]
 
 
 def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> web.Application:
-    """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz``, ``/metrics`` and what the rooms offer beside MCP.
+    """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz``, ``/metrics``, the web UI and what rooms offer beside MCP.
 
     ``rooms`` by name, instead of those that the settings describe. Mounted below another application with
     ``add_subapp``, it checks its own requests and leaves the others alone. Raises ConfigError when the hub would be
@@ -53,6 +54,12 @@ def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> w
         routes = app.router.add_routes(room.routes() if room.routes is not None else ())
         on_their_own.update(routes if room.own_access else ())
         limits.update(dict.fromkeys(routes, room.max_body) if room.max_body is not None else {})
+    site = Site(settings, rooms)
+    on_their_own.update(app.router.add_routes(site.open_routes()))
+    app.router.add_routes(site.routes())
+    app.on_response_prepare.append(site.recent.answered)
+    app.cleanup_ctx.append(site.run)
+    app.on_shutdown.append(site.stop)
     app.cleanup_ctx.append(state.serve)
     state.servers.extend(built.values())
     app.on_shutdown.append(state.stop)

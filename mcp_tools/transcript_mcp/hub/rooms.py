@@ -1,6 +1,6 @@
 """Which rooms there are, what each offers, and how it is made from the settings."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,7 +11,18 @@ from transcript_mcp.sdk import Server
 if TYPE_CHECKING:
     from aiohttp.web import AbstractRouteDef
 
-__all__ = ["Room", "build_rooms"]
+    from nanobot_transcript.identity import AgentProfile
+    from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["Record", "Room", "build_rooms"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The groups' record, and the bots that the settings name."""
+
+    store: "GroupTranscriptStore"
+    agents: "Sequence[AgentProfile]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +32,14 @@ class Room:
     ``routes`` is called by the hub alone, so that a process that talks MCP over its stdin needs no HTTP server. With
     ``own_access`` the room looks at the tokens of its routes itself; the hub checks where a request comes from.
     ``max_body`` is the largest request of its routes in bytes, which they hold themselves; None: as everywhere.
+    ``core`` is what the room works on, for the pages that show it.
     """
 
     server: Server
     routes: "Callable[[], Iterable[AbstractRouteDef]] | None" = None
     own_access: bool = False
     max_body: int | None = None
+    core: object = None
 
 
 def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
@@ -45,19 +58,23 @@ def _transcript(settings: Settings, _cwd: Path | None) -> Room:
         AgentProfile(agent.name, tuple(agent.aliases), agent.description, frozenset({agent.name, app_id}))
         for app_id, agent in settings.agents.items()
     ]
-    return Room(build_server(settings.store.open(), agents=agents, gate=settings.gate.options()))
+    store = settings.store.open()
+    server = build_server(store, agents=agents, gate=settings.gate.options())
+    return Room(server, core=Record(store, agents))
 
 
 def _filebox(settings: Settings, cwd: Path | None) -> Room:
-    from transcript_mcp.filebox.server import server_from
+    from transcript_mcp.filebox.server import filebox_from, server_over
 
-    return Room(server_from(settings, cwd))
+    filebox = filebox_from(settings, cwd)
+    return Room(server_over(filebox, settings), core=filebox)
 
 
 def _mail(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.mail.server import build_server, service_from
 
-    return Room(build_server(service_from(settings), store=settings.store.open))
+    service = service_from(settings)
+    return Room(build_server(service, store=settings.store.open), core=service)
 
 
 _BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Room]]] = {

@@ -1,0 +1,119 @@
+"""What a page asks for, and the answers: parameters of a query or fields of a JSON body, and one form of JSON."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from nanobot_transcript.entry import well_formed
+from transcript_mcp.hub.guarding import error_response, not_for_this_token
+from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.sdk.threads import in_thread
+
+__all__ = ["Asked", "Finding", "answered", "as_json", "done", "event_json", "of_a_person"]
+
+_LONGEST: Final = 2000
+
+Finding: TypeAlias = "Callable[[Asked], Any]"
+"""Looks something up or does it; runs in a thread. What it returns becomes JSON."""
+
+
+class Asked:
+    """The values of one request. What is missing or of another kind becomes an answer that says so."""
+
+    def __init__(self, values: Mapping[str, Any], caller: str = "") -> None:
+        self._values = values
+        self.caller: str = caller
+
+    def text(self, name: str, default: str | None = None, *, longest: int | None = _LONGEST) -> str:
+        """A text; an error where there is none and no default."""
+        value = self._values.get(name)
+        if value is None or value == "":
+            if default is None:
+                raise _wrong(f"{name} is missing.")
+            return default
+        if not isinstance(value, str) or (longest is not None and len(value) > longest):
+            raise _wrong(f"{name} is not a text of at most {longest} characters.")
+        return value
+
+    def optional(self, name: str) -> str | None:
+        """A text, or None."""
+        return self.text(name, "") or None
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """A whole number from 1 to ``most``."""
+        value = self._values.get(name)
+        try:
+            return min(max(1, int(value)), most) if value is not None else default
+        except (TypeError, ValueError):
+            raise _wrong(f"{name} is not a whole number.") from None
+
+    def flag(self, name: str) -> bool:
+        """True for ``true``, ``1`` and the like."""
+        return self._values.get(name) in (True, "1", "true", "yes")
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts, empty where there is none."""
+        value = self._values.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise _wrong(f"{name} is not a list of texts.")
+        return value
+
+
+def answered(finding: Finding) -> Handler:
+    """A handler for GET: the query's parameters."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return as_json(await in_thread(finding, Asked(request.query, request[CALLER].name)))
+
+    return of_a_person(handle)
+
+
+def done(doing: Finding) -> Handler:
+    """A handler for POST: the fields of a JSON object. A page from elsewhere cannot send that kind of body."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return as_json(await in_thread(doing, await _body(request)))
+
+    return of_a_person(handle)
+
+
+def of_a_person(handler: Handler) -> Handler:
+    """Not for tokens that stand for a mailbox agent: they open that agent's mailbox over MCP, and nothing else."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        if request[CALLER].agent is not None:
+            return not_for_this_token(request)
+        return await handler(request)
+
+    return handle
+
+
+def as_json(value: Any) -> web.Response:
+    """An answer that no browser keeps."""
+    return web.Response(text=event_json(value), content_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def event_json(value: Any) -> str:
+    """One line of JSON, also of texts that hold halves of characters."""
+    return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+async def _body(request: web.Request) -> Asked:
+    if request.content_type.lower() != "application/json":
+        raise _wrong("The body is JSON and says so.", 415)
+    try:
+        values = json.loads(await request.read())
+    except (ValueError, RecursionError):
+        raise _wrong("The body is no JSON.") from None
+    if not isinstance(values, dict):
+        raise _wrong("The body is no JSON object.")
+    return Asked(values, request[CALLER].name)
+
+
+def _wrong(sentence: str, status: int = 400) -> web.HTTPException:
+    answer = error_response(status, "wrong_request", sentence, "docs/en/web.md lists what the page asks for.")
+    kind = web.HTTPBadRequest if status == 400 else web.HTTPUnsupportedMediaType
+    return kind(text=answer.text, content_type="application/json")

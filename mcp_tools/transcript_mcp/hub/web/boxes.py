@@ -1,0 +1,127 @@
+"""Mailboxes: the boxes of each FileBox agent, their threads, and acting as an agent the settings permit."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from nanobot_transcript.errors import ConfigError, RunAsRefusedError, TranscriptError
+from transcript_mcp.filebox import showing
+from transcript_mcp.filebox.agents import acting
+from transcript_mcp.filebox.filebox import FileBox
+from transcript_mcp.filebox.mailbox import Mailbox
+from transcript_mcp.filebox.searching import Query
+from transcript_mcp.filebox.values import BOXES
+from transcript_mcp.hub.web.asking import Asked, answered, done
+from transcript_mcp.hub.web.looking import stamp
+
+__all__ = ["BoxesRoom"]
+
+_MOST: Final = 200
+
+
+class BoxesRoom:
+    """The mailboxes as the page shows them. Its functions run in threads.
+
+    A person acts as an agent under the same rule as ``runAs``: ``filebox.run_as``. Looking marks nothing as read, as
+    it is the agent that has to learn of its mail.
+    """
+
+    def __init__(self, filebox: FileBox, agent: str) -> None:
+        self._filebox = filebox
+        self._agent = agent
+
+    @property
+    def there(self) -> bool:
+        """False where no agent has a mailbox, because nothing names any."""
+        try:
+            return self._filebox.source.file() is not None
+        except ConfigError:
+            return True
+
+    def routes(self) -> list[web.RouteDef]:
+        """Below ``/api/boxes``."""
+        return [
+            web.get("/api/boxes", answered(self.agents)),
+            web.get("/api/boxes/page", answered(self.page)),
+            web.get("/api/boxes/thread", answered(self.thread)),
+            web.get("/api/boxes/search", answered(self.search)),
+            web.post("/api/boxes/send", done(self.send)),
+            web.post("/api/boxes/resolve", done(self.resolve)),
+            web.post("/api/boxes/reject", done(self.reject)),
+        ]
+
+    def agents(self, _asked: Asked) -> dict[str, Any]:
+        """All agents: which of them a person may act as, and how much is in the inbox."""
+        roster = self._filebox.roster()
+        agents: list[dict[str, Any]] = []
+        for place in roster.agents.values():
+            shown: dict[str, Any] = {"name": place.agent, "permitted": self._permitted(place.agent)}
+            if place.problem:
+                shown["problem"] = place.problem
+            elif shown["permitted"]:
+                shown |= self._counts(place.agent)
+            agents.append(shown)
+        return {"agents": agents, "types": list(self._filebox.options.types)}
+
+    def page(self, asked: Asked) -> dict[str, Any]:
+        """The headers of a box, the newest first."""
+        box = asked.text("box")
+        return showing.shown_page(box, self._mailbox(asked).page(box, asked.number("limit", 100, _MOST)))
+
+    def thread(self, asked: Asked) -> dict[str, Any]:
+        """A conversation, newest entry first; it stays unread."""
+        thread = self._mailbox(asked).thread(asked.text("id"), mark_read=False)
+        return showing.shown_thread(thread, self._filebox.options.max_read)
+
+    def search(self, asked: Asked) -> dict[str, Any]:
+        """Mails of all four boxes by their words."""
+        found = self._mailbox(asked).search(Query(asked.text("q")), asked.number("limit", 50, _MOST))
+        return {"hits": showing.shown_found(found)}
+
+    def send(self, asked: Asked) -> dict[str, Any]:
+        """A new mail, or with ``original`` a reply on top of its thread."""
+        original = asked.text("original", "")
+        title = asked.text("title", "-" if original else None)
+        content = asked.text("content", longest=None)
+        sent = self._mailbox(asked).send(asked.text("to"), asked.text("type"), title, content, original)
+        return {"id": sent.id, "file": sent.file, "note": sent.note}
+
+    def resolve(self, asked: Asked) -> dict[str, Any]:
+        """Move a mail from the inbox to ``done``."""
+        return {"file": self._mailbox(asked).resolve(asked.text("file")).file}
+
+    def reject(self, asked: Asked) -> dict[str, Any]:
+        """Move a mail from the inbox to ``cancel``."""
+        return {"file": self._mailbox(asked).reject(asked.text("file")).file}
+
+    def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
+        """The folders of all boxes as they are now."""
+        seen: dict[tuple[tuple[str, str], ...], Any] = {}
+        for place in self._filebox.roster().agents.values():
+            if not place.problem:
+                folders = [stamp(place.mailbox / box) for box in BOXES]
+                seen[(("agent", place.agent),)] = *folders, stamp(place.mailbox / ".state" / "read.jsonl")
+        return seen
+
+    def _mailbox(self, asked: Asked) -> Mailbox:
+        return self._filebox.mailbox(asked.text("agent"), identity=self._agent)
+
+    def _permitted(self, agent: str) -> bool:
+        try:
+            acting(self._filebox.roster(), self._filebox.options, agent, self._agent)
+        except RunAsRefusedError:
+            return False
+        except TranscriptError:
+            return True  # it is no question of permission, and the agent's own problem says more
+        return True
+
+    def _counts(self, agent: str) -> dict[str, Any]:
+        try:
+            mailbox = self._filebox.mailbox(agent, identity=self._agent)
+            return {
+                "inbox": mailbox.page("inbox", 1).total,
+                "unread": mailbox.page("inbox", 1, unread=True).total,
+            }
+        except TranscriptError as error:
+            return {"problem": f"{error} {error.hint}".strip()}

@@ -1,0 +1,87 @@
+"""The page itself: built files beside this module, served so that a browser runs nothing but them."""
+
+import mimetypes
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+
+__all__ = ["DIST", "POLICY", "Bundle"]
+
+DIST: Final = Path(__file__).parent / "dist"
+"""What ``make web`` writes."""
+
+POLICY: Final = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""No script, style or connection but those of the hub itself, and nothing inline: agents' words are on the page."""
+
+_HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+_FOREVER: Final = "public, max-age=31536000, immutable"
+_TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    body: bytes
+    kind: str
+    tag: str
+
+
+class Bundle:
+    """The files of a folder, read once: ``/`` anew at each visit, ``/assets/NAME`` for good, as names have hashes."""
+
+    def __init__(self, folder: Path = DIST) -> None:
+        self._index: _File | None = _read(folder / "index.html")
+        found = sorted((folder / "assets").glob("*")) if (folder / "assets").is_dir() else []
+        self._assets: dict[str, _File] = {path.name: file for path in found if (file := _read(path)) is not None}
+
+    @property
+    def built(self) -> bool:
+        """False where the files are missing, as in a source tree somebody took them from."""
+        return self._index is not None
+
+    def routes(self) -> list[web.RouteDef]:
+        """What is open to everybody: the page asks for a token when it needs one."""
+        return [web.get("/", self.page), web.get("/assets/{name}", self.asset)]
+
+    async def page(self, request: web.Request) -> web.Response:
+        """The one document."""
+        if self._index is None:
+            raise web.HTTPNotFound
+        return _answer(request, self._index, "no-store")
+
+    async def asset(self, request: web.Request) -> web.Response:
+        """A file that the document names."""
+        file = self._assets.get(request.match_info["name"])
+        if file is None:
+            raise web.HTTPNotFound
+        return _answer(request, file, _FOREVER)
+
+
+def _answer(request: web.Request, file: _File, cache: str) -> web.Response:
+    headers = {**_HEADERS, "Cache-Control": cache, "ETag": file.tag}
+    if request.headers.get("If-None-Match") == file.tag:
+        return web.Response(status=304, headers=headers)
+    answer = web.Response(body=file.body, content_type=file.kind, headers=headers)
+    if file.kind.startswith("text/"):
+        answer.charset = "utf-8"
+    return answer
+
+
+def _read(path: Path) -> _File | None:
+    try:
+        body = path.read_bytes()
+    except OSError:
+        return None
+    kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    return _File(body, kind, f'"{sha256(body).hexdigest()[:16]}"')

@@ -1,0 +1,124 @@
+"""One stream of news for each open page: which room has something new. What is new, the page then asks for.
+
+Server-sent events: ``id: BOOT-NUMBER``, ``event: news`` and ``data: {"room": ..., ...}``. A page that comes back names
+the last one it has seen and is told what it missed, or ``event: reload`` when that is no longer known.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from aiohttp import web
+
+from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.hub.web.asking import event_json
+
+__all__ = ["Events", "Viewer"]
+
+_KEPT: Final = 500
+_WAITING: Final = 200
+"""News that may wait for one page; who falls behind further loads anew."""
+_BEAT: Final = 15.0
+"""Seconds after which a silent stream says that it lives."""
+_RELOAD: Final = "event: reload\ndata: {}\n\n"
+
+
+@dataclass(eq=False)
+class Viewer:
+    """An open page: whose token, since when (seconds since 1970), and what waits to be told."""
+
+    name: str
+    since: float
+    agent: str = ""
+    waiting: deque[str] = field(default_factory=deque)
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    behind: bool = False
+
+
+class Events:
+    """The news of one hub. For one event loop."""
+
+    def __init__(self) -> None:
+        self._boot = secrets.token_hex(4)
+        self._number = 0
+        self._past: deque[tuple[int, str]] = deque(maxlen=_KEPT)
+        self.viewers: set[Viewer] = set()
+        self.came: asyncio.Event = asyncio.Event()
+        """Set while somebody listens."""
+        self._closed = False
+
+    def tell(self, room: str, **more: Any) -> None:
+        """There is something new in a room."""
+        self._number += 1
+        text = self._text(self._number, {"room": room, **more})
+        self._past.append((self._number, text))
+        for viewer in self.viewers:
+            if len(viewer.waiting) >= _WAITING:
+                viewer.waiting.clear()
+                viewer.behind = True
+            viewer.waiting.append(text)
+            viewer.called.set()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """The stream, until the page or the hub ends."""
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        answer = web.StreamResponse(headers=headers)
+        answer.content_type = "text/event-stream"
+        answer.charset = "utf-8"
+        await answer.prepare(request)
+        viewer = Viewer(request[CALLER].name, time.time(), request.headers.get("User-Agent", "")[:200])
+        with contextlib.suppress(ConnectionError):
+            await answer.write(self._welcome(request.headers.get("Last-Event-ID", "")).encode())
+            self._join(viewer)
+            try:
+                await self._serve(viewer, answer)
+            finally:
+                self._leave(viewer)
+        return answer
+
+    def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        for viewer in self.viewers:
+            viewer.called.set()
+
+    async def _serve(self, viewer: Viewer, answer: web.StreamResponse) -> None:
+        while not self._closed:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_BEAT):
+                    await viewer.called.wait()
+            viewer.called.clear()
+            told = _RELOAD if viewer.behind else ""
+            told += "".join(viewer.waiting)
+            viewer.waiting.clear()
+            viewer.behind = False
+            await answer.write((told or ": alive\n\n").encode())
+
+    def _welcome(self, last: str) -> str:
+        """What a page missed, or that it has to load anew; first of all where the stream stands now."""
+        here = f"id: {self._boot}-{self._number}\nevent: hello\ndata: {{}}\n\n"
+        if not last:
+            return here
+        boot, _, number = last.partition("-")
+        first = self._past[0][0] if self._past else self._number + 1
+        if boot != self._boot or not number.isdecimal() or not first - 1 <= int(number[:18]) <= self._number:
+            return here + _RELOAD
+        return "".join(text for at, text in self._past if at > int(number)) + here
+
+    def _text(self, number: int, value: dict[str, Any]) -> str:
+        return f"id: {self._boot}-{number}\nevent: news\ndata: {event_json(value)}\n\n"
+
+    def _join(self, viewer: Viewer) -> None:
+        self.viewers.add(viewer)
+        self.came.set()
+        self.tell("system", what="clients")
+
+    def _leave(self, viewer: Viewer) -> None:
+        self.viewers.discard(viewer)
+        if not self.viewers:
+            self.came.clear()
+        self.tell("system", what="clients")

@@ -1,0 +1,288 @@
+"""Groups: who said what, who is there, what each bot decided about each message, and posting."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+from aiohttp import web
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.relevance.decision import SENTENCES
+from nanobot_transcript.relevance.log import DecisionLog
+from nanobot_transcript.session_key import split
+from nanobot_transcript.store.contract import Chat
+from nanobot_transcript.store.naming import shown_name
+from transcript_mcp.hub.rooms import Record
+from transcript_mcp.hub.web.asking import Asked, answered, as_json, done, of_a_person
+from transcript_mcp.hub.web.looking import stamp, stamps
+from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.transcript import paging, posting
+from transcript_mcp.transcript.paging import Stretch
+from transcript_mcp.transcript.positions import said
+from transcript_mcp.transcript.reading import View
+
+__all__ = ["GroupsRoom"]
+
+_PAGE: Final = 60
+_MOST: Final = 200
+_CHATS: Final = 200
+_NAMES: Final = 12
+_PREVIEW: Final = 160
+_DECISIONS: Final = 1500
+_ACTIVITY: Final = 500
+_MEMBERS_AMONG: Final = 300
+_TAKEN_BACK_WITHIN: Final = 1.0
+_SENTENCES: Final[Mapping[str, str]] = {reason.value: sentence for reason, sentence in SENTENCES.items()}
+
+
+class GroupsRoom:
+    """The record as the page shows it. Its functions run in threads."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._store = record.store
+        self._view = View(record.store, None)
+        self._decided = DecisionLog(record.store.base_dir)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Below ``/api/groups``."""
+        return [
+            web.get("/api/groups", answered(self.chats)),
+            web.get("/api/groups/messages", of_a_person(self.messages)),
+            web.get("/api/groups/news", answered(self.news)),
+            web.get("/api/groups/members", answered(self.members)),
+            web.get("/api/groups/decisions", answered(self.decisions)),
+            web.get("/api/groups/activity", answered(self.activity)),
+            web.get("/api/groups/search", answered(self.search)),
+            web.get("/api/groups/posts", answered(self.posts)),
+            web.post("/api/groups/post", of_a_person(self.post)),
+        ]
+
+    # -- reading
+
+    def chats(self, asked: Asked) -> dict[str, Any]:
+        """All chats, the one written to last first, with who is there and what was said last."""
+        chats = sorted(self._store.chats(), key=lambda chat: -chat.last_write_ms)
+        return {"chats": [self._chat(chat) for chat in chats[: asked.number("limit", _CHATS, _CHATS)]]}
+
+    async def messages(self, request: web.Request) -> web.StreamResponse:
+        """A page of a chat: the newest messages, or those ``before`` a cursor; with what was taken back meanwhile."""
+        asked = Asked(request.query)
+        chat, before = asked.text("chat"), asked.optional("before")
+        limit = asked.number("limit", _PAGE, _MOST)
+        stretch, since, hidden = await in_thread(self._page, chat, before, limit)
+        gone = await self._taken_back(chat, since, hidden) if hidden else []
+        return as_json(await in_thread(self._shown, stretch, gone))
+
+    def news(self, asked: Asked) -> dict[str, Any]:
+        """What came behind ``after``: messages, earlier ones that read differently now, and ids of recalled ones."""
+        chat, after = asked.text("chat"), asked.text("after")
+        stretch = paging.after(self._store, chat, after, _MOST, None)
+        answer = self._shown(stretch, [])
+        if stretch.since is not None:
+            changes = self._store.changes(chat, stretch.since)
+            edited = self._store.get_many(chat, sorted(changes.edited)[:_MOST])
+            answer["changed"] = [self._message(entry) for entry in edited.values()]
+            answer["recalled"] = sorted(changes.hidden)[:_MOST]
+            answer["reload"] = changes.erased
+        return answer
+
+    def members(self, asked: Asked) -> dict[str, Any]:
+        """Who was seen in a chat, bots first; what each bot is for."""
+        chat = asked.text("chat")
+        known = {each.name: each for each in self._record.agents}
+        profiles = {bot.name: bot for bot in self._store.members.bots()}
+        found: dict[str, dict[str, Any]] = {
+            one.sender: {"sender": one.sender, "name": one.name, "bot": one.kind == "bot", "last": one.last_seen_ms}
+            for one in self._store.members.of_chat(chat)
+        }
+        for entry in self._store.recent(chat, _MEMBERS_AMONG).entries:
+            one = found.setdefault(
+                entry["sender"],
+                {"sender": entry["sender"], "name": shown_name(self._store, entry), "bot": _is_bot(entry), "last": 0},
+            )
+            one["last"] = max(one["last"], said(entry))
+        for one in found.values():
+            profile = profiles.get(one["name"]) or known.get(one["name"])
+            if one["bot"] and profile is not None:
+                one["aliases"], one["description"] = list(profile.aliases), profile.description
+        return {"members": sorted(found.values(), key=lambda one: (not one["bot"], one["name"]))}
+
+    def decisions(self, asked: Asked) -> dict[str, Any]:
+        """What each bot decided about the latest messages, by message id; of two by one bot the later counts."""
+        found: dict[str, dict[str, Any]] = {}
+        for each in self._decided.read(asked.text("chat"))[-_DECISIONS:]:
+            reason = str(each.get("reason"))
+            found.setdefault(str(each.get("message_id")), {})[str(each.get("agent"))] = {
+                "agent": each.get("agent"),
+                "respond": each.get("respond"),
+                "reason": reason,
+                "sentence": _SENTENCES.get(reason, reason),
+                "score": each.get("score"),
+                "stage": each.get("stage"),
+                "open": each.get("open"),
+                "ts": each.get("ts"),
+            }
+        return {"decisions": {message: list(by_agent.values()) for message, by_agent in found.items()}}
+
+    def activity(self, asked: Asked) -> dict[str, Any]:
+        """Who spoke when: ``[milliseconds, index of the speaker]`` for the latest messages, oldest first."""
+        speakers: dict[str, int] = {}
+        names: list[dict[str, Any]] = []
+        points: list[tuple[float, int]] = []
+        for entry in self._store.recent(asked.text("chat"), _ACTIVITY).entries:
+            sender = entry["sender"]
+            if sender not in speakers:
+                speakers[sender] = len(names)
+                names.append({"sender": sender, "name": shown_name(self._store, entry), "bot": _is_bot(entry)})
+            points.append((said(entry), speakers[sender]))
+        return {"speakers": names, "points": points}
+
+    def search(self, asked: Asked) -> dict[str, Any]:
+        """Messages that contain a text, the newest first, in one chat or in all."""
+        hits = self._store.search(asked.text("q"), asked.optional("chat"), asked.number("limit", 50, _MOST))
+        return {"hits": [{"chat": hit.session_key, **self._message(hit.entry)} for hit in hits]}
+
+    # -- writing
+
+    async def post(self, request: web.Request) -> web.StreamResponse:
+        """Put a post into the outbox; a bot of the chat sends it."""
+        wanted: list[posting.Wanted] = []
+        checked = done(lambda asked: wanted.append(_wanted(asked)) or {})
+        refusal = await checked(request)
+        if not wanted:
+            return refusal
+        place = self._store.base_dir
+        answer = await posting.post(self._view, place, wanted[0], self._record.agents, wait=0, tell=_nobody)
+        return as_json(answer)
+
+    def posts(self, asked: Asked) -> dict[str, Any]:
+        """How posts are doing, by id."""
+        from nanobot_transcript.outbox import Outbox
+
+        with Outbox(self._store.base_dir) as outbox:
+            found = [outbox.status(each) for each in asked.text("ids").split(",")[:_MOST]]
+        return {
+            "posts": {
+                each.id: {
+                    "state": each.state,
+                    "message_id": each.message_id,
+                    "error": each.error,
+                    "tries": each.attempts,
+                }
+                for each in found
+            }
+        }
+
+    # -- what is new
+
+    def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
+        """The chats, their decisions, posts and members as they are now."""
+        state = self._store.base_dir / ".state"
+        decided = dict(stamps(self._decided.folder, ".log"))
+        seen: dict[tuple[tuple[str, str], ...], Any] = {}
+        for chat in self._store.chats():
+            key = chat.session_key
+            seen[("what", "messages"), ("chat", key)] = chat.bytes, chat.last_write_ms
+            seen[("what", "decisions"), ("chat", key)] = decided.get(self._decided.path_of(key).name)
+        outbox = state / "outbox" / "outbox.db"
+        seen[(("what", "posts"),)] = stamp(outbox), stamp(f"{outbox}-wal")
+        seen[(("what", "members"),)] = stamp(self._store.members.path)
+        return seen
+
+    # -- how it is shown
+
+    def _chat(self, chat: Chat) -> dict[str, Any]:
+        key = chat.session_key
+        newest = self._store.recent(key, 1).entries
+        there = self._store.members.of_chat(key)
+        return {
+            "key": key,
+            "id": split(key)[1] or key,
+            "channel": split(key)[0],
+            "last_write": chat.last_write_ms,
+            "members": [{"name": one.name, "bot": one.kind == "bot"} for one in there[:_NAMES]],
+            "count": len(there),
+            "last": self._message(newest[-1], short=True) if newest else None,
+        }
+
+    def _page(self, chat: str, before: str | None, limit: int) -> tuple[Stretch, str, frozenset[str]]:
+        """A page, the place in the record from which it was read, and which messages were taken back behind it."""
+        if before is not None:
+            return paging.before(self._store, chat, before, limit, None), "", frozenset()
+        stretch = paging.newest(self._store, chat, limit)
+        since = self._store.read_back(chat, None, limit).cursor
+        return stretch, since, frozenset(self._store.changes(chat, since).hidden)
+
+    async def _taken_back(self, chat: str, since: str, hidden: frozenset[str]) -> list[dict[str, Any]]:
+        """Who took what back, and when: the record's own lines say so. Never what was said."""
+        missing, gone, senders = set(hidden), list[dict[str, Any]](), dict[str, Entry]()
+        try:
+            async with (
+                asyncio.timeout(_TAKEN_BACK_WITHIN),
+                aclosing(self._store.follow(chat, since)) as lines,  # pyright: ignore[reportArgumentType] -- every backend's is a generator
+            ):
+                async for line in lines:
+                    target = line.get("target")
+                    if line.get("op") in ("recall", "redact") and target in missing:
+                        first = senders.get(target)
+                        gone.append(self._gone(target, line, first))
+                        missing -= {target, *((first or {}).get("message_ids") or ())}
+                    elif line.get("op") is None and line["message_id"] in missing:
+                        senders[line["message_id"]] = line
+                    if not missing:
+                        break
+        except TimeoutError:
+            pass  # it was said before that place: not on this page either
+        return gone
+
+    def _gone(self, target: str, line: Entry, first: Entry | None) -> dict[str, Any]:
+        return {
+            "id": target,
+            "ts": said(first) if first is not None else said(line),
+            "sender": first["sender"] if first is not None else line["sender"],
+            "name": shown_name(self._store, first) if first is not None else "",
+            "bot": _is_bot(first) if first is not None else False,
+            "recalled": True,
+            "text": "",
+        }
+
+    def _shown(self, stretch: Stretch, gone: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        messages = [*map(self._message, stretch.entries), *gone]
+        if gone:
+            messages.sort(key=lambda message: message["ts"])
+        return {"messages": messages, "older": stretch.older, "newer": stretch.newer, "more": stretch.more}
+
+    def _message(self, entry: Entry, *, short: bool = False) -> dict[str, Any]:
+        kind = entry.get("msg_type")
+        text = entry["content"]
+        message = {
+            "id": entry["message_id"],
+            "ts": said(entry),
+            "sender": entry["sender"],
+            "name": shown_name(self._store, entry),
+            "bot": _is_bot(entry),
+            "text": text[:_PREVIEW] if short else text,
+            "type": kind if isinstance(kind, str) and kind != "text" else None,
+            "reply_to": entry.get("reply_to"),
+            "thread": entry.get("thread_id") or entry.get("root_id"),
+            "edited": bool(entry.get("edited")) or None,
+            "source": entry.get("source"),
+        }
+        return {name: value for name, value in message.items() if value is not None}
+
+
+def _is_bot(entry: Entry) -> bool:
+    return entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
+
+
+def _wanted(asked: Asked) -> posting.Wanted:
+    text = asked.text("text", longest=None)
+    return posting.Wanted(
+        asked.text("chat"), text, asked.optional("agent"), asked.optional("key"), asked.optional("reply_to")
+    )
+
+
+async def _nobody(_waited: float, _seconds: float, _sentence: str) -> None:
+    """Nobody is told of the waiting: there is none."""

@@ -1,0 +1,154 @@
+"""Agent Mail: projects, agents, inboxes, threads in short and in full, search, claims, and writing as a person."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from transcript_mcp.hub.web.asking import Asked, answered, done
+from transcript_mcp.hub.web.looking import stamp
+from transcript_mcp.mail import recent, showing
+from transcript_mcp.mail.service import ImageWish, MailService
+from transcript_mcp.mail.values import Draft, InboxQuery, Letter
+
+__all__ = ["MailRoom"]
+
+_MOST: Final = 200
+
+
+class MailRoom:
+    """The mail as the page shows it; looking changes nothing. Its functions run in threads."""
+
+    def __init__(self, service: MailService) -> None:
+        self._service = service
+        self._mail = service.mail
+
+    def routes(self) -> list[web.RouteDef]:
+        """Below ``/api/mail``."""
+        return [
+            web.get("/api/mail/projects", answered(self.projects)),
+            web.get("/api/mail/agents", answered(self.agents)),
+            web.get("/api/mail/threads", answered(self.threads)),
+            web.get("/api/mail/thread", answered(self.thread)),
+            web.get("/api/mail/inbox", answered(self.inbox)),
+            web.get("/api/mail/outbox", answered(self.outbox)),
+            web.get("/api/mail/search", answered(self.search)),
+            web.get("/api/mail/claims", answered(self.claims)),
+            web.post("/api/mail/send", done(self.send)),
+            web.post("/api/mail/reply", done(self.reply)),
+        ]
+
+    def projects(self, _asked: Asked) -> dict[str, Any]:
+        """All projects."""
+        return {"projects": [{"key": each.key, "slug": each.slug} for each in self._mail.projects()]}
+
+    def agents(self, asked: Asked) -> dict[str, Any]:
+        """The agents of a project, the most recently active first, each with how much it has not read."""
+        project = self._mail.project(asked.text("project"))
+        waiting = self._mail.reader.read(lambda db: recent.unread(db, project.id), {})
+        found = self._mail.agents(project.key, active_only=False, limit=_MOST)
+        return {"agents": [{**showing.shown_agent(each), "unread": waiting.get(each.name, 0)} for each in found]}
+
+    def threads(self, asked: Asked) -> dict[str, Any]:
+        """The threads of a project, the one written to last first."""
+        project = self._mail.project(asked.text("project"))
+        limit = asked.number("limit", 100, _MOST)
+        found = self._mail.reader.read(lambda db: recent.conversations(db, project.id, limit), [])
+        return {
+            "threads": [
+                {
+                    "id": each.id,
+                    "subject": each.subject,
+                    "messages": each.messages,
+                    "senders": list(each.senders),
+                    "last_from": each.newest.sender,
+                    "last_ts": each.newest.created_ts,
+                    "importance": each.newest.importance,
+                }
+                for each in found
+            ]
+        }
+
+    def thread(self, asked: Asked) -> dict[str, Any]:
+        """A whole conversation, oldest message first, and its summary."""
+        from transcript_mcp.mail.summary import summarize
+
+        thread = self._mail.thread(asked.text("id"), asked.text("project"))
+        return {
+            "id": thread.id,
+            "project": thread.project,
+            "messages": [showing.shown_letter(each) for each in thread.letters],
+            "summary": summarize([_plain(each) for each in thread.letters]),
+        }
+
+    def inbox(self, asked: Asked) -> dict[str, Any]:
+        """What came to an agent, the newest first. Nothing is marked as read."""
+        who = self._mail.whois(asked.text("project"), asked.text("agent"))
+        query = InboxQuery(unread_only=asked.flag("unread"), limit=asked.number("limit", 100, _MOST))
+        return {"messages": [showing.shown_delivery(each) for each in self._mail.inbox(who, query)]}
+
+    def outbox(self, asked: Asked) -> dict[str, Any]:
+        """What an agent sent, the newest first."""
+        who = self._mail.whois(asked.text("project"), asked.text("agent"))
+        found = self._mail.outbox(who, limit=asked.number("limit", 100, _MOST))
+        return {"messages": [showing.shown_letter(each) for each in found]}
+
+    def search(self, asked: Asked) -> dict[str, Any]:
+        """Messages of a project by their words; what was found stands between ``**``."""
+        from transcript_mcp.mail.search import search
+
+        project = self._mail.project(asked.text("project"))
+        found = search(self._mail.reader, project.id, asked.text("q"), asked.number("limit", 50, 100))
+        return {"hits": found.hits, "notes": list(found.notes)}
+
+    def claims(self, asked: Asked) -> dict[str, Any]:
+        """Which files agents work on, and until when."""
+        project = self._mail.project(asked.text("project"))
+        found = self._service.claims.list_claims(project.id)
+        return {"claims": [showing.shown_claim(each) for each in found], "now": self._mail.now()}
+
+    def send(self, asked: Asked) -> dict[str, Any]:
+        """Write to agents as a person."""
+        project = self._mail.project(asked.text("project"))
+        text = asked.text("body", longest=None)
+        draft = Draft(
+            asked.text("subject"),
+            text,
+            to=asked.texts("to"),
+            cc=asked.texts("cc") or None,
+            importance=asked.text("importance", "normal"),
+            ack_required=asked.flag("ack"),
+            thread_id=asked.optional("thread"),
+            idempotency_key=asked.optional("key"),
+            original_body=text,
+        )
+        return showing.shown_posted(self._service.send(project.key, self._mail.human(project.key), draft, ImageWish()))
+
+    def reply(self, asked: Asked) -> dict[str, Any]:
+        """Answer a message as a person, in its thread."""
+        text, answered_to = asked.text("body", longest=None), asked.text("id")
+        human = self._mail.human(self._mail.message(answered_to).project)
+        draft = Draft(
+            body=text,
+            importance=asked.text("importance", "normal"),
+            ack_required=asked.flag("ack"),
+            idempotency_key=asked.optional("key"),
+            original_body=text,
+        )
+        return showing.shown_posted(self._service.reply(human, answered_to, draft, ImageWish()))
+
+    def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
+        """The database as it is now."""
+        database = self._mail.places.database
+        return {(): (stamp(database), stamp(f"{database}-wal"))}
+
+
+def _plain(letter: Letter) -> dict[str, Any]:
+    return {
+        "id": letter.id,
+        "from_agent": letter.sender,
+        "subject": letter.subject,
+        "body_md": letter.body or "",
+        "created_ts": letter.created_ts,
+        "reply_to": letter.reply_to,
+    }

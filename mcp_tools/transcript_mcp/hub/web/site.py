@@ -1,0 +1,84 @@
+"""The web UI as the hub serves it: the rooms that there are, what they answer, and what runs beside them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from nanobot_transcript import __version__
+from nanobot_transcript.settings import Settings
+from transcript_mcp.filebox.filebox import FileBox
+from transcript_mcp.hub.rooms import Record, Room
+from transcript_mcp.hub.web.asking import Asked, answered, of_a_person
+from transcript_mcp.hub.web.boxes import BoxesRoom
+from transcript_mcp.hub.web.bundle import Bundle
+from transcript_mcp.hub.web.events import Events
+from transcript_mcp.hub.web.groups import GroupsRoom
+from transcript_mcp.hub.web.looking import Look, Looking
+from transcript_mcp.hub.web.mailing import MailRoom
+from transcript_mcp.hub.web.recent import Recent
+from transcript_mcp.hub.web.system import SystemRoom
+from transcript_mcp.mail.service import MailService
+
+__all__ = ["Site"]
+
+
+class Site:
+    """One hub's web UI. A server that ``hub.servers`` leaves out has no page."""
+
+    def __init__(self, settings: Settings, rooms: Mapping[str, Room], bundle: Bundle | None = None) -> None:
+        self._bundle = bundle or Bundle()
+        self.events: Events = Events()
+        self.recent: Recent = Recent()
+        chosen = settings.hub.servers
+        offered = [name for name in rooms if chosen is None or name in chosen]
+        self._pages: dict[str, GroupsRoom | MailRoom | BoxesRoom | SystemRoom] = {}
+        for name in offered:
+            core = rooms[name].core
+            if isinstance(core, Record):
+                self._pages["groups"] = GroupsRoom(core)
+            elif isinstance(core, MailService):
+                self._pages["mail"] = MailRoom(core)
+            elif isinstance(core, FileBox):
+                self._pages["boxes"] = BoxesRoom(core, settings.filebox.agent or "")
+        self._pages["system"] = SystemRoom(settings, rooms, self.events, self.recent, offered)
+
+    def open_routes(self) -> list[web.RouteDef]:
+        """What needs no token: the page itself, which asks for one."""
+        return self._bundle.routes()
+
+    def routes(self) -> Iterable[web.RouteDef]:
+        """What the page asks for."""
+        yield web.get("/api/about", answered(self.about))
+        yield web.get("/api/events", of_a_person(self.events.handle))
+        for page in self._pages.values():
+            yield from page.routes()
+
+    def about(self, asked: Asked) -> dict[str, Any]:
+        """Which pages there are, and who asks."""
+        boxes = self._pages.get("boxes")
+        there = [name for name, page in self._pages.items() if page is not boxes or _there(boxes)]
+        return {"version": __version__, "pages": there, "caller": asked.caller}
+
+    async def run(self, _app: web.Application) -> AsyncIterator[None]:
+        """From the application's start to its end: hear what is logged, and look at what changes."""
+        looks: dict[str, Look] = {name: page.look for name, page in self._pages.items()}
+        self.recent.install()
+        looking = asyncio.create_task(Looking(self.events, looks).run())
+        try:
+            yield
+        finally:
+            self.recent.remove()
+            looking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await looking
+
+    async def stop(self, _app: web.Application) -> None:
+        """End the streams of news."""
+        self.events.close()
+
+
+def _there(boxes: object) -> bool:
+    return isinstance(boxes, BoxesRoom) and boxes.there

@@ -1,0 +1,128 @@
+"""System: whether all is well, versions, who is connected, how much is stored, what went wrong and what to do."""
+
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from aiohttp import web
+
+from nanobot_transcript import __version__
+from nanobot_transcript.settings import Settings
+from transcript_mcp.hub.rooms import Record, Room
+from transcript_mcp.hub.web.asking import Asked, answered
+from transcript_mcp.hub.web.events import Events
+from transcript_mcp.hub.web.recent import Recent
+from transcript_mcp.mail.service import MailService
+
+__all__ = ["SystemRoom"]
+
+_PACKAGES: Final = ("mcp", "aiohttp", "nanobot-ai", "lark-oapi")
+_DEEPEST: Final = 6
+_MOST_FILES: Final = 50_000
+
+
+class SystemRoom:
+    """The hub itself as the page shows it."""
+
+    def __init__(
+        self, settings: Settings, rooms: Mapping[str, Room], events: Events, recent: Recent, offered: list[str]
+    ) -> None:
+        self._settings = settings
+        self._rooms = rooms
+        self._events = events
+        self._recent = recent
+        self._offered = offered
+        self._began = time.time()
+
+    def routes(self) -> list[web.RouteDef]:
+        """``/api/system``."""
+        return [web.get("/api/system", answered(self.system))]
+
+    def system(self, _asked: Asked) -> dict[str, Any]:
+        """All of it. Times are seconds since 1970, sizes bytes."""
+        return {
+            "status": "ok",
+            "version": __version__,
+            "versions": {"python": platform.python_version(), **_versions()},
+            "began": self._began,
+            "now": time.time(),
+            "token": bool(self._settings.hub.tokens),
+            "servers": [
+                {"name": name, "tools": len(room.server.tools), "offered": name in self._offered}
+                for name, room in self._rooms.items()
+            ],
+            "viewers": [
+                {"name": each.name, "since": each.since, "program": each.agent}
+                for each in sorted(self._events.viewers, key=lambda each: each.since)
+            ],
+            "clients": self._recent.clients(),
+            "stores": list(self._stores()),
+            "problems": self._recent.problems(),
+        }
+
+    def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
+        """How many problems there were."""
+        return {(("what", "problems"),): self._recent.count}
+
+    def _stores(self) -> Iterator[dict[str, Any]]:
+        for room in self._rooms.values():
+            if isinstance(room.core, Record):
+                store = room.core.store
+                chats = store.chats()
+                size = sum(chat.bytes for chat in chats)
+                yield _store("transcripts", store.base_dir, size, len(chats))
+                state = store.base_dir / ".state"
+                for name in ("decisions", "outbox", "index"):
+                    yield _store(name, state / name, *_size(state / name))
+            elif isinstance(room.core, MailService):
+                places = room.core.mail.places
+                yield _store("mail", places.database, _file(places.database) + _file(f"{places.database}-wal"), None)
+                archive = places.root / "projects"
+                yield _store("archive", archive, *_size(archive))
+        yield _store("hub", self._settings.hub.data_dir, *_size(self._settings.hub.data_dir))
+
+
+def _store(name: str, path: Path, size: int, count: int | None) -> dict[str, Any]:
+    return {"name": name, "path": str(path), "bytes": size, "count": count}
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _file(path: Path | str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+def _size(folder: Path) -> tuple[int, int]:
+    """Bytes and number of the files below a folder; of very many files those that were seen first."""
+    size = count = 0
+    waiting = [(str(folder), 0)]
+    while waiting:
+        place, depth = waiting.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if depth < _DEEPEST:
+                            waiting.append((entry.path, depth + 1))
+                    elif entry.is_file(follow_symlinks=False):
+                        size, count = size + entry.stat(follow_symlinks=False).st_size, count + 1
+        except OSError:
+            continue
+        if count >= _MOST_FILES:
+            break
+    return size, count

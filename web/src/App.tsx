@@ -1,0 +1,283 @@
+import { Inbox, Keyboard, KeyRound, Languages, Mail, MessagesSquare, Moon, ServerCog, Sun, SunMoon } from "lucide-react";
+import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { Problem } from "@/components/common";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { Input, Label } from "@/components/ui/input";
+import { Toasts } from "@/components/ui/toast";
+import { ApiError, get, onRefused } from "@/lib/api";
+import { startEvents, useConnection } from "@/lib/events";
+import { type Key, setLanguage, useLanguage, useT } from "@/lib/i18n";
+import { useKeys } from "@/lib/keys";
+import { go, href, usePlace } from "@/lib/router";
+import { setTheme, useTheme } from "@/lib/theme";
+import { setToken, token } from "@/lib/token";
+import { cn } from "@/lib/utils";
+import { BoxesPage } from "@/pages/boxes";
+import { GroupsPage } from "@/pages/groups";
+import { MailPage } from "@/pages/mail";
+import { SystemPage } from "@/pages/system";
+
+interface About {
+  version: string;
+  pages: string[];
+  caller: string;
+}
+
+interface Page {
+  name: string;
+  title: Key;
+  icon: ReactNode;
+  show: (place: string[]) => ReactNode;
+}
+
+const PAGES: Page[] = [
+  { name: "groups", title: "groups", icon: <MessagesSquare />, show: (place) => <GroupsPage place={place} /> },
+  { name: "mail", title: "mail", icon: <Mail />, show: (place) => <MailPage place={place} /> },
+  { name: "boxes", title: "boxes", icon: <Inbox />, show: (place) => <BoxesPage place={place} /> },
+  { name: "system", title: "system", icon: <ServerCog />, show: () => <SystemPage /> },
+];
+
+export function App() {
+  const [about, setAbout] = useState<About>();
+  const [error, setError] = useState<ApiError>();
+  const [locked, setLocked] = useState(false);
+
+  const load = useCallback(async () => {
+    try {
+      setAbout(await get<About>("/api/about"));
+      setError(undefined);
+      setLocked(false);
+      startEvents();
+    } catch (found) {
+      if (found instanceof ApiError && found.status !== 401) setError(found);
+    }
+  }, []);
+  useEffect(() => {
+    onRefused(() => setLocked(true));
+    void load();
+  }, [load]);
+  useEffect(() => {
+    if (!error) return;
+    const timer = setTimeout(() => void load(), 3000);
+    return () => clearTimeout(timer);
+  }, [error, load]);
+
+  if (locked) return <TokenGate enter={load} />;
+  if (error && !about) return <Problem error={error} retry={() => void load()} />;
+  if (!about) return null;
+  return <Frame about={about} />;
+}
+
+function Frame({ about }: { about: About }) {
+  const t = useT();
+  const place = usePlace();
+  const [help, setHelp] = useState(false);
+  const pages = PAGES.filter((page) => about.pages.includes(page.name));
+  const page = pages.find((each) => each.name === place[0]) ?? pages[0];
+
+  useKeys({
+    "?": () => setHelp(true),
+    "/": () => document.querySelector<HTMLElement>("[data-search]")?.focus(),
+    j: () => step(1),
+    k: () => step(-1),
+    ...Object.fromEntries(pages.map((each, index) => [String(index + 1), () => go(each.name)])),
+  });
+  useEffect(() => {
+    document.title = page ? `${t(page.title)} · nanobot-transcript` : "nanobot-transcript";
+  }, [page, t]);
+
+  return (
+    <div className="flex h-dvh flex-col md:flex-row">
+      <a
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded-md focus:bg-surface focus:p-2"
+      >
+        {t("skip")}
+      </a>
+      <nav
+        aria-label={t("pages")}
+        className="order-last flex shrink-0 border-t bg-surface md:order-first md:w-52 md:flex-col md:border-t-0 md:border-r"
+      >
+        <div className="hidden items-center gap-2 px-4 pt-4 pb-3 md:flex">
+          <Logo />
+          <span className="text-[13px] font-semibold whitespace-nowrap">nanobot-transcript</span>
+        </div>
+        <ul className="flex flex-1 md:flex-none md:flex-col md:gap-0.5 md:px-2">
+          {pages.map((each, index) => (
+            <li key={each.name} className="flex-1">
+              <a
+                href={href(each.name)}
+                aria-current={each === page ? "page" : undefined}
+                title={`${t(each.title)} (${index + 1})`}
+                className={cn(
+                  "flex flex-col items-center gap-0.5 px-2 py-2 text-[11px] font-medium text-muted-foreground md:flex-row md:gap-2.5 md:rounded-md md:px-2.5 md:text-sm [&_svg]:size-5 md:[&_svg]:size-[18px]",
+                  each === page ? "text-accent-foreground md:bg-accent" : "hover:bg-muted",
+                )}
+              >
+                {each.icon}
+                {t(each.title)}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <div className="hidden flex-1 md:block" />
+        <div className="hidden flex-col gap-2 p-3 md:flex">
+          <Connected />
+          <div className="flex gap-1">
+            <Choices />
+            <Button variant="ghost" size="icon" aria-label={t("keys")} title={t("keys")} onClick={() => setHelp(true)}>
+              <Keyboard />
+            </Button>
+          </div>
+          <p className="px-1 text-xs text-muted-foreground">
+            {about.version}
+            {about.caller && ` · ${about.caller}`}
+          </p>
+        </div>
+      </nav>
+      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <div className="flex items-center gap-2 border-b bg-surface py-1 pr-1 pl-4 md:hidden">
+          <Logo />
+          <span className="flex-1 text-sm font-semibold">nanobot-transcript</span>
+          <Connected />
+          <Choices />
+        </div>
+        <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
+          {page?.show(place.slice(page.name === place[0] ? 1 : 0))}
+        </main>
+      </div>
+      <Dialog open={help} title={t("keys")} onClose={() => setHelp(false)}>
+        <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2 text-sm">
+          {(
+            [
+              [pages.length > 1 ? `1 – ${pages.length}` : "1", "keyPages"],
+              ["/", "keySearch"],
+              ["j  k", "keyRows"],
+              ["Ctrl + Enter", "keySend"],
+              ["Esc", "keyClose"],
+              ["?", "keyHelp"],
+            ] as [string, Key][]
+          ).map(([key, text]) => (
+            <div key={key} className="contents">
+              <dt>
+                <kbd className="rounded-md border bg-muted px-2 py-0.5 font-mono text-xs">{key}</kbd>
+              </dt>
+              <dd>{t(text)}</dd>
+            </div>
+          ))}
+        </dl>
+      </Dialog>
+      <Toasts />
+    </div>
+  );
+}
+
+/** Moves the focus through the rows of the list on the page. */
+function step(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")].filter((row) => row.offsetParent !== null);
+  const at = rows.findIndex((row) => row === document.activeElement);
+  const current = at >= 0 ? at : rows.findIndex((row) => row.ariaCurrent === "true");
+  const next = rows[Math.min(rows.length - 1, Math.max(0, current + by))];
+  next?.focus();
+  if (next instanceof HTMLAnchorElement) next.click();
+}
+
+function Logo() {
+  return (
+    <svg viewBox="0 0 32 32" className="size-7 shrink-0" aria-hidden>
+      <rect width="32" height="32" rx="8" fill="#0f766e" />
+      <path d="M7 10a3 3 0 0 1 3-3h9a3 3 0 0 1 3 3v4a3 3 0 0 1-3 3h-6l-4 3v-3.2A3 3 0 0 1 7 14z" fill="#fff" />
+      <path d="M24 13a3 3 0 0 1 2 2.8V20a3 3 0 0 1-2 2.8V26l-4-3h-5a3 3 0 0 1-2.7-1.7L14 20h6a4 4 0 0 0 4-4z" fill="#99f6e4" />
+    </svg>
+  );
+}
+
+function Connected() {
+  const t = useT();
+  const connection = useConnection();
+  return (
+    <p role="status" className="flex items-center gap-2 px-1 text-xs text-muted-foreground" data-connection={connection}>
+      <span
+        aria-hidden
+        className={cn(
+          "size-2 rounded-full",
+          connection === "live" ? "bg-positive" : connection === "connecting" ? "bg-warning" : "bg-destructive",
+        )}
+      />
+      <span className={connection === "live" ? "max-md:sr-only" : ""}>{t(connection)}</span>
+    </p>
+  );
+}
+
+function Choices() {
+  const t = useT();
+  const theme = useTheme();
+  const language = useLanguage();
+  const next = theme === "system" ? "light" : theme === "light" ? "dark" : "system";
+  const title = t("themeIs", { theme: t(`theme_${theme}`) });
+  return (
+    <>
+      <Button variant="ghost" size="icon" aria-label={title} title={title} onClick={() => setTheme(next)}>
+        {theme === "system" ? <SunMoon /> : theme === "light" ? <Sun /> : <Moon />}
+      </Button>
+      <Button
+        variant="ghost"
+        size="icon"
+        aria-label={t("language")}
+        title={t("language")}
+        onClick={() => setLanguage(language === "zh" ? "en" : "zh")}
+      >
+        <Languages />
+      </Button>
+    </>
+  );
+}
+
+function TokenGate({ enter }: { enter: () => Promise<void> }) {
+  const t = useT();
+  const [text, setText] = useState("");
+  const wrong = token() !== "";
+  return (
+    <main className="flex h-dvh items-center justify-center p-4">
+      <form
+        className="flex w-full max-w-sm flex-col gap-3 rounded-xl border bg-surface p-6 shadow-sm"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setToken(text);
+          void enter();
+        }}
+      >
+        <div className="flex items-center gap-3">
+          <Logo />
+          <h1 className="flex-1 text-lg font-semibold">nanobot-transcript</h1>
+          <Choices />
+        </div>
+        <p className="text-sm text-muted-foreground">{t("tokenWanted")}</p>
+        <Label htmlFor="token">{t("token")}</Label>
+        <Input
+          id="token"
+          type="password"
+          autoComplete="off"
+          autoFocus
+          required
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {wrong && (
+          <p role="alert" className="text-sm text-destructive">
+            {t("tokenWrong")}
+          </p>
+        )}
+        <Button type="submit">
+          <KeyRound />
+          {t("enter")}
+        </Button>
+      </form>
+    </main>
+  );
+}

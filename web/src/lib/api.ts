@@ -1,0 +1,69 @@
+import { token } from "@/lib/token";
+
+/** What the hub says when it does not do what was asked. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+  ) {
+    super(message);
+  }
+}
+
+type Values = Record<string, string | number | boolean | string[] | null | undefined>;
+
+let refused: () => void = () => undefined;
+
+/** Called when the hub wants a token, or another one. */
+export function onRefused(call: () => void): void {
+  refused = call;
+}
+
+export function headers(): Record<string, string> {
+  return token() ? { Authorization: `Bearer ${token()}` } : {};
+}
+
+export function address(path: string, values: Values = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== null && value !== "") query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export async function get<T>(path: string, values: Values = {}, signal?: AbortSignal): Promise<T> {
+  return ask<T>(address(path, values), { headers: headers(), ...(signal ? { signal } : {}) });
+}
+
+export async function post<T>(path: string, values: Values): Promise<T> {
+  return ask<T>(path, {
+    method: "POST",
+    headers: { ...headers(), "Content-Type": "application/json" },
+    body: JSON.stringify(values),
+  });
+}
+
+async function ask<T>(path: string, init: RequestInit): Promise<T> {
+  let answer: Response;
+  try {
+    answer = await fetch(`.${path}`, init); // beside the page, wherever the hub is mounted
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, "unreachable", "", "");
+  }
+  if (answer.ok) return (await answer.json()) as T;
+  if (answer.status === 401) refused();
+  throw await asError(answer);
+}
+
+async function asError(answer: Response): Promise<ApiError> {
+  try {
+    const { error } = (await answer.json()) as { error: { code: string; message: string; hint: string } };
+    return new ApiError(answer.status, error.code, error.message, error.hint);
+  } catch {
+    return new ApiError(answer.status, `http_${answer.status}`, answer.statusText, "");
+  }
+}

@@ -1,0 +1,36 @@
+// Places in the address behind "#": page/part/part. It works the same wherever the hub is mounted.
+
+import { useMemo, useSyncExternalStore } from "react";
+
+export function usePlace(): string[] {
+  const hash = useSyncExternalStore(
+    (changed) => {
+      addEventListener("hashchange", changed);
+      return () => removeEventListener("hashchange", changed);
+    },
+    () => location.hash,
+  );
+  return useMemo(() => parts(hash), [hash]);
+}
+
+export function href(...place: string[]): string {
+  return `#/${place.map(encodeURIComponent).join("/")}`;
+}
+
+export function go(...place: string[]): void {
+  location.hash = href(...place);
+}
+
+function parts(hash: string): string[] {
+  const path = hash.replace(/^#\/?/, "").split("?", 1)[0] ?? "";
+  return path
+    .split("/")
+    .filter(Boolean)
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
+}

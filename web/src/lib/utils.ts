@@ -1,0 +1,28 @@
+import { type ClassValue, clsx } from "clsx";
+import { twMerge } from "tailwind-merge";
+
+/** Class names joined; of two that contradict each other the later one counts. */
+export function cn(...inputs: ClassValue[]): string {
+  return twMerge(clsx(inputs));
+}
+
+/** A colour that always is the same for a name, as a hue. */
+export function hue(name: string): number {
+  let sum = 0;
+  for (const character of name) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 3600;
+  return sum % 360;
+}
+
+/** One or two characters that stand for a name. */
+export function initials(name: string): string {
+  const words = name.trim().split(/[\s_-]+/u).filter(Boolean);
+  const first = [...(words[0] ?? "?")];
+  if (/\p{Script=Han}/u.test(first[0] ?? "")) return first.slice(-2).join("");
+  const second = words[1] ? [...words[1]][0] : undefined;
+  return ((first[0] ?? "?") + (second ?? "")).toUpperCase();
+}
+
+/** A key under which something is done once, however often it is sent. */
+export function onceKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,17 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "@/App";
+import { startTheme } from "@/lib/theme";
+import { takeToken } from "@/lib/token";
+import "@/index.css";
+
+takeToken();
+startTheme();
+const root = document.getElementById("root");
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,153 @@
+import { CircleCheck, Clock, CornerUpLeft, SendHorizontal, TriangleAlert, X } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Label, Select, Textarea } from "@/components/ui/input";
+import { toastError } from "@/components/ui/toast";
+import { get, post } from "@/lib/api";
+import { useNews } from "@/lib/events";
+import { useT } from "@/lib/i18n";
+import { isSend } from "@/lib/keys";
+import { onceKey } from "@/lib/utils";
+import type { Member, Message, Post } from "@/pages/groups/types";
+
+interface Props {
+  chat: string;
+  bots: Member[];
+  answering: Message | undefined;
+  onDone: () => void;
+}
+
+/** Writes into the group: through the outbox, by a bot that sits there. */
+export function Composer({ chat, bots, answering, onDone }: Props) {
+  const t = useT();
+  const [text, setText] = useState("");
+  const [agent, setAgent] = useState("");
+  const [sending, setSending] = useState(false);
+  const [posts, setPosts] = useState<Post[]>([]);
+  const key = useRef(onceKey());
+  const field = useRef<HTMLTextAreaElement>(null);
+
+  useEffect(() => {
+    if (answering) field.current?.focus();
+  }, [answering]);
+
+  const look = async () => {
+    const waiting = posts.filter((each) => each.state === "queued");
+    if (!waiting.length) return;
+    try {
+      const found = await get<{ posts: Record<string, Post> }>("/api/groups/posts", {
+        ids: waiting.map((each) => each.id).join(","),
+      });
+      setPosts((before) => before.map((each) => ({ ...each, ...found.posts[each.id] })));
+    } catch {
+      // The next news asks again.
+    }
+  };
+  useNews((news) => {
+    if (news.room === "*" || (news.room === "groups" && news.what === "posts")) void look();
+  });
+  useEffect(() => {
+    if (!posts.some((each) => each.state === "sent")) return;
+    const timer = setTimeout(() => setPosts((before) => before.filter((each) => each.state !== "sent")), 4000);
+    return () => clearTimeout(timer);
+  }, [posts]);
+
+  const send = async () => {
+    if (!text.trim() || sending) return;
+    setSending(true);
+    try {
+      const made = await post<Post>("/api/groups/post", {
+        chat,
+        text,
+        agent,
+        reply_to: answering?.id ?? null,
+        key: key.current,
+      });
+      setPosts((before) => [...before.slice(-4), { ...made, text }]);
+      setText("");
+      key.current = onceKey();
+      onDone();
+    } catch (error) {
+      toastError(error, t("unreachable"));
+    } finally {
+      setSending(false);
+      field.current?.focus();
+    }
+  };
+
+  return (
+    <footer className="shrink-0 border-t bg-surface px-3 py-2.5 sm:px-5">
+      <div className="mx-auto flex max-w-4xl flex-col gap-2">
+        {posts.map((each) => (
+          <p key={each.id} role="status" className="flex items-center gap-2 text-xs text-muted-foreground">
+            {each.state === "sent" ? (
+              <CircleCheck className="size-4 text-positive" aria-hidden />
+            ) : each.state === "queued" ? (
+              <Clock className="size-4" aria-hidden />
+            ) : (
+              <TriangleAlert className="size-4 text-destructive" aria-hidden />
+            )}
+            <span className="max-w-[40%] truncate text-foreground">{each.text}</span>
+            <span>{t(`post_${each.state}`)}</span>
+            {each.error && <span className="truncate">{each.error}</span>}
+          </p>
+        ))}
+        {answering && (
+          <p className="flex items-center gap-2 rounded-md bg-muted px-2.5 py-1.5 text-xs">
+            <CornerUpLeft className="size-3.5 shrink-0" aria-hidden />
+            <span className="min-w-0 flex-1 truncate">
+              {t("replyTo", { name: answering.name })}: {answering.text}
+            </span>
+            <button type="button" aria-label={t("cancel")} onClick={onDone}>
+              <X className="size-4" />
+            </button>
+          </p>
+        )}
+        <div className="flex items-end gap-2">
+          <Textarea
+            ref={field}
+            rows={1}
+            value={text}
+            aria-label={t("writeGroup")}
+            placeholder={t("writeGroup")}
+            className="max-h-48 min-h-10 flex-1 field-sizing-content"
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={(event) => {
+              if (isSend(event)) void send();
+              if (event.key === "Escape") onDone();
+            }}
+          />
+          <Button
+            aria-label={t("send")}
+            title="Ctrl+Enter"
+            className="h-10"
+            disabled={!text.trim() || sending}
+            onClick={() => void send()}
+          >
+            <SendHorizontal />
+            <span className="max-sm:hidden">{t("send")}</span>
+          </Button>
+        </div>
+        <div className="flex items-center gap-2">
+          <Label htmlFor="through" className="text-xs">
+            {t("through")}
+          </Label>
+          <Select
+            id="through"
+            value={agent}
+            className="h-7 text-xs"
+            onChange={(event) => setAgent(event.target.value)}
+          >
+            <option value="">{t("anyBot")}</option>
+            {bots.map((bot) => (
+              <option key={bot.sender} value={bot.name}>
+                {bot.name}
+              </option>
+            ))}
+          </Select>
+          <span className="ml-auto hidden text-xs text-muted-foreground sm:block">Ctrl + Enter</span>
+        </div>
+      </div>
+    </footer>
+  );
+}

@@ -1,0 +1,299 @@
+import { ArrowDown, Bot, Check, CircleHelp, CornerUpLeft, Minus, Pencil, Reply, Undo2 } from "lucide-react";
+import { Fragment, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Avatar, Time } from "@/components/common";
+import { Markdown } from "@/components/Markdown";
+import { Badge } from "@/components/ui/badge";
+import { Button } from "@/components/ui/button";
+import { useLanguage, useT } from "@/lib/i18n";
+import { cn } from "@/lib/utils";
+import { reasonText, stageText } from "@/pages/groups/reasons";
+import type { Decision, Message } from "@/pages/groups/types";
+
+const TOGETHER = 5 * 60_000;
+
+interface Props {
+  messages: Message[];
+  older: boolean;
+  loadOlder: () => Promise<void>;
+  decisions: Record<string, Decision[]>;
+  wanted: string | undefined;
+  onReply: (message: Message) => void;
+}
+
+export function MessageList({ messages, older, loadOlder, decisions, wanted, onReply }: Props) {
+  const t = useT();
+  const language = useLanguage();
+  const frame = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  const height = useRef(0);
+  const first = useRef<string | null | undefined>(undefined);
+  const [below, setBelow] = useState(false);
+  const [loading, setLoading] = useState(false);
+
+  // New messages keep the end in sight if it was; older ones leave in place what is being read.
+  useLayoutEffect(() => {
+    const box = frame.current;
+    if (!box) return;
+    if (first.current !== undefined && first.current !== messages[0]?.id && !atEnd.current) {
+      box.scrollTop += box.scrollHeight - height.current;
+    } else if (atEnd.current) box.scrollTop = box.scrollHeight;
+    else setBelow(true);
+    height.current = box.scrollHeight;
+    first.current = messages[0]?.id;
+  }, [messages]);
+  useEffect(() => {
+    const box = frame.current;
+    if (!box) return;
+    const grown = new ResizeObserver(() => {
+      if (atEnd.current) box.scrollTop = box.scrollHeight;
+    });
+    grown.observe(box);
+    if (box.firstElementChild) grown.observe(box.firstElementChild);
+    return () => grown.disconnect();
+  }, []);
+  useEffect(() => {
+    if (wanted) jump(wanted);
+  }, [wanted]);
+
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={frame}
+        tabIndex={0}
+        role="log"
+        aria-label={t("messages")}
+        className="h-full overflow-y-auto overscroll-contain"
+        onScroll={(event) => {
+          const box = event.currentTarget;
+          atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 48;
+          if (atEnd.current) setBelow(false);
+        }}
+      >
+        <div className="mx-auto flex max-w-4xl flex-col px-3 py-4 sm:px-5">
+          {older ? (
+            <Button
+              variant="outline"
+              size="sm"
+              className="mb-3 self-center"
+              disabled={loading}
+              onClick={() => {
+                setLoading(true);
+                atEnd.current = false;
+                void loadOlder().finally(() => setLoading(false));
+              }}
+            >
+              {t("loadOlder")}
+            </Button>
+          ) : (
+            <p className="mb-3 self-center text-xs text-muted-foreground">{t("beginning")}</p>
+          )}
+          {messages.map((message, index) => {
+            const before = messages[index - 1];
+            const day = new Date(message.ts).toDateString();
+            const newDay = !before || new Date(before.ts).toDateString() !== day;
+            const together =
+              !newDay &&
+              before.sender === message.sender &&
+              !before.recalled &&
+              !message.reply_to &&
+              message.ts - before.ts < TOGETHER;
+            return (
+              <Fragment key={message.id ?? `${message.ts}-${index}`}>
+                {newDay && (
+                  <p className="my-3 flex items-center gap-3 text-xs text-muted-foreground before:h-px before:flex-1 before:bg-border after:h-px after:flex-1 after:bg-border">
+                    {new Date(message.ts).toLocaleDateString(language, {
+                      weekday: "long",
+                      month: "long",
+                      day: "numeric",
+                    })}
+                  </p>
+                )}
+                {message.recalled ? (
+                  <Recalled message={message} />
+                ) : (
+                  <Row
+                    message={message}
+                    together={together}
+                    answered={message.reply_to ? byId.get(message.reply_to) : undefined}
+                    decisions={(message.id && decisions[message.id]) || undefined}
+                    onReply={() => onReply(message)}
+                  />
+                )}
+              </Fragment>
+            );
+          })}
+        </div>
+      </div>
+      {below && (
+        <Button
+          size="sm"
+          className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg"
+          onClick={() => {
+            const box = frame.current;
+            if (box) box.scrollTop = box.scrollHeight;
+          }}
+        >
+          <ArrowDown />
+          {t("newBelow")}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Recalled({ message }: { message: Message }) {
+  const t = useT();
+  return (
+    <p data-recalled className="my-2 flex items-center justify-center gap-1.5 text-xs text-muted-foreground italic">
+      <Undo2 className="size-3.5" aria-hidden />
+      {message.name ? t("recalledBy", { name: message.name }) : t("recalled")}
+      <Time ms={message.ts} />
+    </p>
+  );
+}
+
+interface RowProps {
+  message: Message;
+  together: boolean;
+  answered: Message | undefined;
+  decisions: Decision[] | undefined;
+  onReply: () => void;
+}
+
+function Row({ message, together, answered, decisions, onReply }: RowProps) {
+  const t = useT();
+  return (
+    <article
+      id={message.id ? `m-${message.id}` : undefined}
+      aria-label={t("messageOf", { name: message.name })}
+      className={cn("group flex gap-2.5 rounded-lg px-1 transition-colors duration-700", together ? "mt-1" : "mt-3.5")}
+    >
+      {together ? <span className="w-9 shrink-0" /> : <Avatar name={message.name} bot={message.bot} />}
+      <div className="min-w-0 flex-1">
+        {!together && (
+          <p className="mb-1 flex items-center gap-1.5 text-[13px]">
+            <span className="truncate font-semibold">{message.name}</span>
+            {message.bot && (
+              <Badge variant="accent" className="px-1.5 text-[11px]">
+                <Bot aria-hidden />
+                {t("bot")}
+              </Badge>
+            )}
+            <Time ms={message.ts} className="shrink-0 text-xs text-muted-foreground" />
+            {message.source === "history" && <Badge variant="outline">{t("fromHistory")}</Badge>}
+          </p>
+        )}
+        <div className="flex items-end gap-1">
+          <div
+            className={cn(
+              "max-w-[min(44rem,100%)] min-w-0 rounded-2xl rounded-tl-md border px-3.5 py-2",
+              message.bot ? "bg-bubble-bot" : "bg-bubble",
+            )}
+          >
+            {message.reply_to && (
+              <button
+                type="button"
+                onClick={() => jump(message.reply_to ?? "")}
+                className="mb-1 flex max-w-full items-center gap-1.5 border-l-2 border-primary pl-2 text-left text-xs text-muted-foreground"
+              >
+                <CornerUpLeft className="size-3 shrink-0" aria-hidden />
+                <span className="truncate">
+                  {answered ? `${answered.name}: ${answered.recalled ? t("recalled") : answered.text}` : t("earlier")}
+                </span>
+              </button>
+            )}
+            {message.type && <Badge className="mb-1">{message.type}</Badge>}
+            <Markdown text={message.text} />
+            {message.edited && (
+              <p className="mt-0.5 flex items-center gap-1 text-xs text-muted-foreground">
+                <Pencil className="size-3" aria-hidden />
+                {t("edited")}
+              </p>
+            )}
+          </div>
+          <Button
+            variant="ghost"
+            size="icon"
+            aria-label={t("replyTo", { name: message.name })}
+            title={t("reply")}
+            onClick={onReply}
+            className="size-7 opacity-0 group-hover:opacity-100 focus-visible:opacity-100 max-md:opacity-60"
+          >
+            <Reply />
+          </Button>
+        </div>
+        {decisions && <Decisions decisions={decisions} />}
+      </div>
+    </article>
+  );
+}
+
+function Decisions({ decisions }: { decisions: Decision[] }) {
+  const t = useT();
+  const [open, setOpen] = useState(false);
+  const sorted = [...decisions].sort((one, other) => one.agent.localeCompare(other.agent));
+  return (
+    <div className="mt-1">
+      <button
+        type="button"
+        aria-expanded={open}
+        title={t("whyTitle")}
+        onClick={() => setOpen(!open)}
+        className="flex flex-wrap gap-1.5 rounded-full"
+      >
+        {sorted.map((each) => (
+          <Badge key={each.agent} variant={each.respond ? "positive" : each.respond === null ? "warning" : "default"}>
+            {each.respond ? <Check aria-hidden /> : each.respond === null ? <CircleHelp aria-hidden /> : <Minus aria-hidden />}
+            {each.agent}
+            <span className="font-normal">
+              {t(each.respond ? "answers" : each.respond === null ? "undecided" : "silent")}
+            </span>
+          </Badge>
+        ))}
+      </button>
+      {open && (
+        <ul className="mt-1.5 flex max-w-xl flex-col gap-2 rounded-lg border bg-surface p-3 text-[13px]">
+          {sorted.map((each) => (
+            <li key={each.agent}>
+              <p>
+                <span className="font-semibold">{each.agent}</span> · <Reason decision={each} />
+              </p>
+              <div className="mt-1 flex items-center gap-2 text-xs text-muted-foreground">
+                <span className="h-1.5 w-24 overflow-hidden rounded-full bg-muted" aria-hidden>
+                  <span
+                    className="block h-full rounded-full bg-primary"
+                    style={{ width: `${Math.round((each.score ?? 0) * 100)}%` }}
+                  />
+                </span>
+                <span>{t("score", { n: Math.round((each.score ?? 0) * 100) })}</span>
+                <span>·</span>
+                <Stage decision={each} />
+                <code className="rounded bg-muted px-1">{each.reason}</code>
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Reason({ decision }: { decision: Decision }) {
+  const language = useLanguage();
+  return <>{reasonText(decision, language)}</>;
+}
+
+function Stage({ decision }: { decision: Decision }) {
+  const language = useLanguage();
+  return <span>{stageText(decision.stage, language)}</span>;
+}
+
+/** Shows a message that is on the page, and marks it for a moment. */
+export function jump(id: string): void {
+  const found = document.getElementById(`m-${id}`);
+  if (!found) return;
+  found.scrollIntoView({ block: "center" });
+  found.classList.add("bg-accent");
+  setTimeout(() => found.classList.remove("bg-accent"), 1600);
+}

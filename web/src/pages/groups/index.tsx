@@ -1,0 +1,268 @@
+import { MessagesSquare, PanelRight, Search, X } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Avatar, Empty, Highlit, Loading, Problem, Time } from "@/components/common";
+import { Back, Bar, Split, rowStyle } from "@/components/Split";
+import { Badge } from "@/components/ui/badge";
+import { Button } from "@/components/ui/button";
+import { Input } from "@/components/ui/input";
+import { useData } from "@/lib/data";
+import { useLanguage, useT } from "@/lib/i18n";
+import { useKeys } from "@/lib/keys";
+import { go, href } from "@/lib/router";
+import { cn } from "@/lib/utils";
+import { Composer } from "@/pages/groups/Composer";
+import { MessageList } from "@/pages/groups/MessageList";
+import { Side } from "@/pages/groups/Side";
+import { type Chat, type Decision, type Member, type Message, titleOf } from "@/pages/groups/types";
+import { useTalk } from "@/pages/groups/useTalk";
+
+export function GroupsPage({ place }: { place: string[] }) {
+  const t = useT();
+  const chats = useData<{ chats: Chat[] }>(
+    "/api/groups",
+    {},
+    (news) => news.room === "groups" && (news.what === "messages" || news.what === "members" || !news.what),
+  );
+  const [query, setQuery] = useState("");
+  const key = place[0];
+  const open = chats.value?.chats.find((chat) => chat.key === key);
+  const first = latest(chats.value?.chats ?? [])[0]?.key;
+  useEffect(() => {
+    // Where there is room for both, a chat is open from the beginning.
+    if (!key && first && matchMedia("(min-width: 768px)").matches) location.replace(href("groups", first));
+  }, [key, first]);
+  useKeys({ Escape: () => go("groups") });
+
+  return (
+    <Split
+      label={t("groups")}
+      open={key !== undefined}
+      back={href("groups")}
+      list={
+        <>
+          <Bar>
+            <h1 className="sr-only">{t("groups")}</h1>
+            <Find query={query} setQuery={setQuery} label={t("searchMessages")} />
+          </Bar>
+          <div className="min-h-0 flex-1 overflow-y-auto">
+            {query ? (
+              <Hits query={query} chats={chats.value?.chats ?? []} />
+            ) : chats.error ? (
+              <Problem error={chats.error} retry={chats.reload} />
+            ) : !chats.value ? (
+              <Loading />
+            ) : !chats.value.chats.length ? (
+              <Empty icon={<MessagesSquare />} title={t("noGroups")} text={t("noGroupsHint")} />
+            ) : (
+              <ul>
+                {latest(chats.value.chats).map((chat) => (
+                  <li key={chat.key}>
+                    <ChatRow chat={chat} current={chat.key === key} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </div>
+        </>
+      }
+    >
+      {key ? (
+        <Talking key={key} chat={key} known={open} wanted={place[1]} />
+      ) : (
+        <Empty icon={<MessagesSquare />} title={t("choose")} />
+      )}
+    </Split>
+  );
+}
+
+/** The one written to last first. */
+function latest(chats: readonly Chat[]): Chat[] {
+  return chats.toSorted((one, other) => (other.last?.ts ?? other.last_write) - (one.last?.ts ?? one.last_write));
+}
+
+function ChatRow({ chat, current }: { chat: Chat; current: boolean }) {
+  const t = useT();
+  const language = useLanguage();
+  return (
+    <a data-row href={href("groups", chat.key)} aria-current={current} className={rowStyle}>
+      <Faces chat={chat} />
+      <span className="min-w-0 flex-1">
+        <span className="flex items-baseline gap-2">
+          <span className="min-w-0 flex-1 truncate text-sm font-semibold">{titleOf(chat, language)}</span>
+          <Time ms={chat.last?.ts ?? chat.last_write} className="shrink-0 text-xs text-muted-foreground" />
+        </span>
+        <span className="mt-0.5 block truncate text-[13px] text-muted-foreground">
+          {chat.last ? `${chat.last.name}: ${chat.last.text.replace(/\s+/g, " ")}` : t("nothingYet")}
+        </span>
+      </span>
+    </a>
+  );
+}
+
+function Faces({ chat }: { chat: Chat }) {
+  const bot = chat.members.find((member) => member.bot);
+  const person = chat.members.find((member) => !member.bot);
+  const shown = [person ?? chat.members[1], bot ?? chat.members[1]].filter((member) => member !== undefined);
+  if (!shown.length) return <Avatar name={chat.id} />;
+  return (
+    <span className="flex shrink-0 -space-x-2.5">
+      {shown.map((member) => (
+        <span key={member.name} className="rounded-lg ring-2 ring-surface">
+          <Avatar name={member.name} bot={member.bot} small={shown.length > 1} />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Talking({ chat, known, wanted }: { chat: string; known: Chat | undefined; wanted: string | undefined }) {
+  const t = useT();
+  const language = useLanguage();
+  const talk = useTalk(chat);
+  const [side, setSide] = useState(() => matchMedia("(min-width: 1180px)").matches);
+  const [answering, setAnswering] = useState<Message>();
+  const concerns = (what: string) => (news: { room: string; what?: string; chat?: string }) =>
+    news.room === "groups" && news.what === what && (news.chat === undefined || news.chat === chat);
+  const members = useData<{ members: Member[] }>("/api/groups/members", { chat }, concerns("members"));
+  const decisions = useData<{ decisions: Record<string, Decision[]> }>(
+    "/api/groups/decisions",
+    { chat },
+    concerns("decisions"),
+  );
+  const everybody = members.value?.members ?? [];
+  useEffect(() => {
+    if (wanted && talk.messages && talk.older && !talk.messages.some((message) => message.id === wanted)) {
+      void talk.loadOlder();
+    }
+  }, [wanted, talk]);
+
+  return (
+    <div className="relative flex min-h-0 flex-1">
+      <div className="flex min-w-0 flex-1 flex-col">
+        <Bar>
+          <Back to={href("groups")} />
+          <div className="min-w-0 flex-1">
+            <h2 className="truncate text-sm font-semibold">{known ? titleOf(known, language) : chat}</h2>
+            <p className="truncate text-xs text-muted-foreground">{chat}</p>
+          </div>
+          <Badge>{t("memberCount", { n: everybody.length })}</Badge>
+          <Button
+            variant="ghost"
+            size="icon"
+            aria-pressed={side}
+            aria-label={t("about")}
+            title={t("about")}
+            onClick={() => setSide(!side)}
+          >
+            <PanelRight />
+          </Button>
+        </Bar>
+        {talk.error && <Problem error={talk.error} retry={talk.reload} />}
+        {!talk.messages ? (
+          !talk.error && <Loading />
+        ) : !talk.messages.length ? (
+          <Empty icon={<MessagesSquare />} title={t("nothingYet")} />
+        ) : (
+          <MessageList
+            messages={talk.messages}
+            older={talk.older !== null}
+            loadOlder={talk.loadOlder}
+            decisions={decisions.value?.decisions ?? {}}
+            wanted={talk.messages.some((message) => message.id === wanted) ? wanted : undefined}
+            onReply={setAnswering}
+          />
+        )}
+        <Composer
+          chat={chat}
+          bots={everybody.filter((member) => member.bot)}
+          answering={answering}
+          onDone={() => setAnswering(undefined)}
+        />
+      </div>
+      {side && (
+        <aside
+          aria-label={t("about")}
+          className={cn(
+            "flex w-80 shrink-0 flex-col border-l bg-surface",
+            "max-[1179px]:absolute max-[1179px]:inset-y-0 max-[1179px]:right-0 max-[1179px]:z-10 max-[1179px]:w-[min(20rem,100%)] max-[1179px]:shadow-xl",
+          )}
+        >
+          <Bar className="justify-between">
+            <h2 className="text-sm font-semibold">{t("about")}</h2>
+            <Button variant="ghost" size="icon" aria-label={t("close")} onClick={() => setSide(false)}>
+              <X />
+            </Button>
+          </Bar>
+          <Side chat={chat} members={everybody} />
+        </aside>
+      )}
+    </div>
+  );
+}
+
+function Hits({ query, chats }: { query: string; chats: Chat[] }) {
+  const t = useT();
+  const language = useLanguage();
+  const found = useData<{ hits: (Message & { chat: string })[] }>(
+    "/api/groups/search",
+    { q: query },
+    (news) => news.room === "groups" && news.what === "messages",
+  );
+  if (found.error) return <Problem error={found.error} retry={found.reload} />;
+  if (!found.value) return <Loading />;
+  if (!found.value.hits.length) return <Empty icon={<Search />} title={t("nothingFound")} text={t("searchLiteral")} />;
+  return (
+    <ul>
+      {found.value.hits.map((hit) => {
+        const chat = chats.find((each) => each.key === hit.chat);
+        return (
+          <li key={`${hit.chat} ${hit.id} ${hit.ts}`}>
+            <a data-row href={href("groups", hit.chat, ...(hit.id ? [hit.id] : []))} className={rowStyle}>
+              <Avatar name={hit.name} bot={hit.bot} small />
+              <span className="min-w-0 flex-1">
+                <span className="flex items-baseline gap-2 text-[13px]">
+                  <span className="min-w-0 flex-1 truncate font-semibold">{hit.name}</span>
+                  <Time ms={hit.ts} className="shrink-0 text-xs text-muted-foreground" />
+                </span>
+                <span className="mt-0.5 line-clamp-3 text-[13px] [overflow-wrap:anywhere]">
+                  <Highlit text={hit.text} word={query} />
+                </span>
+                {chat && <span className="block truncate text-xs text-muted-foreground">{titleOf(chat, language)}</span>}
+              </span>
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** A search field that waits until somebody stops typing. */
+export function Find(props: { query: string; setQuery: (query: string) => void; label: string }) {
+  const [text, setText] = useState(props.query);
+  const { setQuery } = props;
+  useEffect(() => {
+    const timer = setTimeout(() => setQuery(text.trim()), 250);
+    return () => clearTimeout(timer);
+  }, [text, setQuery]);
+  return (
+    <span className="relative flex-1">
+      <Search className="pointer-events-none absolute top-2.5 left-2.5 size-4 text-muted-foreground" aria-hidden />
+      <Input
+        type="search"
+        data-search
+        value={text}
+        aria-label={props.label}
+        placeholder={props.label}
+        className="pl-8.5"
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") {
+            setText("");
+            event.currentTarget.blur();
+          }
+        }}
+      />
+    </span>
+  );
+}

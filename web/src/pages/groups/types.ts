@@ -1,0 +1,78 @@
+import { type Language, listed } from "@/lib/i18n";
+
+export interface Message {
+  id: string | null;
+  ts: number;
+  sender: string;
+  name: string;
+  bot: boolean;
+  text: string;
+  type?: string;
+  reply_to?: string;
+  thread?: string;
+  edited?: boolean;
+  recalled?: boolean;
+  source?: string;
+}
+
+export interface Chat {
+  key: string;
+  id: string;
+  channel: string;
+  last_write: number;
+  members: { name: string; bot: boolean }[];
+  count: number;
+  last: Message | null;
+}
+
+export interface MessagePage {
+  messages: Message[];
+  older: string | null;
+  newer: string;
+  more: boolean;
+}
+
+export interface News extends MessagePage {
+  changed?: Message[];
+  recalled?: string[];
+  reload?: boolean;
+}
+
+export interface Decision {
+  agent: string;
+  respond: boolean | null;
+  reason: string;
+  sentence: string;
+  score: number;
+  stage: string;
+  open: boolean;
+  ts: number;
+}
+
+export interface Member {
+  sender: string;
+  name: string;
+  bot: boolean;
+  last: number;
+  aliases?: string[];
+  description?: string;
+}
+
+export interface Activity {
+  speakers: { sender: string; name: string; bot: boolean }[];
+  points: [number, number][];
+}
+
+export interface Post {
+  id: string;
+  text: string;
+  state: "queued" | "sent" | "failed" | "expired";
+  error?: string | null;
+  note?: string;
+}
+
+/** What a chat is called: its members, as the platform gives it no name here. */
+export function titleOf(chat: Chat, language: Language): string {
+  const names = chat.members.map((member) => member.name);
+  return listed(names, language) || chat.id;
+}

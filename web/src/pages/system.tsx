@@ -1,0 +1,218 @@
+import { Activity, CircleAlert, CircleCheck, Database, Eye, Puzzle, TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
+import { Loading, Problem, Time, useNow, useSpan } from "@/components/common";
+import { Badge } from "@/components/ui/badge";
+import { Card, CardContent, CardHeader, CardTitle } from "@/components/ui/card";
+import { useData } from "@/lib/data";
+import { useConnection } from "@/lib/events";
+import { type Key, isKey, useT } from "@/lib/i18n";
+import { cn } from "@/lib/utils";
+
+interface Trouble {
+  ts: number;
+  level: string;
+  code: string;
+  where: string;
+  text: string;
+  hint: string;
+  times: number;
+}
+interface System {
+  version: string;
+  versions: Record<string, string>;
+  began: number;
+  now: number;
+  token: boolean;
+  servers: { name: string; tools: number; offered: boolean }[];
+  viewers: { name: string; since: number; program: string }[];
+  clients: { name: string; program: string; requests: number; last: number }[];
+  stores: { name: string; path: string; bytes: number; count: number | null }[];
+  problems: Trouble[];
+}
+
+export function SystemPage() {
+  const t = useT();
+  const span = useSpan();
+  const now = useNow(5000);
+  const connection = useConnection();
+  const system = useData<System>("/api/system", {}, () => true);
+  const value = system.value;
+  if (system.error && !value) return <Problem error={system.error} retry={system.reload} />;
+  if (!value) return <Loading />;
+  const errors = value.problems.filter((each) => each.level === "error").length;
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("system")}>
+      <div className="mx-auto grid max-w-6xl items-start gap-4 p-4 sm:p-6 lg:grid-cols-2">
+        <h1 className="sr-only">{t("system")}</h1>
+        <section className="grid grid-cols-2 gap-3 lg:col-span-2 lg:grid-cols-4">
+          <Figure
+            title={t("health")}
+            value={connection === "offline" ? t("offline") : errors ? t("withProblems") : t("well")}
+            tone={connection === "offline" ? "bad" : errors ? "warn" : "good"}
+          />
+          <Figure title={t("uptime")} value={span(now / 1000 - value.began)} text={`nanobot-transcript ${value.version}`} />
+          <Figure title={t("openPages")} value={String(value.viewers.length)} />
+          <Figure title={t("stored")} value={bytes(value.stores.reduce((sum, each) => sum + each.bytes, 0))} />
+        </section>
+
+        <Card className="lg:col-span-2">
+          <Title icon={<CircleAlert />} text={t("problems")}>
+            <Badge variant={value.problems.length ? "warning" : "positive"}>{value.problems.length}</Badge>
+          </Title>
+          {value.problems.length ? (
+            <ul className="divide-y">
+              {value.problems.map((each) => (
+                <li key={`${each.where} ${each.text}`} className="flex items-start gap-3 px-4 py-3 text-sm">
+                  {each.level === "error" ? (
+                    <CircleAlert className="mt-0.5 size-4 shrink-0 text-destructive" aria-label={t("error")} />
+                  ) : (
+                    <TriangleAlert className="mt-0.5 size-4 shrink-0 text-warning" aria-label={t("warning")} />
+                  )}
+                  <div className="min-w-0 flex-1">
+                    <p className="[overflow-wrap:anywhere]">{each.text}</p>
+                    <p className="mt-1 text-[13px]">
+                      <span className="font-semibold text-primary">{t("whatToDo")}</span> <Advice trouble={each} />
+                    </p>
+                    <p className="mt-1 flex flex-wrap items-center gap-2 text-xs text-muted-foreground">
+                      <Time ms={each.ts * 1000} />
+                      <code>{each.where}</code>
+                      {each.times > 1 && <Badge>{t("times", { n: each.times })}</Badge>}
+                    </p>
+                  </div>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <CardContent className="flex items-center gap-2 text-sm text-muted-foreground">
+              <CircleCheck className="size-4 text-positive" aria-hidden />
+              {t("noProblems")}
+            </CardContent>
+          )}
+        </Card>
+
+        <Card>
+          <Title icon={<Database />} text={t("stores")} />
+          <ul className="divide-y">
+            {value.stores.map((each) => (
+              <li key={each.name} className="px-4 py-2.5 text-sm">
+                <p className="flex gap-2">
+                  <span className="flex-1 font-medium">{isKey(`store_${each.name}`) ? t(`store_${each.name}` as Key) : each.name}</span>
+                  {each.count !== null && (
+                    <span className="text-muted-foreground">
+                      {t(each.name === "transcripts" ? "chatCount" : "fileCount", { n: each.count })}
+                    </span>
+                  )}
+                  <span className="w-20 text-right tabular-nums">{bytes(each.bytes)}</span>
+                </p>
+                <p className="truncate font-mono text-xs text-muted-foreground" title={each.path}>
+                  {each.path}
+                </p>
+              </li>
+            ))}
+          </ul>
+        </Card>
+
+        <div className="flex flex-col gap-4">
+          <Card>
+            <Title icon={<Eye />} text={t("clients")} />
+            <ul className="divide-y">
+              {value.viewers.map((each, index) => (
+                <li key={index} className="flex gap-2 px-4 py-2.5 text-sm">
+                  <span className="min-w-0 flex-1 truncate">
+                    {each.name || t("thisMachine")} <span className="text-muted-foreground">· {t("page")}</span>
+                  </span>
+                  <span className="text-muted-foreground">{t("since", { span: span(now / 1000 - each.since) })}</span>
+                </li>
+              ))}
+              {value.clients
+                .filter((each) => !each.program.startsWith("Mozilla"))
+                .map((each) => (
+                  <li key={`${each.name} ${each.program}`} className="flex gap-2 px-4 py-2.5 text-sm">
+                    <span className="min-w-0 flex-1 truncate">
+                      {each.name || t("thisMachine")}
+                      <span className="text-muted-foreground"> · {each.program || t("unnamed")}</span>
+                    </span>
+                    <span className="text-muted-foreground">
+                      {t("requests", { n: each.requests })} · {t("ago", { span: span(now / 1000 - each.last) })}
+                    </span>
+                  </li>
+                ))}
+            </ul>
+          </Card>
+          <Card>
+            <Title icon={<Puzzle />} text={t("servers")} />
+            <ul className="divide-y">
+              {value.servers.map((each) => (
+                <li key={each.name} className="flex items-center gap-2 px-4 py-2.5 text-sm">
+                  <span className="flex-1 font-medium">{each.name}</span>
+                  <span className="text-muted-foreground">{t("toolCount", { n: each.tools })}</span>
+                  <Badge variant={each.offered ? "positive" : "default"}>
+                    {each.offered ? "/mcp" : `/mcp/${each.name}`}
+                  </Badge>
+                </li>
+              ))}
+            </ul>
+          </Card>
+          <Card>
+            <Title icon={<Activity />} text={t("versions")} />
+            <CardContent className="flex flex-wrap gap-2">
+              {Object.entries({ "nanobot-transcript": value.version, ...value.versions }).map(([name, version]) => (
+                <Badge key={name} variant="outline">
+                  {name} {version}
+                </Badge>
+              ))}
+              <Badge variant={value.token ? "positive" : "default"}>{t(value.token ? "tokensOn" : "tokensOff")}</Badge>
+            </CardContent>
+          </Card>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Title({ icon, text, children }: { icon: ReactNode; text: string; children?: ReactNode }) {
+  return (
+    <CardHeader className="[&>svg]:size-4 [&>svg]:text-muted-foreground">
+      {icon}
+      <CardTitle className="flex-1">{text}</CardTitle>
+      {children}
+    </CardHeader>
+  );
+}
+
+function Figure(props: { title: string; value: string; text?: string; tone?: "good" | "warn" | "bad" }) {
+  return (
+    <Card className="px-4 py-3">
+      <p className="text-xs text-muted-foreground">{props.title}</p>
+      <p
+        className={cn(
+          "mt-1 text-xl font-semibold",
+          props.tone === "good" && "text-positive",
+          props.tone === "warn" && "text-warning",
+          props.tone === "bad" && "text-destructive",
+        )}
+      >
+        {props.value}
+      </p>
+      {props.text && <p className="truncate text-xs text-muted-foreground">{props.text}</p>}
+    </Card>
+  );
+}
+
+/** What to do, in the reader's language where there is a sentence for the code. */
+function Advice({ trouble }: { trouble: Trouble }) {
+  const t = useT();
+  const key = `advice_${trouble.code}`;
+  return <>{isKey(key) ? t(key) : trouble.hint || t("adviceNone")}</>;
+}
+
+function bytes(count: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = count;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}

@@ -1,0 +1,27 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// One script and one style sheet, named by their hashes, outside of this folder: Tailwind looks at every file in it.
+export default defineConfig({
+  base: "./",
+  plugins: [react(), tailwindcss()],
+  resolve: { alias: { "@": new URL("./src", import.meta.url).pathname } },
+  build: {
+    outDir: "../mcp_tools/transcript_mcp/hub/web/dist",
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    cssCodeSplit: false,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1000,
+    rollupOptions: {
+      output: {
+        entryFileNames: "assets/app-[hash].js",
+        assetFileNames: "assets/[name]-[hash][extname]",
+        codeSplitting: false,
+      },
+    },
+  },
+  server: { proxy: { "/api": "http://127.0.0.1:8765" } },
+});
