@@ -19,6 +19,8 @@ MOST_PIXELS: Final = 40_000_000
 _LONGEST_SIDE: Final = 16_383  # of WebP itself
 _LARGE: Final = 10_000_000  # pixels, of which each takes ten bytes and more while it is converted
 _FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+_PHOTOS: Final = ("JPEG", "MPO")  # phones add a preview or a depth map to a JPEG, which makes it an MPO
+_BARE: Final = frozenset({b"VP8 ", b"VP8L", b"VP8X", b"ALPH"})
 _DRAWN: Final = 0.5  # bytes per pixel: a drawing or a screenshot takes less as PNG, a photo more
 _BROKEN: Final = (
     *(OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, AttributeError, ArithmeticError),
@@ -73,10 +75,12 @@ def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
     if max(width, height) > _LONGEST_SIDE:
         raise ImageRefusedError(f"A side has more than {_LONGEST_SIDE} pixels.")
     image.load()
-    animated = getattr(image, "n_frames", 1) > 1
-    if image.format == "WEBP" and not animated and not {"exif", "xmp", "icc_profile"} & image.info.keys():
+    is_photo = image.format in _PHOTOS
+    # Not their number: to count the frames of a GIF is to walk through all of it.
+    animated = not is_photo and getattr(image, "is_animated", False)
+    if image.format == "WEBP" and not animated and _is_bare(data):
         return WebP(data, width, height)
-    drawn = image.format != "JPEG" and len(data) <= _DRAWN * width * height + 4096
+    drawn = not is_photo and len(data) <= _DRAWN * width * height + 4096
     ImageOps.exif_transpose(image, in_place=True)
     upright = _plain(image)
     written = io.BytesIO()
@@ -89,11 +93,26 @@ def _converted(image: Image.Image, data: bytes, most_pixels: int) -> WebP:
 
 def _plain(image: Image.Image) -> Image.Image:
     """Red, green, blue and perhaps transparency; nothing else is written."""
+    if image.mode.startswith("I"):  # 16 bits of grey, of which Pillow would take all that is not black for white
+        image = image.convert("I").point(lambda grey: grey / 256).convert("L")
     transparent = "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info
     mode = "RGBA" if transparent else "RGB"
     plain = image if image.mode == mode else image.convert(mode)
     plain.info.clear()  # nothing of it is for others: where a photo was taken, with what
     return plain
+
+
+def _is_bare(data: bytes) -> bool:
+    """True for a WebP file that holds a picture and nothing else: no note of a camera, and nothing behind its end."""
+    if len(data) != 8 + int.from_bytes(data[4:8], "little"):
+        return False
+    at = 12
+    while at < len(data):
+        if data[at : at + 4] not in _BARE:
+            return False
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        at += 8 + size + size % 2
+    return at == len(data)
 
 
 def _too_large(most_pixels: int) -> ImageRefusedError:

@@ -332,6 +332,49 @@ def test_every_kind_of_colour_is_taken(mode: str, kind: str, transparent: bool) 
         assert image.size == (30, 20)
 
 
+def test_sixteen_bits_of_grey_stay_grey() -> None:
+    ramp = Image.new("I;16", (4, 4))
+    ramp.putdata([0, 0x4000, 0x8000, 0xFFFF] * 4)
+    written = io.BytesIO()
+    ramp.save(written, "PNG")
+    with Image.open(io.BytesIO(to_webp(written.getvalue()).data)) as image:
+        assert [image.getpixel((x, 0)) for x in range(4)] == [(grey,) * 3 for grey in (0, 64, 128, 255)]
+
+
+def test_a_photo_with_a_preview_in_its_file_is_a_photo() -> None:
+    plain, written = noise((300, 200), "JPEG", quality=60), io.BytesIO()
+    with Image.open(io.BytesIO(plain)) as photo:
+        photo.save(written, "MPO", save_all=True, append_images=[photo.resize((30, 20))], quality=60)
+    taken = to_webp(written.getvalue())
+    assert len(taken.data) < 1.2 * len(to_webp(plain).data)
+    assert not taken.animated
+
+
+def chunk(name: bytes, content: bytes) -> bytes:
+    return name + len(content).to_bytes(4, "little") + content
+
+
+@pytest.mark.parametrize("where", ["behind the end", "in a chunk of its own"])
+def test_nothing_that_is_no_picture_is_taken_along_in_one(where: str) -> None:
+    bare, secret = to_webp(picture()).data, b"52.5200 N, 13.4050 E"
+    assert to_webp(bare).data == bare
+    if where == "behind the end":
+        hiding = bare + secret
+    else:
+        chunks = bare[8:] + chunk(b"GPS ", secret)
+        hiding = bare[:4] + len(chunks).to_bytes(4, "little") + chunks
+    taken = to_webp(hiding)
+    assert secret not in taken.data
+    assert (taken.width, taken.height) == (64, 48)
+
+
+def test_frames_of_a_long_animation_are_not_counted() -> None:
+    frame = b"\x21\xf9\x04\0\0\0\0\0\x2c" + bytes(4) + b"\1\0\1\0\0\2\2\x44\1\0"
+    head = b"GIF89a" + struct.pack("<HH", 8, 8) + b"\x80\0\0" + b"\0\0\0\xff\xff\xff"
+    broken_behind = head + 3 * frame + b"\x21\xf9\x04"  # whoever walks to the end stumbles
+    assert to_webp(broken_behind).animated
+
+
 def test_a_photo_is_upright_and_keeps_no_place() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
