@@ -12,7 +12,6 @@ from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
 from nanobot_transcript.cli.output import emit_json, notice, printable
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError
-from transcript_mcp.hub.addresses import url_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.cli.mcp_clients import Client, Endpoint
@@ -116,6 +115,7 @@ def _endpoint(
 
 def _called(names: tuple[str, ...], url: str | None, settings: "LoadedSettings") -> "Endpoint":
     from nanobot_transcript.cli.mcp_clients import Endpoint
+    from transcript_mcp.hub.addresses import url_of
 
     hub = settings.hub
     address = (url or url_of(hub.host, hub.port)).rstrip("/")

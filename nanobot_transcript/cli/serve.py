@@ -11,7 +11,6 @@ from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOptio
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
 from nanobot_transcript.errors import ConfigError
-from transcript_mcp.hub.addresses import is_everywhere, url_of
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -77,6 +76,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
     from aiohttp import web
 
     from transcript_mcp.hub import create_app
+    from transcript_mcp.hub.addresses import url_of
 
     try:
         hub = create_app(settings)
@@ -136,5 +136,7 @@ def _origins(settings: "LoadedSettings", sentence: str) -> str:
 
 def listening_at(name: str, port: int) -> str:
     """Where clients find the MCP servers of a hub that listens at an address, for a person."""
+    from transcript_mcp.hub.addresses import is_everywhere, url_of
+
     everywhere = f"port {port} of every address of this machine, path /mcp"
     return everywhere if is_everywhere(name) else f"{url_of(name, port)}/mcp"

@@ -56,6 +56,7 @@ async def test_cat_and_a_script_answer_from_a_process_each_over_the_real_long_co
     first, second = await asyncio.gather(site.run(config, "Alpha", long=True), site.run(config, "Beta", long=True))
     assert first.events == [{"event": "ready", "agents": ["Alpha"]}]
     assert await site.ask("@Alpha you?", alpha) == "I am Alpha."
+    await site.until(lambda: len(site.record()) == 2)  # it stands in the group before it is recorded
     assert await site.ask("@Beta say this 再说一遍", beta) == "@Beta say this 再说一遍"
     await site.until(lambda: len(site.record()) == 4)
     assert [entry["sender"] for entry in site.record()] == [site.ada.union_id, "Alpha", site.ada.union_id, "Beta"]
