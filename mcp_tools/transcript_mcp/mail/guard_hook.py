@@ -200,16 +200,31 @@ def _explained(met: list[tuple[str, Held]], me: str) -> tuple[str, str]:
         lines.append(f"  {_plain(path)}: {_plain(holder)} holds {_plain(pattern)} until {until}{why}")
     if len(met) > _SHOWN:
         lines.append(f"  and {len(met) - _SHOWN} more")
-    who = f"You commit as {_plain(me)}" if me else "Nothing says who you are"
+    who, chinese_who = _identity(me, met[0][1][0])
     lines += [
-        f"{who} (AGENT_NAME, else GIT_AUTHOR_NAME). Ask the holder to release them, wait, or leave these files out.",
+        who,
+        "Ask the holder to release them, wait, or leave these files out.",
         "To commit all the same (it is logged): AGENT_MAIL_BYPASS=1 git commit ...",
     ]
     chinese = (
         "Agent Mail：上述文件已被其他智能体独占，提交已中止。请联系对方释放、等待到期，或把这些文件移出本次提交；"
-        "确需提交：AGENT_MAIL_BYPASS=1 git commit …（会记入日志）。"
+        f"确需提交：AGENT_MAIL_BYPASS=1 git commit …（会记入日志）。{chinese_who}"
     )
     return "\n".join(lines), chinese
+
+
+def _identity(me: str, holder: str) -> tuple[str, str]:
+    """As whom somebody commits; who has not said it is told how, because the claims may be their own."""
+    name = _plain(me)
+    if os.environ.get("AGENT_NAME"):
+        return f"You commit as {name}.", f"你的身份：{name}。"
+    shown = _plain(holder)
+    quoted = f"'{shown}'" if " " in shown else shown
+    own = f"AGENT_NAME={quoted} git commit"
+    return (
+        f"You commit as {name or 'nobody'}, git's author: AGENT_NAME is not set. Are the claims your own? {own} ...",
+        f"你的身份：{name or '未知'}（git 的提交作者，没有设置 AGENT_NAME）。如果占用者就是你：{own} …",
+    )
 
 
 def _log(project: Guarded, me: str, now: float, met: list[tuple[str, Held]]) -> None:

@@ -140,10 +140,20 @@ def test_a_commit_into_what_another_agent_holds_is_blocked_and_says_why(guarded:
     assert not passed
     until = time.strftime("%Y-%m-%d %H:%M", time.gmtime(claim.expires_ts))
     assert f"app/api/users.py: GreenCastle holds app/api/*.py until {until} (migrations)" in said
-    assert "You commit as BlueLake" in said
+    assert "You commit as BlueLake." in said
+    assert "AGENT_NAME=" not in said
     assert "AGENT_MAIL_BYPASS=1 git commit" in said
     assert "独占" in said
     assert guarded.git("log", "--oneline").stdout.count("\n") == 1
+
+
+def test_who_did_not_say_a_name_is_told_how(guarded: Repo) -> None:
+    guarded.write("app/api/users.py")
+    said = guarded.commit(None)[1]
+    assert "You commit as Ada, git's author: AGENT_NAME is not set." in said
+    assert "Are the claims your own? AGENT_NAME=GreenCastle git commit ..." in said
+    assert "Ada（git 的提交作者，没有设置 AGENT_NAME）" in said
+    assert "如果占用者就是你：AGENT_NAME=GreenCastle git commit …" in said
 
 
 def test_the_holder_commits_and_so_does_everybody_elsewhere(guarded: Repo) -> None:
