@@ -35,6 +35,7 @@ _BUSY: Final = 10.0
 _REBUILD: Final = "Stop the server, then make the database anew from git: nanobot-transcript mail doctor --rebuild"
 _COMPLETE: Final = "Write it into git again from the database: nanobot-transcript mail doctor --complete"
 _EITHER: Final = "If the database is right: nanobot-transcript mail doctor --complete. If git is: --rebuild"
+_OLD_HISTORY: Final = "What is there now is not concerned; if you need what was before, restore git from a backup."
 _SAYS: Final = {
     "missing": ("not in git", _COMPLETE),
     "lost": ("in git without content: its objects are lost or damaged", _COMPLETE),
@@ -139,6 +140,8 @@ def _project(store: MailStore, database: Database, project: Project) -> Iterator
         count = kinds["messages"]
         what = "the 1 message and what became of it" if count == 1 else f"all {count} messages and what became of them"
         yield Finding("archive", "ok", f"{project.key}: git has {what}.")
+    if not snapshots.take(store, project.slug).history_is_whole("claims"):
+        yield Finding("archive", "warning", f"{project.key}: git has lost a part of its history.", _OLD_HISTORY)
     for kind, (says, fix) in _SAYS.items():
         paths = sorted(difference.path for difference in found if difference.kind == kind)
         if paths:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from nanobot_transcript.errors import ArchiveError
-from transcript_mcp.mail import frontmatter, names
+from transcript_mcp.mail import frontmatter, matching, names
 from transcript_mcp.mail.frontmatter import MessageFile
 from transcript_mcp.mail.layout import PROJECT_FILE
 from transcript_mcp.mail.records import ClaimRecord
@@ -23,6 +23,9 @@ _INBOX: Final = re.compile(r"agents/([^/]+)/inbox/.+/([^/]+)\.md")
 _RECEIPT: Final = re.compile(r"agents/([^/]+)/receipts/([^/]+)\.json")
 _CLAIM: Final = re.compile(r"[0-9a-f]{40}(\..+)?\.json")
 
+
+_TIMES: Final = ("created_ts", "inception_ts", "read_ts", "ack_ts")
+_END_OF_TIME: Final = 250_000_000_000.0  # in the year 9892
 
 _T = TypeVar("_T")
 
@@ -86,6 +89,12 @@ def fill(db: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> Filled:
     filling.insert_claims(found)
     filling.insert_activity()
     return filling.filled
+
+
+def _check_moments(*moments: float | None) -> None:
+    """Raises ValueError for what is no time: a person may have edited a file, and a calendar has an end."""
+    if not all(moment is None or 0 <= moment < _END_OF_TIME for moment in moments):
+        raise ValueError("It holds a time that is none.")
 
 
 class _Filling:
@@ -227,8 +236,10 @@ class _Filling:
 
     def _message(self, snapshot: Snapshot, path: str) -> MessageFile | None:
         try:
-            return frontmatter.parse(snapshot.text(path))
-        except ArchiveError as error:
+            file = frontmatter.parse(snapshot.text(path))
+            _check_moments(file.letter.created_ts)
+            return file
+        except (ArchiveError, ValueError) as error:
             self.filled.problems.append(f"{snapshot.slug}: {path} is left out. {error}")
             return None
 
@@ -265,10 +276,17 @@ class _Filling:
         self.filled.messages += 1
 
     def _claim_records(self, project: _Project) -> Iterator[tuple[str, ClaimRecord]]:
+        if not project.snapshot.history_is_whole("claims"):
+            self.filled.problems.append(
+                f"{project.snapshot.slug}: git has lost a part of its history; claims that ended then are left out."
+            )
         for name, text in project.snapshot.history("claims"):
             try:
-                yield name, msgspec.json.decode(text, type=ClaimRecord)
-            except msgspec.DecodeError as error:
+                record = msgspec.json.decode(text, type=ClaimRecord)
+                _check_moments(record.created_ts, record.expires_ts, record.released_ts)
+                matching.normalised(record.path)
+                yield name, record
+            except ValueError as error:  # of msgspec, too
                 self.filled.problems.append(f"{project.snapshot.slug}: claims/{name} is left out. {error}")
 
     def _insert_claim(self, project: _Project, record: ClaimRecord, *, beside: bool) -> None:
@@ -294,8 +312,10 @@ class _Filling:
 
     def _decoded(self, snapshot: Snapshot, path: str, kind: type[_T]) -> _T | None:
         try:
-            return msgspec.json.decode(snapshot.text(path), type=kind)
-        except (ArchiveError, msgspec.DecodeError) as error:
+            record = msgspec.json.decode(snapshot.text(path), type=kind)
+            _check_moments(*(getattr(record, name, None) for name in _TIMES))
+            return record
+        except (ArchiveError, ValueError) as error:
             self.filled.problems.append(f"{snapshot.slug}: {path} is left out. {error}")
             return None
 

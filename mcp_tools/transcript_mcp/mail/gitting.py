@@ -19,7 +19,7 @@ from pygit2.enums import FileMode
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
 from transcript_mcp.mail.jobs import Job
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.repository import open_repository
+from transcript_mcp.mail.repository import branch, open_repository
 from transcript_mcp.mail.worktree import WorkTree, split
 
 __all__ = ["AUTHOR", "ProjectRepository", "commit_message"]
@@ -100,8 +100,8 @@ class ProjectRepository:
         try:
             repository = self._opened()
             tip = _tip(repository)
-            if tip is None:
-                return
+            if tip is None or repository.head_is_unborn or repository.head_is_detached:
+                return  # in the second case a person looks at another commit, and the index is theirs
             repository.index.read()
             repository.index.read_tree(tip[1].tree)
             repository.index.write()
@@ -133,12 +133,12 @@ class ProjectRepository:
         """Let the branch point at the commit, when everything in it is on the disk; fails when somebody moved it."""
         _sync(self.folder)
         if tip is not None:
-            branch = tip[0].name
+            name = tip[0].name
             tip[0].set_target(commit)
         else:
-            branch = str(repository.lookup_reference("HEAD").target)
-            repository.references.create(branch, commit)
-        place = Path(repository.path) / branch
+            name = str(repository.lookup_reference("HEAD").target)
+            repository.references.create(name, commit)
+        place = Path(repository.path) / name
         for path in (place, place.parent):
             _fsync(path)
 
@@ -239,11 +239,9 @@ def _way_out(error: Exception) -> str:
 
 
 def _tip(repository: pygit2.Repository) -> "_Tip | None":
-    """The branch that HEAD names and its commit; None before the first one."""
-    if repository.head_is_unborn:
-        return None
-    branch = repository.head
-    return branch, branch.peel(pygit2.Commit)
+    """The branch and its commit; None before the first one."""
+    found = branch(repository)
+    return None if found is None else (found, found.peel(pygit2.Commit))
 
 
 def _how_many_are_in(tree: pygit2.Tree, jobs: Sequence[Job]) -> int:

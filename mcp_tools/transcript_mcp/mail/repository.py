@@ -18,7 +18,7 @@ from pygit2.enums import RepositoryOpenFlag
 
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
 
-__all__ = ["BRANCH", "keep_aside", "loose_objects", "open_repository", "packs", "remove_stale_locks"]
+__all__ = ["BRANCH", "branch", "keep_aside", "loose_objects", "open_repository", "packs", "remove_stale_locks"]
 
 BRANCH: Final = "main"
 _REFERENCE_LOCK: Final = 1.0
@@ -57,6 +57,21 @@ def open_repository(folder: Path) -> pygit2.Repository:
     if _is_headless(repository):
         _adopt_newest(repository)
     return repository
+
+
+def branch(repository: pygit2.Repository) -> pygit2.Reference | None:
+    """The branch with the history; None before the first commit.
+
+    It is the one that HEAD names, whatever a person calls it. While somebody looks at an older commit, or has begun a
+    branch without commits, HEAD names none: then it is ``main``, else the newest, so that history neither forks nor
+    begins anew.
+    """
+    if not repository.head_is_detached and not repository.head_is_unborn:
+        return repository.head
+    own = repository.references.get(f"refs/heads/{BRANCH}")
+    found = [own] if own is not None else [repository.branches.local[name] for name in repository.branches.local]
+    newest = max(found, key=lambda each: each.peel(pygit2.Commit).commit_time, default=None)
+    return newest if newest is not None or repository.head_is_unborn else repository.head
 
 
 def keep_aside(folder: Path) -> Path:
@@ -134,7 +149,8 @@ def _mended(folder: Path) -> pygit2.Repository:
 def _is_headless(repository: pygit2.Repository) -> bool:
     """True when the branch cannot be read or does not exist, as before the first commit."""
     try:
-        return repository.head_is_unborn or repository.head.target is None
+        found = branch(repository)
+        return found is None or found.target is None
     except pygit2.GitError:
         return True
 
@@ -155,11 +171,11 @@ def _adopt_newest(repository: pygit2.Repository) -> None:
             )
         return
     newest = max(tips, key=lambda commit: commit.commit_time)
-    branch = repository.lookup_reference("HEAD").target
-    assert isinstance(branch, str)
+    name = repository.lookup_reference("HEAD").target
+    assert isinstance(name, str)
     with suppress(FileNotFoundError):
-        (Path(repository.path) / branch).unlink()
-    repository.references.create(branch, newest.id)
+        (Path(repository.path) / name).unlink()
+    repository.references.create(name, newest.id)
     logger.warning("%s had no branch; it goes on from commit %s.", repository.path, newest.id)
 
 

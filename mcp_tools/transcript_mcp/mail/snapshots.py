@@ -1,16 +1,17 @@
 """What the archive of a project holds: the files of its last commit, for reading only."""
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import pygit2
-from pygit2.enums import RepositoryOpenFlag, SortMode
+from pygit2.enums import RepositoryOpenFlag
 
 from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.repository import branch
 
 __all__ = ["Snapshot", "slugs", "take"]
 
@@ -57,28 +58,19 @@ class Snapshot:
             return False
         return True
 
+    def history_is_whole(self, folder: str) -> bool:
+        """False when git has lost commits, or what the folder was in one, as a shallow clone has."""
+        return self._repository is None or all(tree is not None for tree in _versions(self._repository, folder))
+
     def history(self, folder: str) -> Iterator[tuple[str, str]]:
-        """Each content that a file of a folder ever had in a commit, the oldest first: name and text.
+        """Each content that a file of a folder had in a commit that can be read, the oldest first: name and text.
 
-        The text is empty where git has lost it. Raises ArchiveError when commits or folders cannot be read.
+        The text is empty where git has lost it.
         """
-        if self._repository is None:
-            return
-        try:
-            yield from self._history(self._repository, folder)
-        except (pygit2.GitError, KeyError, ValueError) as error:
-            raise ArchiveError(
-                f"The history of {folder} of {self.slug} cannot be read: {error}.", hint="`git fsck` says what is lost."
-            ) from error
-
-    def _history(self, repository: pygit2.Repository, folder: str) -> Iterator[tuple[str, str]]:
         known: dict[str, str] = {}
         before = None
-        for commit in repository.walk(repository.head.target, SortMode.TOPOLOGICAL | SortMode.REVERSE):
-            if folder not in commit.tree:
-                continue
-            tree = commit.tree[folder]
-            if not isinstance(tree, pygit2.Tree) or tree.id == before:
+        for tree in _versions(self._repository, folder) if self._repository is not None else ():
+            if tree is None or tree.id == before:
                 continue
             before = tree.id
             for entry in tree:
@@ -115,13 +107,51 @@ def take(store: MailStore, slug: str) -> Snapshot:
     pygit2.settings.owner_validation = False  # nothing of it is run
     try:
         repository = pygit2.Repository(str(git), _EXACTLY)
-        if repository.head_is_unborn:
+        found = branch(repository)
+        if found is None:
             return Snapshot(slug, {}, None)
-        return Snapshot(slug, dict(_files(repository.head.peel(pygit2.Tree), "")), repository)
+        return Snapshot(slug, dict(_files(found.peel(pygit2.Tree), "")), repository)
     except (pygit2.GitError, KeyError, ValueError, OSError) as error:
         raise ArchiveError(
             f"The repository {git.parent} cannot be read: {error}.", hint="`git fsck` says what is damaged."
         ) from error
+
+
+def _versions(repository: pygit2.Repository, folder: str) -> Iterator[pygit2.Tree | None]:
+    """The folder in each commit that has it, the oldest first; None where git cannot read it."""
+    found = branch(repository)
+    for oid in _commits(repository, found.peel(pygit2.Commit)) if found is not None else ():
+        try:
+            root = repository[oid].peel(pygit2.Tree)
+            tree = root[folder] if folder in root else None  # noqa: SIM401 - a tree has no `get`
+            if isinstance(tree, pygit2.Tree) and len(tree):  # only that reads it
+                yield tree
+        except (pygit2.GitError, KeyError, ValueError):
+            yield None
+
+
+def _commits(repository: pygit2.Repository, tip: pygit2.Commit) -> list[pygit2.Oid]:
+    """All commits up to the tip, parents first, also those whose objects are lost; not what lies before such a one."""
+    ordered: list[pygit2.Oid] = []
+    seen: set[pygit2.Oid] = set()
+    waiting = [(tip.id, False)]
+    while waiting:
+        oid, is_done = waiting.pop()
+        if is_done:
+            ordered.append(oid)
+        elif oid not in seen:
+            seen.add(oid)
+            waiting.append((oid, True))
+            waiting.extend((parent, False) for parent in _parents(repository, oid))
+    return ordered
+
+
+def _parents(repository: pygit2.Repository, oid: pygit2.Oid) -> Sequence[pygit2.Oid]:
+    try:
+        commit = repository.get(oid)
+    except (pygit2.GitError, ValueError):  # damaged
+        return ()
+    return cast("list[pygit2.Oid]", commit.parent_ids) if isinstance(commit, pygit2.Commit) else ()
 
 
 def _files(tree: pygit2.Tree, above: str) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from nanobot_transcript.errors import ArchiveError
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.gitting import ProjectRepository, commit_message
 from transcript_mcp.mail.jobs import Job
+from transcript_mcp.mail.snapshots import take
 
 SLUG = "backend-1f3a"
 
@@ -236,6 +237,28 @@ def test_commits_go_to_the_branch_that_a_person_has_checked_out(project: Project
     project.commit([mail(2)])
     assert git(project.folder, "rev-list", "--count", "审计").strip() == "2"
     assert git(project.folder, "rev-list", "--count", "main").strip() == "1"
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+@pytest.mark.parametrize("branch", ["main", "trunk"])
+@pytest.mark.parametrize("look", [("checkout", "-q", "HEAD~1"), ("switch", "-q", "--orphan", "empty")])
+def test_history_goes_on_where_it_was_while_a_person_looks_elsewhere(
+    project: ProjectRepository, archive: MailArchive, look: tuple[str, ...], branch: str, reopened: bool
+) -> None:
+    project.commit([mail(1)])
+    project.commit([mail(2)])
+    project.refresh_index()
+    git(project.folder, "branch", "-q", "-m", branch)
+    git(project.folder, *look)
+    if reopened:
+        project.close()
+    project.commit([mail(3)])
+    project.refresh_index()
+    assert sorted(take(archive.store, SLUG).files) == sorted({**mail(1).files, **mail(2).files, **mail(3).files})
+    git(project.folder, "checkout", "-q", "-f", branch)
+    assert archive.messages(SLUG) == ["msg_1", "msg_2", "msg_3"]
+    assert archive.commits(SLUG) == 3
+    archive.assert_sound(SLUG)
 
 
 def test_what_a_person_commits_stays(project: ProjectRepository, archive: MailArchive) -> None:

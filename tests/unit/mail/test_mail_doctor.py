@@ -1,5 +1,6 @@
 """Git and the database compared both ways, and the database made anew from git with the same answers."""
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -331,6 +332,51 @@ def test_a_file_that_cannot_be_read_is_left_out_and_told(scene: Scene) -> None:
     rebuilt = rebuild(scene.store, accept_loss=True)
     assert rebuilt.filled.messages == 5
     assert len(rebuilt.filled.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("pattern", "old", "new"),
+    [
+        ("claims/*.json", r'"path": "README.md"', '"path": "../README.md"'),
+        ("claims/*.json", r'"expires_ts": [^,]*', '"expires_ts": 1e300'),
+        ("messages/**/*.md", r'("subject": "Plan",[^}]*"created_ts": )[^,\n]*', r"\g<1>1e300"),
+        ("agents/GreenCastle/profile.json", r'"inception_ts": [^,\n]*', '"inception_ts": -1e300'),
+    ],
+)
+def test_what_no_answer_could_show_is_left_out_and_told(scene: Scene, pattern: str, old: str, new: str) -> None:
+    """As a person's edit, or another program, may leave it in git."""
+    scene.archive()
+    repo = scene.store.repo(scene.mail.project(BACKEND).slug)
+    git(repo, "reset", "-q", "--hard")
+    for path in repo.glob(pattern):
+        path.write_text(re.sub(old, new, path.read_text()))
+    assert git(repo, "status", "--short")
+    git(repo, "-c", "user.name=Ada", "-c", "user.email=a@b", "commit", "-qam", "edited")
+    scene.close()
+    filled = rebuild(scene.store, accept_loss=True).filled
+    assert any("left out" in each for each in filled.problems)
+    assert scene.answers()
+    scene.claims.claim(scene.mail.project(BACKEND).id, scene.mail.acting(BACKEND, "绿堡"), ["anything/*.py"])
+
+
+@pytest.mark.parametrize("lost", ["commit", "folder"])
+def test_a_database_is_made_anew_also_where_a_part_of_the_history_is_lost(scene: Scene, lost: str) -> None:
+    scene.archive()
+    backend = scene.mail.project(BACKEND)
+    for number in range(3):
+        scene.claims.claim(backend.id, scene.mail.acting(BACKEND, "GreenCastle"), [f"src/{number}"])
+        scene.archive()
+    before = scene.answers()
+    repo = scene.store.repo(backend.slug)
+    name = git(repo, "rev-parse", "HEAD~1" if lost == "commit" else "HEAD~1:claims").strip()
+    (repo / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    (told,) = problems(scene)
+    assert "lost a part of its history" in told.message
+    scene.close()
+    filled = rebuild(scene.store).filled
+    assert filled.messages == 6
+    assert any("lost a part of its history" in each for each in filled.problems)
+    assert scene.answers() == before
 
 
 def test_nothing_is_rebuilt_while_an_archiver_is_at_work(scene: Scene) -> None:
