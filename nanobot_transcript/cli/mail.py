@@ -19,11 +19,13 @@ from nanobot_transcript.cli.options import ConfigOption, JsonOption
 from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.reading import nothing_found
 from nanobot_transcript.cli.usage import PlainUsage
+from nanobot_transcript.errors import LetterNotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from transcript_mcp.mail.mail import AgentMail
+    from transcript_mcp.mail.values import Thread
 
 __all__ = ["app"]
 
@@ -140,10 +142,7 @@ def thread(
         from transcript_mcp.mail.showing import shown_letter
 
         key = None if project is None and mail.projects() else meant_project(mail, project).key
-        found, repos = mail.thread(thread_id, key, limit=limit), _repos(mail)
-        name = found.letters[0].thread_id
-        if len(found.letters) == 1 and name not in (None, thread_id):  # one message of a thread of another name
-            found = mail.thread(name, found.project, limit=limit)
+        found, repos = _thread(mail, thread_id, key, limit), _repos(mail)
     if json:
         messages = [shown_letter(each) for each in found.letters]
         emit_json({"project": found.project, "thread_id": found.id, "messages": messages})
@@ -255,6 +254,18 @@ def claims(
         print_claims(found)
     else:
         notice("No claims." if everything else "No active claims; --all shows earlier ones.")
+
+
+def _thread(mail: "AgentMail", thread_id: str, key: str | None, limit: int) -> "Thread":
+    try:
+        found = mail.thread(thread_id, key, limit=limit)
+    except LetterNotFoundError as error:
+        hint = "Give its name, or the id of one of its messages; `mail search` and `mail inbox` show the ids."
+        raise LetterNotFoundError(str(error), hint=hint) from error
+    name = found.letters[0].thread_id
+    if len(found.letters) > 1 or name in (None, thread_id):
+        return found
+    return mail.thread(name, found.project, limit=limit)  # it was one message of a thread of another name
 
 
 def _repos(mail: "AgentMail") -> "dict[str, Path]":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.output import console, printable
-from nanobot_transcript.cli.tables import print_table
+from nanobot_transcript.cli.tables import print_table, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +21,8 @@ __all__ = ["print_agents", "print_claims", "print_hits", "print_inbox", "print_l
 _INDENT: Final = "  "
 _LEAST_WIDTH: Final = 20
 _NAMED: Final = 2
+_ROOMY: Final = 100
+_MODEL: Final = 18
 
 
 def print_inbox(deliveries: "Sequence[Delivery]") -> None:
@@ -61,7 +63,10 @@ def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> N
         for line in _lines(without_embedded(letter.body or ""), out.width - len(_INDENT), wrapped=out.is_terminal):
             out.print(f"{_INDENT}{line}".rstrip(), soft_wrap=True)
         for attachment in letter.attachments:
-            if attachment.get("type") == "file":
+            if attachment.get("type") == "inline":
+                size = f"{attachment.get('width')}×{attachment.get('height')}"
+                out.print(f"{_INDENT}📎 a picture of {size} inside the text; --json shows it", style="dim")
+            elif attachment.get("type") == "file":
                 path = repos[letter.project] / str(attachment.get("path"))
                 out.print(f"{_INDENT}📎 {printable(str(path))}", style="dim", soft_wrap=True)
 
@@ -81,11 +86,12 @@ def print_hits(hits: "Sequence[Hit]") -> None:
 
 def print_agents(agents: "Sequence[Agent]", project: str) -> None:
     """The agents of a project, the most recently active first; where those of another project are at home."""
+    narrow = console().is_terminal and console().width < _ROOMY
     rows = [
         [
             _one_line(each.name),
             _one_line(each.program),
-            _one_line(each.model),
+            shortened(_one_line(each.model), _MODEL) if narrow else _one_line(each.model),
             _when(each.last_active_ts),
             _one_line(each.task if each.project == project else f"(of {each.project}) {each.task}"),
         ]

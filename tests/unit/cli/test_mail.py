@@ -173,10 +173,19 @@ def test_a_picture_is_named_by_the_path_of_its_file(run: Run, box: Letterbox, ba
     assert f"  📎 {repo}/attachments/2a/2a6f.webp" in run("mail", "inbox", "BlueLake", "--bodies").out.splitlines()
 
 
+def test_a_picture_inside_the_text_is_named_by_its_size(run: Run, box: Letterbox) -> None:
+    picture = {"type": "inline", "media_type": "image/webp", "sha1": "da92", "bytes": 36, "width": 40, "height": 30}
+    body = "![p](data:image/webp;base64,UklGRg==)"
+    box.mail.send(BACKEND, box.green, Draft("Look", body, ["BlueLake"], attachments=[picture]))
+    out = run("mail", "inbox", "BlueLake", "--bodies").out
+    assert out.splitlines()[-1] == "  📎 a picture of 40×30 inside the text; --json shows it"
+
+
 def test_an_unknown_thread_is_told(run: Run, box: Letterbox) -> None:
     ended = run("mail", "thread", "TKT-999", "--json")
     assert ended.code == 2
     assert ended.document["error"]["code"] == "letter_not_found"
+    assert "the id of one of its messages" in ended.document["error"]["hint"]
 
 
 def test_search_finds_chinese_and_marks_it(run: Run, box: Letterbox) -> None:
@@ -200,6 +209,19 @@ def test_agents_are_those_of_the_last_week_unless_all_are_asked_for(run: Run, bo
     assert f"(of {FRONTEND})" in out
     document = run("mail", "agents", "--all", "--project", BACKEND, "--json").document
     assert {agent["name"] for agent in document["agents"]} == {"GreenCastle", "RedStone", "BlueLake"}
+
+
+def test_agents_of_usual_models_stand_one_per_line_on_a_terminal(
+    run: Run, box: Letterbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    model, task = "claude-sonnet-4-5-20250929", "Move the users table, and write its tests"
+    box.mail.register_agent(BACKEND, "GreenCastle", "claude-code", model, task)
+    for columns, shown in (("80", "claude-so…20250929"), ("120", model)):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = run("mail", "agents", "--all", "--project", BACKEND).out.splitlines()
+        assert len(lines) == 1 + 3
+        assert any(line.startswith(f"GreenCastle  claude-code  {shown}  ") for line in lines)
 
 
 def test_claims_show_who_works_where_until_when(run: Run, box: Letterbox) -> None:
