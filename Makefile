@@ -9,7 +9,8 @@ MCP2 := .venv-mcp2
 EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-header --no-emit-project
 PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/unit/feishu tests/integration/nanobot_host tests/scenario)
 MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox) \
-	tests/unit/mail/test_server.py tests/integration/mail/test_seed.py)
+	tests/unit/mail/test_server.py tests/integration/mail/test_seed.py tests/unit/io_bridge/test_tools.py \
+	tests/integration/io_bridge/test_seed.py tests/integration/io_bridge/test_http.py)
 SDK_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_sdk tests/$(kind)/mcp_hub))
 # SDK 1.26 leaves it to the garbage collector to close its streams.
 UNCLOSED := -W "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -91,8 +92,8 @@ lock: ## resolve again and rewrite requirements/ (hashes, no addresses)
 	$(EXPORT) --only-group uv -o requirements/uv.txt >/dev/null
 	$(EXPORT) --group build --group test -o requirements/core.txt >/dev/null
 	$(EXPORT) --group build --group host -o requirements/demo.txt >/dev/null
-	$(EXPORT) --group build --group host --group test -o requirements/test.txt >/dev/null
-	$(EXPORT) --group build --group host --group test --group lint --group node -o requirements/check.txt >/dev/null
+	$(EXPORT) --group build --group host --group test --group browser -o requirements/test.txt >/dev/null
+	$(EXPORT) --group build --group host --group test --group browser --group lint --group node -o requirements/check.txt >/dev/null
 	$(EXPORT) --group build --group host-0-3-0 --group test -o requirements/nanobot-0.3.0.txt >/dev/null
 	$(EXPORT) --group build --group mcp2 --group test -o requirements/mcp2.txt >/dev/null
 	@wc -l requirements/*.txt

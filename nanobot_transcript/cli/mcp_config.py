@@ -44,7 +44,9 @@ def mcp_config(
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", metavar="NAME", help="What the client calls it: nanobot-transcript, mail alone agent-mail."
+            "--name",
+            metavar="NAME",
+            help="What the client calls it: nanobot-transcript; mail alone agent-mail, io alone io-bridge.",
         ),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Put it into the client's file; what is there stays.")] = False,
@@ -59,7 +61,7 @@ def mcp_config(
 
     --config and --store go into the command where they are not the usual ones. A token is never written: the client
     takes it from the variable TRANSCRIPT_HUB_TOKEN, or, where it calls one server alone, from that server's, such as
-    TRANSCRIPT_FILEBOX_TOKEN. Agent Mail (mail) is always that of the running hub.
+    TRANSCRIPT_FILEBOX_TOKEN. Agent Mail (mail) and the IO bridge (io) are always those of the running hub.
 
     \b
     Example:
@@ -69,10 +71,10 @@ def mcp_config(
       nanobot-transcript mcp-config claude-code --servers mail --write
     """
     from nanobot_transcript.cli.mcp_clients import CLIENTS, snippet
-    from nanobot_transcript.cli.mcp_names import server_names
+    from nanobot_transcript.cli.mcp_names import HUB_ONLY, server_names
 
     names = server_names(servers)
-    name = name or ("agent-mail" if names == ("mail",) else "nanobot-transcript")
+    name = name or (HUB_ONLY.get(names[0]) if len(names) == 1 else None) or "nanobot-transcript"
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a name for a server.", hint="Use letters, digits, - and _.")
     known = CLIENTS[client]
@@ -99,12 +101,14 @@ def _endpoint(
 ) -> "Endpoint":
     """What the client is to start, or to call. ``hub`` are the options --http and --url."""
     from nanobot_transcript.cli.mcp_clients import Endpoint
+    from nanobot_transcript.cli.mcp_names import HUB_ONLY
 
     http, url = hub
-    if url is None and not http and names != ("mail",):
-        if "mail" in names:
-            hint = "Add --http for the hub's servers, or give mail an entry of its own: --servers mail"
-            raise UsageError("Agent Mail is served by the hub only.", hint=hint)
+    remote = [name for name in names if name in HUB_ONLY]
+    if url is None and not http and not (remote and len(names) == 1):
+        if remote:
+            hint = f"Add --http for the hub's servers, or give it an entry of its own: --servers {remote[0]}"
+            raise UsageError(f"{remote[0]} is served by the hub only.", hint=hint)
         settings = read_settings(config, store)
         _warn_of_variables(client, settings)
         return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))

@@ -1,10 +1,14 @@
 """The names of the MCP servers as commands take them."""
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Final, get_args
 
 from nanobot_transcript.cli.problems import UsageError
 
-__all__ = ["server_names"]
+__all__ = ["HUB_ONLY", "server_names"]
+
+HUB_ONLY: Final[Mapping[str, str]] = {"mail": "agent-mail", "io": "io-bridge"}
+"""Servers that only the hub serves, as one process has to know all clients; and what a client calls each of them."""
 
 
 def server_names(text: str) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def serve(
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve the transcript, the mailboxes and Agent Mail to MCP clients over HTTP.
+    """Serve the transcript, the mailboxes, Agent Mail and the IO bridge over HTTP.
 
     Ends with SIGTERM or Ctrl-C within two seconds. The log goes to stderr; --jsonl says on stdout where the hub
     listens, and when it has stopped.

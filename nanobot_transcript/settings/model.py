@@ -6,6 +6,7 @@ from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.answering import GateSettings, RelaySettings, TurnsSettings
 from nanobot_transcript.settings.assisting import AssistantSettings
 from nanobot_transcript.settings.base import setting
+from nanobot_transcript.settings.bridging import IoSettings
 from nanobot_transcript.settings.groups import ContextSettings, GroupsSettings
 from nanobot_transcript.settings.hosting import (
     AgentProfile,
@@ -71,6 +72,11 @@ class Settings(BaseSettings):
         AssistantSettings,
         "Agent Assistant: agents ask people and wait for the answer.",
         "Agent Assistant：智能体向人提问并等待回答。",
+    )
+    io: IoSettings = setting(
+        IoSettings,
+        "IO bridge: inputs for agents that wait, and their outputs.",
+        "IO 桥：给等待中的智能体的输入，以及它们的输出。",
     )
 
     _unset: dict[str, ConfigError] = {}

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Mapping, Set
 from types import MappingProxyType
 from typing import Final
@@ -42,7 +43,7 @@ def guard(
             caller = access.caller(request.headers.get("Authorization"))
             if isinstance(caller, Refusal):
                 return _refused(caller)
-            if route.name == "metrics" and caller.agent is not None:
+            if caller.agent is not None and not _is_mcp(route):
                 return not_for_this_token(request)
             request[CALLER] = caller
         most = limits.get(route, max_body)
@@ -71,6 +72,12 @@ def guard(
     return let_in
 
 
+def _is_mcp(route: web.AbstractRoute) -> bool:
+    """True for the addresses of MCP servers, which know themselves whom they let in, and for what is not there."""
+    return route.resource is None or _MCP.fullmatch(route.resource.canonical) is not None
+
+
+_MCP: Final = re.compile(r".*/mcp(/[a-z_]+)?/?")
 _HINTS: Final = {
     404: "The MCP servers are at /mcp and /mcp/<server>.",
     405: "Another method is wanted here.",

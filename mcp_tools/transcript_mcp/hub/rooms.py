@@ -77,8 +77,22 @@ def _mail(settings: Settings, _cwd: Path | None) -> Room:
     return Room(build_server(service, store=settings.store.open), core=service)
 
 
+def _io(settings: Settings, _cwd: Path | None) -> Room:
+    from transcript_mcp.io_bridge.server import bridge_from, build_server
+
+    bridge = bridge_from(settings)
+
+    def routes() -> "Iterable[AbstractRouteDef]":
+        from transcript_mcp.io_bridge.routes import Routes
+
+        return Routes(bridge)()
+
+    return Room(build_server(bridge), routes, core=bridge)
+
+
 _BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Room]]] = {
     "transcript": _transcript,
     "filebox": _filebox,
     "mail": _mail,
+    "io": _io,
 }

@@ -1,0 +1,416 @@
+"""The bridge itself: puts things into queues and hands them out, to MCP tools and HTTP clients alike.
+
+What is handed out stays in the store until it is known to have arrived: an output is removed when it was written to the
+reader's connection; an input becomes ``delivered`` then, and is removed when the agent confirms it, by its next call.
+Whatever fails on the way puts the item back at its old place. So a broken connection, a cancelled call or a killed
+process loses nothing; after the latter, what was on its way is handed out again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from nanobot_transcript.errors import QueueFullError, StoreError
+from transcript_mcp.io_bridge.contract import QueueStore
+from transcript_mcp.io_bridge.values import Direction, Item, Put, Queued, SessionState
+from transcript_mcp.io_bridge.waiting import Queue, Waiter
+
+__all__ = ["Bridge", "Handed", "Listener", "Tell"]
+
+logger = logging.getLogger(__name__)
+
+_TELL_EVERY: Final = 10.0
+_LOOK: Final = 1.0
+"""Seconds between two looks at whether clients have left and other processes have put something."""
+
+_AGAIN: Final = 5.0
+_SWEEP: Final = 3600.0
+_SHOWN: Final = 500
+
+Tell: TypeAlias = Callable[[float], Awaitable[None]]
+"""Called now and then with the seconds waited."""
+
+Listener: TypeAlias = Callable[[str | None], None]
+"""Called on the event loop with the session that has changed; None: another process has changed some of them."""
+
+
+def _stays() -> bool:
+    return False
+
+
+async def _silent(_seconds: float) -> None:
+    return
+
+
+class Handed:
+    """An item on its way. Say once how that ended; nothing further happens then."""
+
+    def __init__(self, item: Item, settle: Callable[[Item, bool], None]) -> None:
+        self.seq: int = item.seq
+        self.text: str = item.text
+        self._item: Item | None = item
+        self._settle: Callable[[Item, bool], None] = settle
+
+    def arrived(self, arrived: bool = True) -> None:
+        """It has reached whoever asked, or it has not and goes back."""
+        item, self._item = self._item, None
+        if item is not None:
+            self._settle(item, arrived)
+
+
+class Bridge:
+    """Queues of inputs and outputs by session. For one event loop; session ids and texts are checked before.
+
+    ``lease`` is in seconds: an input that nobody confirms within it is handed over again. ``sessions`` bounds in how
+    many sessions somebody may wait at the same time.
+    """
+
+    def __init__(
+        self, store: QueueStore, *, lease: float = 60.0, sessions: int = 10_000, tell_every: float = _TELL_EVERY
+    ) -> None:
+        self._store = store
+        self._lease = lease
+        self._sessions = sessions
+        self._tell_every = tell_every
+        self._queues: dict[tuple[str, Direction], Queue] = {}
+        self._leases: dict[str, dict[int, asyncio.TimerHandle]] = {}
+        self._settling: dict[str, set[asyncio.Task[None]]] = {}
+        self._listeners: list[Listener] = []
+        self._watching: asyncio.Task[None] | None = None
+        self._beginning: asyncio.Task[None] | None = None
+        self._work: set[asyncio.Task[Any]] = set()
+        self._swept: float | None = None
+        self._closed = False
+
+    # -- people's side
+
+    async def send_input(self, session: str, text: str, key: str | None = None) -> Put:
+        """Queue an input; the agent that waits longest gets it. Raises QueueFullError and StoreError kinds."""
+        return await self._put(session, "in", text, key)
+
+    async def read_output(
+        self, session: str, *, wait: float = 0.0, is_gone: Callable[[], bool] = _stays
+    ) -> Handed | None:
+        """The oldest output, for the caller alone; None when there is none within ``wait`` seconds."""
+        return await self._take(session, "out", wait, is_gone, _silent)
+
+    async def peek_output(
+        self, session: str, *, wait: float = 0.0, is_gone: Callable[[], bool] = _stays
+    ) -> Item | None:
+        """The oldest output, which stays where it is."""
+        await self._begin()
+        deadline = asyncio.get_running_loop().time() + wait
+        changed = asyncio.Event()
+        queue = self._queue(session, "out") if wait > 0 else Queue()
+        queue.lookers.add(changed)
+        try:
+            while True:
+                changed.clear()
+                item = await self._store.peek(session, "out")
+                left = deadline - asyncio.get_running_loop().time()
+                if item is not None or left <= 0 or is_gone():
+                    return item
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, _LOOK)):
+                        await changed.wait()
+        finally:
+            queue.lookers.discard(changed)
+            self._forget(session, "out")
+
+    # -- the agent's side
+
+    async def next_input(
+        self,
+        session: str,
+        *,
+        wait: float | None = None,
+        is_gone: Callable[[], bool] = _stays,
+        tell: Tell = _silent,
+    ) -> Handed | None:
+        """The next input, once there is one; None when there is none within ``wait`` seconds or the client has left.
+
+        Confirms what the session was given before. Raises StoreError kinds, and QueueFullError when too many wait.
+        """
+        await self._settled(session)
+        if await self._store.confirm(session, given_back=False):
+            self._confirmed(session)
+        return await self._take(session, "in", wait, is_gone, tell)
+
+    async def send_output(self, session: str, text: str, key: str | None = None) -> Put:
+        """Queue an output. Confirms the session's inputs. Raises QueueFullError and StoreError kinds."""
+        put = await self._put(session, "out", text, key)
+        await self.confirm(session)
+        return put
+
+    async def confirm(self, session: str) -> int:
+        """The agent has the inputs it was given; how many. Raises StoreError kinds."""
+        await self._settled(session)
+        count = await self._store.confirm(session, given_back=True)
+        if count:
+            self._confirmed(session)
+        return count
+
+    # -- for who watches
+
+    async def sessions(self, limit: int = 200) -> list[SessionState]:
+        """The sessions, the most recently active first, after those in which somebody waits for the first item."""
+        stored = {state.id: state for state in await self._store.sessions(limit)}
+        waiting = {session for session, _ in self._queues}
+        unknown = [SessionState(session) for session in sorted(waiting - stored.keys())]
+        return [self._with_waiters(state) for state in [*unknown, *stored.values()]][:limit]
+
+    async def queue(self, session: str, limit: int = 200, characters: int = _SHOWN) -> list[Queued]:
+        """What a session holds, oldest first, with the beginning of each text."""
+        return await self._store.queue(session, limit, characters)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Hear of every change from now on; call what is returned to hear no more."""
+        self._listeners.append(listener)
+        self._watch()
+
+        def stop() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return stop
+
+    def close(self) -> None:
+        """Release the store. Any thread, when nobody waits any more."""
+        self._closed = True
+        self._store.close()
+
+    # -- inside
+
+    async def _put(self, session: str, direction: Direction, text: str, key: str | None) -> Put:
+        await self._begin()
+        put = await self._store.put(session, direction, text, key)
+        self._wake(session, direction)
+        self._changed(session)
+        return put
+
+    async def _take(
+        self, session: str, direction: Direction, wait: float | None, is_gone: Callable[[], bool], tell: Tell
+    ) -> Handed | None:
+        await self._begin()
+        queue, waiter = self._queue(session, direction), Waiter(is_gone)
+        queue.waiters.append(waiter)
+        try:
+            serving = self._serve(session, direction, queue)
+            await asyncio.wait((waiter.got, serving), return_when=asyncio.FIRST_COMPLETED)
+            if not waiter.got.done() and wait != 0:
+                self._watch()
+                self._changed(session)
+                await self._waited(waiter, wait, tell)
+            queue.dismiss(waiter)
+            item = waiter.got.result()
+            return None if item is None else Handed(item, self._settle)
+        except BaseException:
+            queue.dismiss(waiter)
+            if waiter.got.exception() is None and (item := waiter.got.result()) is not None:
+                self._settle(item, arrived=False)
+            raise
+        finally:
+            self._forget(session, direction)
+
+    async def _waited(self, waiter: Waiter, wait: float | None, tell: Tell) -> None:
+        """Until the waiter has got something, or is told that there is nothing, or the time is over."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while not waiter.got.done():
+            left = self._tell_every if wait is None else wait - (loop.time() - began)
+            if left <= 0:
+                return
+            done, _ = await asyncio.wait((waiter.got,), timeout=min(left, self._tell_every))
+            if not done and (wait is None or left > self._tell_every):
+                await tell(loop.time() - began)
+
+    def _serve(self, session: str, direction: Direction, queue: Queue) -> "asyncio.Task[None]":
+        """Hand out what there is to who waits; one task for each queue."""
+        queue.again = True
+        if queue.serving is None:
+            queue.serving = self._start(self._serving(session, direction, queue))
+        return queue.serving
+
+    async def _serving(self, session: str, direction: Direction, queue: Queue) -> None:
+        try:
+            while queue.again and queue.first() is not None:
+                queue.again = False
+                item = await self._store.take(session, direction)
+                if item is None:
+                    continue
+                queue.again = True
+                waiter = queue.first()
+                if waiter is None:  # they have left meanwhile
+                    self._settle(item, arrived=False)
+                    return
+                queue.waiters.popleft()
+                waiter.got.set_result(item)
+                self._changed(session)
+        except Exception as error:  # noqa: BLE001 - handed to whoever awaits
+            while (waiter := queue.first()) is not None:
+                waiter.got.set_exception(error)
+                queue.waiters.popleft()
+        finally:
+            queue.serving = None
+            self._forget(session, direction)
+
+    def _settle(self, item: Item, arrived: bool) -> None:
+        if not arrived:
+            work = self._free(item)
+        elif item.direction == "in":
+            work = self._delivered(item)
+        else:
+            work = self._surely(lambda: self._store.remove([item.seq]))
+        settling, task = self._settling.setdefault(item.session, set()), self._start(work)
+        settling.add(task)
+        task.add_done_callback(settling.discard)
+
+    async def _settled(self, session: str) -> None:
+        """Before a session confirms something: what has arrived a moment ago is written down."""
+        await self._begin()
+        if settling := self._settling.pop(session, None):
+            await asyncio.wait(settling, timeout=_LOOK)
+
+    async def _delivered(self, item: Item) -> None:
+        await self._surely(lambda: self._store.delivered([item.seq]))
+        self._lend(item)
+        self._changed(item.session)
+
+    def _lend(self, item: Item) -> None:
+        """Hand it out again unless it is confirmed in time."""
+        timer = asyncio.get_running_loop().call_later(self._lease, self._expired, item)
+        self._leases.setdefault(item.session, {})[item.seq] = timer
+
+    def _expired(self, item: Item) -> None:
+        leases = self._leases.get(item.session, {})
+        leases.pop(item.seq, None)
+        if not leases:
+            self._leases.pop(item.session, None)
+        self._start(self._free(item))
+
+    def _confirmed(self, session: str) -> None:
+        for timer in self._leases.pop(session, {}).values():
+            timer.cancel()
+        self._changed(session)
+
+    async def _free(self, item: Item) -> None:
+        await self._surely(lambda: self._store.give_back([item.seq]))
+        self._wake(item.session, item.direction)
+        self._changed(item.session)
+
+    async def _surely(self, change: Callable[[], Awaitable[None]]) -> None:
+        """What has happened already and has to be written down, as soon as the store lets us."""
+        while not self._closed:
+            try:
+                await change()
+            except StoreError as error:
+                logger.warning("A hand-over cannot be written down yet: %s", error)
+                await asyncio.sleep(_AGAIN)
+            else:
+                return
+
+    # -- other processes, and what has ended
+
+    async def _begin(self) -> None:
+        """Take over what an earlier process left behind; before anything else, once."""
+        begun = self._beginning
+        if begun is None or (begun.done() and (begun.cancelled() or begun.exception() is not None)):
+            self._beginning = begun = self._start(self._adopt())
+        if not begun.done():
+            await asyncio.shield(begun)
+        else:
+            begun.result()
+        now = asyncio.get_running_loop().time()
+        if self._swept is None or now - self._swept > _SWEEP:
+            self._swept = now
+            self._start(self._sweep())
+
+    async def _adopt(self) -> None:
+        delivered, freed = await self._store.adopt()
+        for item in delivered:
+            self._lend(item)
+        if freed:
+            self._wake_all()
+
+    async def _sweep(self) -> None:
+        if await self._store.sweep():
+            self._tell_listeners(None)
+
+    def _watch(self) -> None:
+        if self._watching is None or self._watching.done():
+            self._watching = self._start(self._look())
+
+    async def _look(self) -> None:
+        with suppress(StoreError):
+            await self._store.changed()
+        self._wake_all()  # what came before that look
+        while self._queues or self._listeners:
+            await asyncio.sleep(_LOOK)
+            for queue in list(self._queues.values()):
+                queue.dismiss_gone()
+            with suppress(StoreError):
+                await self._adopt()
+                if await self._store.changed():
+                    self._wake_all()
+                    self._tell_listeners(None)
+
+    def _wake_all(self) -> None:
+        for session, direction in list(self._queues):
+            self._wake(session, direction)
+
+    def _wake(self, session: str, direction: Direction) -> None:
+        queue = self._queues.get((session, direction))
+        if queue is None:
+            return
+        for changed in queue.lookers:
+            changed.set()
+        if queue.waiters:
+            self._serve(session, direction, queue)
+
+    # --
+
+    def _queue(self, session: str, direction: Direction) -> Queue:
+        if (session, direction) not in self._queues and len(self._queues) >= 2 * self._sessions:
+            raise QueueFullError(
+                f"Somebody waits in {self._sessions} sessions, which is all there may be.",
+                hint="Try again later, or raise io.max_sessions.",
+            )
+        return self._queues.setdefault((session, direction), Queue())
+
+    def _forget(self, session: str, direction: Direction) -> None:
+        queue = self._queues.get((session, direction))
+        if queue is not None and queue.is_idle:
+            del self._queues[session, direction]
+            self._changed(session)
+
+    def _with_waiters(self, state: SessionState) -> SessionState:
+        agents, readers = self._queues.get((state.id, "in")), self._queues.get((state.id, "out"))
+        return replace(
+            state,
+            waiting_agents=len(agents.waiters) if agents else 0,
+            waiting_readers=len(readers.waiters) + len(readers.lookers) if readers else 0,
+        )
+
+    def _changed(self, session: str) -> None:
+        self._tell_listeners(session)
+
+    def _tell_listeners(self, session: str | None) -> None:
+        for listener in list(self._listeners):
+            try:
+                listener(session)
+            except Exception:
+                logger.exception("A listener failed")
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._work.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, StoreError):
+            logger.error("The bridge failed", exc_info=error)

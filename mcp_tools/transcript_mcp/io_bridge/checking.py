@@ -1,0 +1,131 @@
+"""Arguments made clean, and refused where nothing clean can be made of them."""
+
+import json
+import re
+import unicodedata
+from typing import Any, Final
+
+from nanobot_transcript.errors import InvalidItemError
+
+__all__ = ["MOST_ID", "MOST_WAIT", "checked_key", "checked_session", "checked_text", "flag", "input_text", "seconds"]
+
+MOST_ID: Final = 200
+"""Characters of a session id, and of an idempotency key."""
+
+MOST_WAIT: Final = 60.0
+"""Seconds for which a reader may hold a request open."""
+
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_NUMBER: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
+_FLAGS: Final = {"1": True, "true": True, "": True, "0": False, "false": False}
+_ID_HINT: Final = f"Use up to {MOST_ID} letters, digits and marks such as - _ . : @, for example a UUID."
+
+
+def checked_session(session: str) -> str:
+    """The id in Unicode's composed form, so that it is the same however a client spells it.
+
+    Raises InvalidItemError for one that is empty or long, or has control characters, slashes or spaces at its ends.
+    """
+    if len(session) > 4 * MOST_ID:
+        raise InvalidItemError(f"A session id of {len(session)} characters is too long.", hint=_ID_HINT)
+    if _is_half(session):
+        raise InvalidItemError("The session id has half a character in it.", hint=_ID_HINT)
+    session = unicodedata.normalize("NFC", session)
+    if not session.strip():
+        raise InvalidItemError("The session id is empty.", hint=_ID_HINT)
+    if len(session) > MOST_ID:
+        raise InvalidItemError(f"A session id of {len(session)} characters is too long.", hint=_ID_HINT)
+    if session in {".", ".."} or session != session.strip() or {"/", "\\"} & set(session):
+        raise InvalidItemError("The session id is a path, or begins or ends with a space.", hint=_ID_HINT)
+    if any(unicodedata.category(character) in _HIDDEN for character in session):
+        raise InvalidItemError("The session id has characters that nobody sees.", hint=_ID_HINT)
+    return session
+
+
+def checked_key(key: str | None) -> str | None:
+    """An idempotency key. Raises InvalidItemError."""
+    if key is None:
+        return None
+    if not key.strip() or len(key) > MOST_ID or _is_half(key):
+        raise InvalidItemError(
+            "The idempotency key is empty, long, or no text.",
+            hint=f"Use up to {MOST_ID} characters, such as a UUID.",
+        )
+    return key
+
+
+def checked_text(text: str, what: str) -> str:
+    """A text that can be kept. Raises InvalidItemError."""
+    if _is_half(text):
+        raise InvalidItemError(f"The {what} has half a character in it.", hint="Send valid Unicode.")
+    return text
+
+
+def input_text(body: bytes, content_type: str) -> str:
+    """What an HTTP body says to the agent: ``data`` of a JSON object, other JSON as it stands, or plain text.
+
+    curl calls what it sends a form unless told otherwise, so that is taken for JSON where it is such. Raises
+    InvalidItemError for what is empty, no UTF-8, or calls itself JSON and is none.
+    """
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidItemError("The input is no text in UTF-8.", hint="Send text or JSON in UTF-8.") from None
+    if content_type != "text/plain":
+        text = _of_json(text, is_json=content_type == "application/json" or content_type.endswith("+json"))
+    if not text.strip():
+        raise InvalidItemError("The input is empty.", hint='Send {"data": "..."}, other JSON, or plain text.')
+    return checked_text(text, "input")
+
+
+def seconds(value: str | None) -> float:
+    """The ``wait`` of a reader. Raises InvalidItemError."""
+    if value is None:
+        return 0.0
+    if not _NUMBER.fullmatch(value) or float(value) > MOST_WAIT:
+        raise InvalidItemError(
+            "wait is not a number of seconds that is allowed.", hint=f"Use 0 to {MOST_WAIT:g}, and ask again after it."
+        )
+    return float(value)
+
+
+def flag(value: str | None, name: str) -> bool:
+    """A switch of a query, such as ``peek=1``. Raises InvalidItemError."""
+    if value is None:
+        return False
+    if value.lower() not in _FLAGS:
+        raise InvalidItemError(f"{name} is neither 1 nor 0.", hint=f"Write {name}=1.")
+    return _FLAGS[value.lower()]
+
+
+def _of_json(text: str, *, is_json: bool) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        if is_json and text.strip():
+            raise InvalidItemError(
+                "The input calls itself JSON and is none.", hint="Mend it, or send it with Content-Type: text/plain."
+            ) from None
+        return text
+    if isinstance(value, dict) and "data" in value:
+        return _told(value["data"])
+    return value if isinstance(value, str) else _nothing_or(text, value)
+
+
+def _told(data: Any) -> str:
+    if isinstance(data, str):
+        return data
+    return _nothing_or(json.dumps(data, ensure_ascii=False), data)
+
+
+def _nothing_or(text: str, value: Any) -> str:
+    return "" if value is None else text
+
+
+def _is_half(text: str) -> bool:
+    """True for a text that has no form in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,37 @@
+"""Puts the bridge and its MCP server together."""
+
+from typing import TYPE_CHECKING, Final
+
+import nanobot_transcript
+from transcript_mcp.io_bridge.bridge import Bridge
+from transcript_mcp.io_bridge.sqlite import SqliteQueueStore
+from transcript_mcp.io_bridge.tools import Tools
+from transcript_mcp.io_bridge.values import Limits
+from transcript_mcp.sdk import Server
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import Settings
+
+__all__ = ["bridge_from", "build_server"]
+
+_DAY: Final = 86_400.0
+_INSTRUCTIONS: Final = (
+    "Inputs for you from outside, and your outputs to there, by session. i_tool waits for the next input of a session "
+    "and o_tool hands your result back; both may take as long as they take, and a restart loses nothing. When i_tool "
+    "says that there is no input yet, call it again."
+)
+
+
+def build_server(bridge: Bridge) -> Server:
+    """The server over a bridge, which it closes with itself."""
+    server = Server("io", version=nanobot_transcript.__version__, title="IO bridge", instructions=_INSTRUCTIONS)
+    Tools(bridge).offer(server)
+    server.on_close(bridge.close)
+    return server
+
+
+def bridge_from(settings: "Settings") -> Bridge:
+    """The bridge that the settings describe, in the hub's folder."""
+    chosen = settings.io
+    limits = Limits(chosen.max_items, int(chosen.max_bytes), chosen.max_sessions, chosen.keep_days * _DAY)
+    return Bridge(SqliteQueueStore(settings.hub.data_dir, limits), lease=chosen.lease, sessions=chosen.max_sessions)

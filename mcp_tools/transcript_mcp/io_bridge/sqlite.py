@@ -1,0 +1,256 @@
+"""The queues in one SQLite file that several processes may share."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from nanobot_transcript.database import Database
+from nanobot_transcript.errors import QueueFullError
+from transcript_mcp.io_bridge.combining import Combined
+from transcript_mcp.io_bridge.holders import Holder
+from transcript_mcp.io_bridge.schema import SHAPE
+from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
+from transcript_mcp.sdk.threads import in_thread
+
+__all__ = ["SqliteQueueStore"]
+
+_BUSY: Final = 10.0
+_DAY: Final = 86_400.0
+_TICK: Final = 60.0
+_LATER: Final = 5.0
+"""Seconds after which it may be worth while to try a full queue again."""
+
+_ANY_FREE: Final = "SELECT 1 FROM items WHERE session = ? AND direction = ? AND holder IS NULL LIMIT 1"
+_FREE: Final = "SELECT seq, text FROM items WHERE session = ? AND direction = ? AND holder IS NULL ORDER BY seq LIMIT 1"
+_SESSIONS: Final = """
+SELECT chosen.*,
+    coalesce(sum(direction = 'in'), 0) AS inputs,
+    coalesce(sum(direction = 'in' AND holder IS NOT NULL AND delivered), 0) AS unconfirmed,
+    coalesce(sum(CASE direction WHEN 'in' THEN size END), 0) AS input_bytes,
+    coalesce(sum(direction = 'out'), 0) AS outputs,
+    coalesce(sum(CASE direction WHEN 'out' THEN size END), 0) AS output_bytes
+FROM (SELECT id, created_ts, active_ts FROM sessions ORDER BY active_ts DESC LIMIT ?) AS chosen
+LEFT JOIN items ON session = id GROUP BY id ORDER BY active_ts DESC
+"""
+_QUEUE: Final = """
+SELECT seq, direction, substr(text, 1, ?) AS text, size, created_ts,
+    CASE WHEN holder IS NULL THEN 'queued' WHEN delivered THEN 'delivered' ELSE 'handed' END AS state
+FROM items WHERE session = ? ORDER BY seq LIMIT ?
+"""
+
+
+class SqliteQueueStore:
+    """``QueueStore`` in ``folder``/io.sqlite3. For one event loop; the folder is made when something is put."""
+
+    def __init__(
+        self,
+        folder: Path,
+        limits: Limits | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._database = Database(folder / "io.sqlite3", folder / "io.lock", SHAPE, busy=_BUSY)
+        self._holder = Holder(folder / "io.holders")
+        self._limits = limits or Limits()
+        self._clock = clock
+        self._monotonic = monotonic
+        self._ticked = monotonic()
+        self._version: int | None = None
+        self._combined = Combined(self._database)
+
+    async def put(self, session: str, direction: Direction, text: str, key: str | None = None) -> Put:
+        size = len(text.encode())
+
+        def work(db: sqlite3.Connection) -> Put:
+            used = self._open_session(db, session)
+            if key is not None and (known := _known(db, session, direction, key)) is not None:
+                return Put(known, repeated=True)
+            self._check_room(db, session, direction, size)
+            row = (session, direction, size, self._clock(), text)
+            columns = "session, direction, size, created_ts, text"
+            seq = db.execute(f"INSERT INTO items ({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid
+            assert seq is not None
+            if key is not None:
+                db.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?)", (session, direction, key, seq, used))
+            return Put(seq)
+
+        return await self._combined.write(work)
+
+    async def take(self, session: str, direction: Direction) -> Item | None:
+        def look(db: sqlite3.Connection) -> bool:
+            return db.execute(_ANY_FREE, (session, direction)).fetchone() is not None
+
+        # Looked at first, because whoever asks an empty queue time and again must not hold up those who write.
+        if not await in_thread(self._database.read, look, missing=False):
+            return None
+        holder = await in_thread(self._holder.live)
+
+        def work(db: sqlite3.Connection) -> Item | None:
+            row = db.execute(_FREE, (session, direction)).fetchone()
+            if row is None:
+                return None
+            db.execute("UPDATE items SET holder = ?, delivered = 0 WHERE seq = ?", (holder, row["seq"]))
+            self._touch(db, session)
+            return Item(row["seq"], session, direction, row["text"])
+
+        return await self._combined.write(work)
+
+    async def peek(self, session: str, direction: Direction) -> Item | None:
+        def work(db: sqlite3.Connection) -> Item | None:
+            row = db.execute(_FREE, (session, direction)).fetchone()
+            return None if row is None else Item(row["seq"], session, direction, row["text"])
+
+        return await in_thread(self._database.read, work, None)
+
+    async def give_back(self, seqs: Sequence[int]) -> None:
+        await self._each("UPDATE items SET holder = NULL WHERE seq = ? AND holder = ?", seqs)
+
+    async def delivered(self, seqs: Sequence[int]) -> None:
+        await self._each("UPDATE items SET delivered = 1 WHERE seq = ? AND holder = ?", seqs)
+
+    async def remove(self, seqs: Sequence[int]) -> None:
+        await self._each("DELETE FROM items WHERE seq = ? AND holder = ?", seqs)
+
+    async def confirm(self, session: str, *, given_back: bool) -> int:
+        delivered = "session = ? AND direction = 'in' AND delivered" + ("" if given_back else " AND holder IS NOT NULL")
+
+        def work(db: sqlite3.Connection) -> int:
+            count = db.execute(f"DELETE FROM items WHERE {delivered}", (session,)).rowcount
+            if count:
+                self._touch(db, session)
+            return count
+
+        return await self._combined.write(work)
+
+    async def adopt(self) -> tuple[list[Item], int]:
+        dead = await in_thread(self._dead)
+        if not dead:
+            return [], 0
+        holder = await in_thread(self._holder.live)
+
+        def work(db: sqlite3.Connection) -> tuple[list[Item], int]:
+            taken_over: list[Item] = []
+            freed = 0
+            for other in dead:
+                free = "UPDATE items SET holder = NULL WHERE holder = ? AND NOT delivered"
+                freed += db.execute(free, (other,)).rowcount
+                rows = db.execute("SELECT seq, session, direction FROM items WHERE holder = ?", (other,))
+                taken_over += [Item(row["seq"], row["session"], row["direction"], "") for row in rows]
+                db.execute("UPDATE items SET holder = ? WHERE holder = ?", (holder, other))
+            return taken_over, freed
+
+        adopted = await self._combined.write(work)
+        await in_thread(self._holder.tidy)
+        return adopted
+
+    async def changed(self) -> bool:
+        def version(db: sqlite3.Connection) -> int:
+            return db.execute("PRAGMA data_version").fetchone()[0]
+
+        before, self._version = self._version, await in_thread(self._database.read, version, 0)
+        return before is not None and before != self._version
+
+    async def sessions(self, limit: int) -> list[SessionState]:
+        def work(db: sqlite3.Connection) -> list[SessionState]:
+            return [SessionState(**dict(row)) for row in db.execute(_SESSIONS, (limit,))]
+
+        return await in_thread(self._database.read, work, [])
+
+    async def queue(self, session: str, limit: int, characters: int) -> list[Queued]:
+        def work(db: sqlite3.Connection) -> list[Queued]:
+            return [Queued(**dict(row)) for row in db.execute(_QUEUE, (characters, session, limit))]
+
+        return await in_thread(self._database.read, work, [])
+
+    async def sweep(self) -> int:
+        if not await in_thread(self._database.path.exists):
+            return 0
+
+        def work(db: sqlite3.Connection) -> int:
+            now = self._running(db)
+            db.execute("DELETE FROM keys WHERE used < ?", (now - _DAY,))
+            empty = "used < ? AND NOT EXISTS (SELECT 1 FROM items WHERE session = id)"
+            db.execute(f"DELETE FROM sessions WHERE {empty}", (now - min(_DAY, self._limits.keep),))
+            return db.execute("DELETE FROM sessions WHERE used < ?", (now - self._limits.keep,)).rowcount
+
+        return await self._combined.write(work)
+
+    def close(self) -> None:
+        self._database.close()
+        self._holder.close()
+
+    # -- inside of a transaction
+
+    def _open_session(self, db: sqlite3.Connection, session: str) -> float:
+        """Make the session unless it is there; the running time. Raises QueueFullError."""
+        used = self._touch(db, session)
+        if db.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone() is None:
+            if self._count(db) >= self._limits.sessions:
+                db.execute("DELETE FROM sessions WHERE NOT EXISTS (SELECT 1 FROM items WHERE session = id)")
+            if self._count(db) >= self._limits.sessions:
+                raise QueueFullError(
+                    f"There are {self._limits.sessions} sessions that hold something, which is all there may be.",
+                    hint="Read outputs that nobody has read, or raise io.max_sessions.",
+                    retry_after=_LATER,
+                )
+            now = self._clock()
+            db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", (session, now, now, used))
+        return used
+
+    def _check_room(self, db: sqlite3.Connection, session: str, direction: Direction, size: int) -> None:
+        counting = "SELECT count(*), coalesce(sum(size), 0) FROM items WHERE session = ? AND direction = ?"
+        items, held = db.execute(counting, (session, direction)).fetchone()
+        if items < self._limits.items and held + size <= self._limits.bytes:
+            return
+        what, who = ("inputs", "the agent takes some") if direction == "in" else ("outputs", "somebody reads some")
+        raise QueueFullError(
+            f"{items} {what} with {held} bytes wait in this session, which may hold {self._limits.items} {what} "
+            f"with {self._limits.bytes} bytes.",
+            hint=f"Try again when {who}; io.max_items and io.max_bytes are the limits.",
+            retry_after=_LATER,
+        )
+
+    def _touch(self, db: sqlite3.Connection, session: str) -> float:
+        used = self._running(db)
+        db.execute("UPDATE sessions SET active_ts = ?, used = ? WHERE id = ?", (self._clock(), used, session))
+        return used
+
+    def _running(self, db: sqlite3.Connection) -> float:
+        """Seconds in which processes of ours have worked on this file; written down now and then."""
+        wall, monotonic = self._clock(), self._monotonic()
+        running, last = db.execute("SELECT running, wall FROM clock").fetchone()
+        passed = monotonic - self._ticked
+        if passed < _TICK:
+            return running
+        self._ticked = monotonic
+        running += max(0.0, min(passed, wall - last))
+        db.execute("UPDATE clock SET running = ?, wall = ?", (running, wall))
+        return running
+
+    def _count(self, db: sqlite3.Connection) -> int:
+        return db.execute("SELECT count(*) FROM sessions").fetchone()[0]
+
+    # --
+
+    async def _each(self, statement: str, seqs: Sequence[int]) -> None:
+        rows = [(seq, self._holder.id) for seq in seqs]
+
+        def work(db: sqlite3.Connection) -> None:
+            db.executemany(statement, rows)
+
+        await self._combined.write(work)
+
+    def _dead(self) -> list[str]:
+        def work(db: sqlite3.Connection) -> list[str]:
+            return [row[0] for row in db.execute("SELECT DISTINCT holder FROM items WHERE holder IS NOT NULL")]
+
+        return [other for other in self._database.read(work, []) if self._holder.is_dead(other)]
+
+
+def _known(db: sqlite3.Connection, session: str, direction: Direction, key: str) -> int | None:
+    statement = "SELECT seq FROM keys WHERE session = ? AND direction = ? AND key = ?"
+    row = db.execute(statement, (session, direction, key)).fetchone()
+    return None if row is None else row["seq"]

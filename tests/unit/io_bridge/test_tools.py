@@ -1,0 +1,90 @@
+"""The tools as a client's model meets them."""
+
+import asyncio
+
+import pytest
+
+from transcript_mcp.io_bridge import Bridge
+from transcript_mcp.io_bridge.server import build_server
+from transcript_mcp.sdk.testing import InMemoryClient
+
+NAMES = {"i_tool", "get_input", "o_tool", "return_output", "ack_input"}
+
+
+@pytest.fixture
+def client(bridge: Bridge) -> InMemoryClient:
+    """A client of the server."""
+    return InMemoryClient(build_server(bridge))
+
+
+async def test_every_tool_and_every_parameter_is_described(client: InMemoryClient) -> None:
+    tools = {tool["name"]: tool for tool in (await client.request("tools/list"))["tools"]}
+    assert tools.keys() == NAMES
+    for tool in tools.values():
+        assert tool["description"]
+        assert all(part["description"] for part in tool["inputSchema"]["properties"].values())
+    required = {name: tool["inputSchema"]["required"] for name, tool in tools.items()}
+    assert required["i_tool"] == required["get_input"] == required["ack_input"] == ["session_id"]
+    assert required["o_tool"] == required["return_output"] == ["session_id", "output"]
+
+
+@pytest.mark.parametrize(("getting", "returning"), [("i_tool", "o_tool"), ("get_input", "return_output")])
+async def test_an_input_is_the_whole_answer_and_an_output_is_kept(
+    bridge: Bridge, client: InMemoryClient, getting: str, returning: str
+) -> None:
+    agent = asyncio.create_task(client.call(getting, session_id="s"))
+    await bridge.send_input("s", "你好\n")
+    answer = await asyncio.wait_for(agent, 30)
+    assert (answer.text, answer.is_error) == ("你好\n", False)
+    assert "kept until it is read" in (await client.call(returning, session_id="s", output="result")).text
+    handed = await bridge.read_output("s")
+    assert handed is not None
+    assert handed.text == "result"
+
+
+async def test_without_an_input_the_answer_says_what_to_do(client: InMemoryClient) -> None:
+    for timeout in (0, 0.05):
+        answer = await client.call("i_tool", session_id="s", timeout=timeout)
+        assert not answer.is_error
+        assert answer.text.endswith("Call i_tool again with the same session_id to go on waiting.")
+
+
+async def test_a_waiting_call_tells_its_client_that_it_waits(bridge: Bridge) -> None:
+    client = InMemoryClient(build_server(bridge))
+    bridge._tell_every = 0.02  # pyright: ignore[reportPrivateUsage] -- ten seconds in life
+    await client.call("i_tool", session_id="s", timeout=0.1)
+    assert client.progressed
+    waited, total, sentence = client.progressed[0]
+    assert waited > 0
+    assert (total, sentence) == (0.1, "No input in session s yet.")
+
+
+async def test_an_input_can_be_confirmed_by_itself(bridge: Bridge, client: InMemoryClient) -> None:
+    assert (await client.call("ack_input", session_id="s")).text == "Confirmed 0 inputs of session s."
+    await bridge.send_input("s", "x")
+    await client.call("i_tool", session_id="s")
+    assert (await client.call("ack_input", session_id="s")).text == "Confirmed 1 input of session s."
+    assert await bridge.queue("s") == []
+
+
+async def test_a_repeated_output_is_handed_over_once(bridge: Bridge, client: InMemoryClient) -> None:
+    for word in ("kept", "before"):
+        answer = await client.call("o_tool", session_id="s", output="result", idempotency_key="k")
+        assert word in answer.text
+    assert [item.text for item in await bridge.queue("s")] == ["result"]
+
+
+@pytest.mark.parametrize("tool", sorted(NAMES))
+async def test_a_session_id_that_cannot_be_one_is_an_error_with_a_hint(client: InMemoryClient, tool: str) -> None:
+    answer = await client.call(tool, session_id="../x", output="result")
+    assert answer.is_error
+    assert "for example a UUID" in answer.text
+
+
+async def test_a_negative_timeout_is_refused(client: InMemoryClient) -> None:
+    assert (await client.call("i_tool", session_id="s", timeout=-1)).is_error
+
+
+async def test_an_output_may_be_empty_and_half_a_character_is_refused(client: InMemoryClient) -> None:
+    assert not (await client.call("o_tool", session_id="s", output="")).is_error
+    assert (await client.call("o_tool", session_id="s", output="\ud83d")).is_error
