@@ -241,7 +241,7 @@ function Choices() {
 function TokenGate({ enter }: { enter: () => Promise<void> }) {
   const t = useT();
   const [text, setText] = useState("");
-  const wrong = token() !== "";
+  const [wrong, setWrong] = useState(token() !== "");
   return (
     <main className="flex h-dvh items-center justify-center p-4">
       <form
@@ -249,7 +249,8 @@ function TokenGate({ enter }: { enter: () => Promise<void> }) {
         onSubmit={(event) => {
           event.preventDefault();
           setToken(text);
-          void enter();
+          setWrong(false);
+          void enter().then(() => setWrong(true)); // it is still here: the token did not open anything
         }}
       >
         <div className="flex items-center gap-3">

@@ -19,6 +19,7 @@ const components: Components = {
       </a>
     ),
 };
+components.input = ({ checked }) => <span>{checked ? "☑" : "☐"}</span>;
 const plugins = [remarkGfm];
 
 export const Markdown = memo(function Markdown({ text, className }: { text: string; className?: string }) {

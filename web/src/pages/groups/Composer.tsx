@@ -114,7 +114,10 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
             onChange={(event) => setText(event.target.value)}
             onKeyDown={(event) => {
               if (isSend(event)) void send();
-              if (event.key === "Escape") onDone();
+              if (event.key === "Escape") {
+                event.currentTarget.blur();
+                onDone();
+              }
             }}
           />
           <Button

@@ -1,0 +1,135 @@
+"""A real browser before a real hub: Debian's Chromium, driven by Playwright. Skipped with a reason where there is none.
+
+``WEB_SCREENSHOTS=FOLDER`` keeps a picture of each page.
+"""
+
+import asyncio
+import os
+import shutil
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.hubs import listening
+from support.web_home import WebHome
+
+from transcript_mcp.hub import create_app
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
+BOUND = 10_000
+
+OpenPage = Callable[..., "Page"]
+
+
+class Served:
+    """A hub in a thread of its own; Playwright's plain calls have this one."""
+
+    def __init__(self, serve: AbstractAsyncContextManager[str]) -> None:
+        self.address = ""
+        self._serve = serve
+        self._loop = asyncio.new_event_loop()
+        self._ready, self._end = threading.Event(), asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._work(),))
+
+    async def _work(self) -> None:
+        async with self._serve as self.address:
+            self._ready.set()
+            await self._end.wait()
+
+    def __enter__(self) -> "Served":
+        self._thread.start()
+        assert self._ready.wait(20)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(20)
+        self._loop.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """One Chromium for all tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebHome]:
+    """The stores that the pages show."""
+    found = WebHome(tmp_path_factory.mktemp("home"))
+    found.furnish()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def hub(home: WebHome, browser: "Browser") -> Iterator[str]:
+    """The address of a hub over them; not started where there is no browser."""
+    with Served(_hub(home)) as served:
+        yield served.address
+
+
+@pytest.fixture(scope="module")
+def locked_hub(home: WebHome, browser: "Browser") -> Iterator[str]:
+    """The same behind a token."""
+    with Served(_hub(home, hub={"tokens": {"me": "token-of-mine"}})) as served:
+        yield served.address
+
+
+@asynccontextmanager
+async def _hub(home: WebHome, **settings: Any) -> AsyncIterator[str]:
+    async with listening(create_app(home.settings(**settings))) as address:
+        yield address
+
+
+@pytest.fixture
+def open_page(browser: "Browser", hub: str) -> Iterator[OpenPage]:
+    """``open_page("#/groups")`` in a window of its own; a page that logs an error fails the test."""
+    contexts: list[Any] = []
+    wrong: list[str] = []
+
+    def opening(
+        place: str = "", *, base: str = hub, phone: bool = False, dark: bool = False, language: str = "en-US"
+    ) -> "Page":
+        size: Any = {"width": 390, "height": 844} if phone else {"width": 1360, "height": 850}
+        theme: Any = "dark" if dark else "light"
+        context = browser.new_context(viewport=size, color_scheme=theme, locale=language, has_touch=phone)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(BOUND)
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(f"{base}/{place}")
+        return page
+
+    opening.wrong = wrong  # type: ignore[attr-defined]
+    yield opening
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def picture() -> Callable[["Page", str], None]:
+    """Keeps a picture of a page, where pictures are wanted."""
+
+    def keep(page: "Page", name: str) -> None:
+        if folder := os.environ.get("WEB_SCREENSHOTS"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=Path(folder) / f"{name}.png")
+
+    return keep
