@@ -1,7 +1,6 @@
 """One MCP server at one address of the hub: sessions for clients, plain answers for curl."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -12,7 +11,7 @@ from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
 from transcript_mcp.hub.calls import Calls, StoppingError
 from transcript_mcp.hub.guarding import error_response, not_for_this_token
 from transcript_mcp.hub.observing import CALLER
-from transcript_mcp.hub.plain import VERSION, answer_plainly, check_ids, fields_on_top, is_plain, json_bytes
+from transcript_mcp.hub.plain import VERSION, answer_plainly, fields_on_top, is_plain, json_bytes, parsed
 from transcript_mcp.hub.receiving import Receiving
 from transcript_mcp.sdk import Server, Watch, http_app
 from transcript_mcp.sdk.calls import RECEIVER
@@ -74,8 +73,7 @@ class Mount:
 
     async def _answer(self, request: web.Request, body: bytes) -> web.StreamResponse:
         try:
-            message = json.loads(body)
-            check_ids(message)
+            message = parsed(body)
         except (ValueError, RecursionError):
             return web.json_response(_PARSE_ERROR, status=400)
         if not is_plain(request.headers, message):

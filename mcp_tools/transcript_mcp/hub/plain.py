@@ -8,13 +8,14 @@ top of ``result``, so what a tool answered as a JSON object stands there, too.
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
 
 from transcript_mcp.sdk import HttpApp
 
-__all__ = ["VERSION", "answer_plainly", "check_ids", "fields_on_top", "is_plain", "json_bytes", "with_fields_on_top"]
+__all__ = ["VERSION", "answer_plainly", "fields_on_top", "is_plain", "json_bytes", "parsed", "with_fields_on_top"]
 
 _Message: TypeAlias = MutableMapping[str, Any]
 
@@ -35,10 +36,25 @@ def is_plain(headers: Mapping[str, str], message: Any) -> bool:
     return not any(one.get("method") == "initialize" for one in _messages(message))
 
 
-def check_ids(message: Any) -> None:
-    """Raises ValueError when an id cannot be repeated in an answer: half a character has no bytes."""
+def parsed(body: bytes) -> Any:
+    """The message of a request. Raises ValueError for what is no JSON, RecursionError for what is nested too deeply.
+
+    Nor is it JSON with NaN, Infinity or a number beyond all numbers, which Python reads; and an id must be one that can
+    be repeated in an answer: half a character has no bytes.
+    """
+    message = json.loads(body, parse_constant=_refuse, parse_float=_finite)
     for one in _messages(message):
         str(one.get("id")).encode()
+    return message
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON.")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits[:40])
 
 
 async def answer_plainly(app: HttpApp, scope: _Message, body: bytes) -> tuple[int, dict[str, str], bytes]:

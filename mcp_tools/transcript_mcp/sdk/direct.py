@@ -4,7 +4,7 @@ The SDK makes a session, its streams and its tasks for every request, also where
 longer than a quick tool itself. What such a call is answered is the same.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from transcript_mcp.sdk.calls import Call, Receiver, cannot
 from transcript_mcp.sdk.content import Wire
@@ -14,6 +14,9 @@ from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.watching import Watch
 
 __all__ = ["Direct", "is_tool_call"]
+
+_DEEPEST: Final = 64
+"""Levels of arguments. The SDK refuses some hundreds; no tool of sense has so many."""
 
 
 def is_tool_call(message: Any) -> bool:
@@ -29,7 +32,14 @@ def is_tool_call(message: Any) -> bool:
         and params.keys() <= {"name", "arguments"}
         and isinstance(params.get("name"), str)
         and isinstance(params.get("arguments", {}), dict)
+        and _is_flat(params, _DEEPEST)
     )
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value
+    nested = (each for each in inner if isinstance(each, (dict, list)))
+    return levels > 0 and all(_is_flat(each, levels - 1) for each in nested)
 
 
 class Direct:

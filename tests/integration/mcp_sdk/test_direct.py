@@ -7,13 +7,21 @@ import pytest
 from pydantic import Field
 
 from nanobot_transcript.errors import TranscriptError
-from transcript_mcp.hub.plain import answer_plainly, fields_on_top, json_bytes
+from transcript_mcp.hub.plain import answer_plainly, fields_on_top, json_bytes, parsed
 from transcript_mcp.sdk import Context, Image, Server, http_app
 from transcript_mcp.sdk.direct import Direct, is_tool_call
 
 
 def call(name: str = "say", **arguments: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+def nested(levels: int) -> list[Any]:
+    """Lists in lists."""
+    made: list[Any] = []
+    for _ in range(levels):
+        made = [made]
+    return made
 
 
 def server() -> Server:
@@ -115,8 +123,10 @@ async def test_the_answer_is_the_sdks(message: dict[str, Any]) -> None:
         call() | {"params": {"name": "say", "arguments": None}},
         call() | {"params": {"name": "say", "_meta": {"progressToken": 1}}},
         {key: value for key, value in call().items() if key != "id"},
+        call(deep=nested(100)),
+        call(deep=[{"deeper": nested(100)}]),
     ],
-    ids=str,
+    ids=lambda message: str(message)[:80],
 )
 def test_everything_else_is_for_the_sdk(message: Any) -> None:
     assert not is_tool_call(message)
@@ -127,3 +137,12 @@ async def test_half_a_character_is_answered_without_it(message: dict[str, Any]) 
     """SDK 1 does this, too; SDK 2 refuses the request."""
     answer = json_bytes(await Direct(server()).answer(message, None)).decode()
     assert "half \N{REPLACEMENT CHARACTER}" in answer or "half ?" in answer
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+def test_what_is_no_number_of_json_is_no_message(number: str) -> None:
+    """The SDK makes null of it, and a tool would take that for an argument that was left out."""
+    text = json.dumps(call(text="a", times=1)).replace(": 1", f": {number}")
+    with pytest.raises(ValueError, match="is no JSON"):
+        parsed(text.encode())
+    assert parsed(b'{"id": 1, "params": [1.5e300, 1180591620717411303424]}')["params"] == [1.5e300, 2**70]
