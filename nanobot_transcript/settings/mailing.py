@@ -16,7 +16,7 @@ class MailArchiveSettings(Section):
     enabled: bool = setting(
         True,
         "Whether every message, receipt, profile and claim is also committed to git.",
-        "是否把每条消息、回执、资料和占用都提交到 git。",
+        "是否把每封邮件、回执、资料和占用都提交到 git。",
     )
     sync: bool = setting(
         False,
@@ -27,7 +27,7 @@ class MailArchiveSettings(Section):
         "day",
         "Folders of a day or of a month. With tens of thousands of messages a month, folders of a day keep commits "
         "quick. Readers find both.",
-        "按天还是按月分目录。每月消息达到数万条时，按天分目录能让提交保持快速。读取时两种都能找到。",
+        "按天还是按月分目录。每月邮件达到数万封时，按天分目录能让提交保持快速。读取时两种都能找到。",
     )
 
 
@@ -70,8 +70,8 @@ class MailSettings(Section):
     max_body: ByteSize = setting(
         1024 * 1024,
         "Largest text of a message, as a number of bytes or as `1 MiB`.",
-        "单条消息正文的最大字节数，也可写成 `1 MiB`。",
+        "单封邮件正文的最大字节数，也可写成 `1 MiB`。",
         ge=1024,
     )
     archive: MailArchiveSettings = setting(MailArchiveSettings, "The audit in git.", "git 存档。")
-    images: MailImageSettings = setting(MailImageSettings, "Images in messages.", "消息中的图片。")
+    images: MailImageSettings = setting(MailImageSettings, "Images in messages.", "邮件中的图片。")
