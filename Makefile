@@ -12,7 +12,8 @@ PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/integration/nanobot_host
 	$(filter-out $(foreach name,claim gate_storm demo,%/test_$(name).py),$(wildcard tests/scenario/test_*.py))
 MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox) \
 	tests/unit/mail/test_server.py tests/integration/mail/test_seed.py tests/unit/io_bridge/test_tools.py \
-	tests/integration/io_bridge/test_seed.py tests/integration/io_bridge/test_http.py)
+	tests/integration/io_bridge/test_seed.py tests/integration/io_bridge/test_http.py \
+	tests/unit/assistant/test_tools.py tests/integration/assistant/test_adapter.py)
 SDK_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_sdk tests/$(kind)/mcp_hub))
 # SDK 1.26 leaves it to the garbage collector to close its streams.
 UNCLOSED := -W "ignore::pytest.PytestUnraisableExceptionWarning"

@@ -20,29 +20,49 @@ def mcp(
         str,
         typer.Argument(metavar="SERVERS", help="One or several, separated by commas.", show_default=False),
     ],
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="HOST", help="For assistant: where the hub is, instead of hub.host.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="PORT", help="For assistant: the hub's port, instead of hub.port.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option("--token", metavar="TOKEN", help="For assistant: the token, which says whose it is.")
+    ] = None,
+    web: Annotated[bool, typer.Option("--web", help="For assistant: open the page for the person, too.")] = False,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Serve MCP over stdin and stdout, as clients start it.
 
     The servers: transcript (what was said in the groups), filebox (mailboxes of Markdown files), and, each alone and
-    out of a running hub (`nanobot-transcript serve`), mail (Agent Mail) and io (the IO bridge). Nothing but JSON-RPC
-    goes to stdout; warnings go to stderr. Ends when stdin does.
+    out of a running hub (`nanobot-transcript serve`), mail (Agent Mail), io (the IO bridge) and assistant (questions to
+    people). assistant may ask another hub: that of the options, else of agentassistant-mcp.toml in the working
+    directory. Nothing but JSON-RPC goes to stdout; warnings go to stderr. Ends when stdin does.
 
     \b
     Example:
       nanobot-transcript mcp transcript,filebox
+      nanobot-transcript mcp assistant --host 127.0.0.1 --port 22080 --token test-token
     """
     import asyncio
 
     names = server_names(servers)
     remote = next((name for name in names if name in HUB_ONLY), None)
+    if "assistant" not in names and (web or any(given is not None for given in (host, port, token))):
+        raise UsageError("--host, --port, --token and --web are for assistant.", hint="Leave them out.")
+    if "assistant" in names and len(names) > 1:
+        raise UsageError("assistant stands alone.", hint="Register it as a server of its own.")
     if sys.stdin.isatty():
         notice(
             f"An MCP server ({', '.join(names)}) that a client starts and talks to; Ctrl-C ends it. "
             "`nanobot-transcript mcp-config` tells a client of it."
         )
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
+    if "assistant" in names:
+        from nanobot_transcript.cli.mcp_assistant import serve_assistant
+
+        return serve_assistant(config, host, port, token, web=web)
     settings = read_settings(config, store, dotenv="none" if remote else "ours")
     if "transcript" in names:
         warn_of_directory(settings.store.dir)

@@ -46,7 +46,8 @@ def mcp_config(
         typer.Option(
             "--name",
             metavar="NAME",
-            help="What the client calls it: nanobot-transcript; mail alone agent-mail, io alone io-bridge.",
+            help="What the client calls it: nanobot-transcript; alone, mail agent-mail, io io-bridge, assistant "
+            "agent-assistant.",
         ),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Put it into the client's file; what is there stays.")] = False,
@@ -71,10 +72,10 @@ def mcp_config(
       nanobot-transcript mcp-config claude-code --servers mail --write
     """
     from nanobot_transcript.cli.mcp_clients import CLIENTS, snippet
-    from nanobot_transcript.cli.mcp_names import HUB_ONLY, server_names
+    from nanobot_transcript.cli.mcp_names import OWN_ENTRY, server_names
 
     names = server_names(servers)
-    name = name or (HUB_ONLY.get(names[0]) if len(names) == 1 else None) or "nanobot-transcript"
+    name = name or (OWN_ENTRY.get(names[0]) if len(names) == 1 else None) or "nanobot-transcript"
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} is not a name for a server.", hint="Use letters, digits, - and _.")
     known = CLIENTS[client]
@@ -101,14 +102,15 @@ def _endpoint(
 ) -> "Endpoint":
     """What the client is to start, or to call. ``hub`` are the options --http and --url."""
     from nanobot_transcript.cli.mcp_clients import Endpoint
-    from nanobot_transcript.cli.mcp_names import HUB_ONLY
+    from nanobot_transcript.cli.mcp_names import HUB_ONLY, OWN_ENTRY
 
     http, url = hub
     remote = [name for name in names if name in HUB_ONLY]
+    alone = [name for name in names if name in OWN_ENTRY]
     if url is None and not http and not (remote and len(names) == 1):
-        if remote:
-            hint = f"Add --http for the hub's servers, or give it an entry of its own: --servers {remote[0]}"
-            raise UsageError(f"{remote[0]} is served by the hub only.", hint=hint)
+        if alone and len(names) > 1:
+            hint = f"Add --http for the hub's servers, or give it an entry of its own: --servers {alone[0]}"
+            raise UsageError(f"{alone[0]} is served by the hub only.", hint=hint)
         settings = read_settings(config, store)
         _warn_of_variables(client, settings)
         return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))

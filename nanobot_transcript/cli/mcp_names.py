@@ -5,10 +5,13 @@ from typing import Final, get_args
 
 from nanobot_transcript.cli.problems import UsageError
 
-__all__ = ["HUB_ONLY", "server_names"]
+__all__ = ["HUB_ONLY", "OWN_ENTRY", "server_names"]
 
 HUB_ONLY: Final[Mapping[str, str]] = {"mail": "agent-mail", "io": "io-bridge"}
 """Servers that only the hub serves, as one process has to know all clients; and what a client calls each of them."""
+
+OWN_ENTRY: Final[Mapping[str, str]] = {**HUB_ONLY, "assistant": "agent-assistant"}
+"""Servers that stand alone where a client starts them, and what it calls each of them."""
 
 
 def server_names(text: str) -> tuple[str, ...]:

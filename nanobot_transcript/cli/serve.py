@@ -40,7 +40,7 @@ def serve(
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve the transcript, the mailboxes, Agent Mail and the IO bridge over HTTP.
+    """Serve the transcript, the mailboxes, Agent Mail, Agent Assistant and the IO bridge over HTTP.
 
     Ends with SIGTERM or Ctrl-C within two seconds. The log goes to stderr; --jsonl says on stdout where the hub
     listens, and when it has stopped.
@@ -120,7 +120,36 @@ async def _listen(runner: "web.AppRunner", settings: "LoadedSettings") -> tuple[
             f"{sentence}{_origins(settings, sentence)}",
             hint="Choose another with --port, or end the program that has it.",
         ) from error
+    await _listen_again(runner, settings)
     return runner.addresses[0][:2]
+
+
+async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> None:
+    """Open the second port, where programs of Agent Assistant look. Raises ConfigError when it cannot be had."""
+    from aiohttp import web
+
+    from transcript_mcp.hub.access import is_loopback
+
+    if settings.assistant.listen is None:
+        return
+    host, _, port = settings.assistant.listen.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) <= 65535:
+        raise ConfigError(
+            f"assistant.listen is {settings.assistant.listen}, which is no address.",
+            hint="Write an address and a port, such as 127.0.0.1:22080.",
+        )
+    if is_loopback(settings.hub.host) and not is_loopback(host):
+        raise ConfigError(
+            f"assistant.listen is {settings.assistant.listen}, but the hub is for this machine only.",
+            hint="Write 127.0.0.1 and a port, or set hub.host, too.",
+        )
+    try:
+        await web.TCPSite(runner, host.strip("[]"), int(port)).start()
+    except OSError as error:
+        raise ConfigError(
+            f"The hub cannot listen at {settings.assistant.listen}: {error.strerror or error}.",
+            hint="Choose another assistant.listen, or end the program that has it.",
+        ) from error
 
 
 def _origins(settings: "LoadedSettings", sentence: str) -> str:

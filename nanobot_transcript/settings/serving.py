@@ -9,7 +9,7 @@ from nanobot_transcript.settings.base import OFF, Directory, Name, Section, sett
 
 __all__ = ["FileboxSettings", "HubSettings", "ServerName"]
 
-ServerName: TypeAlias = Literal["transcript", "filebox", "mail", "io"]
+ServerName: TypeAlias = Literal["transcript", "filebox", "mail", "io", "assistant"]
 """The MCP servers of the product, by the names that addresses and commands use."""
 
 _SHORTEST_TOKEN: Final = 8

@@ -24,12 +24,10 @@ from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.values import Kind, Record
 
-__all__ = ["LARGEST", "Calls"]
-
-LARGEST: Final = 64 * 1024 * 1024
-"""Bytes of a request, also once it is unpacked."""
+__all__ = ["Calls"]
 
 _READING: Final = 60.0
 _LOOK: Final = 1.0

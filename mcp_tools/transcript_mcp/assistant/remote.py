@@ -20,7 +20,7 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant import frames, wire
-from transcript_mcp.assistant.connect import LARGEST
+from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.values import Question, Record, State
 
 __all__ = ["RemoteDesk"]

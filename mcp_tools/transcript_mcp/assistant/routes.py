@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 from aiohttp import web
 
-from transcript_mcp.assistant.connect import LARGEST, Calls
+from transcript_mcp.assistant.connect import Calls
 from transcript_mcp.assistant.schema import PACKAGE
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.screens import Screens
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sockets import Sockets
 
-__all__ = ["LARGEST", "routes"]
+__all__ = ["routes"]
 
 
 def routes(assistant: Assistant, scopes: Scopes) -> Iterable[web.AbstractRouteDef]:

@@ -6,8 +6,8 @@ from typing import Final
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from transcript_mcp.assistant import wire
-from transcript_mcp.assistant.connect import LARGEST
 from transcript_mcp.assistant.screens import REPLIES, Screens
+from transcript_mcp.assistant.sizes import LARGEST
 
 __all__ = ["Sockets"]
 

@@ -90,9 +90,29 @@ def _io(settings: Settings, _cwd: Path | None) -> Room:
     return Room(build_server(bridge), routes, core=bridge)
 
 
+def _assistant(settings: Settings, _cwd: Path | None) -> Room:
+    from transcript_mcp.assistant.server import assistant_from, build_server, options_from, scopes_from
+    from transcript_mcp.assistant.sizes import LARGEST
+    from transcript_mcp.hub.access import is_loopback
+
+    # Mailbox tokens say that not everybody on this machine is trusted.
+    open_to_all = is_loopback(settings.hub.host) and not settings.filebox.tokens
+    assistant, scopes = assistant_from(settings), scopes_from(settings, open_to_all=open_to_all)
+    server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), options_from(settings))
+    server.on_close(assistant.close)
+
+    def routes() -> "Iterable[AbstractRouteDef]":
+        from transcript_mcp.assistant.routes import routes
+
+        return routes(assistant, scopes)
+
+    return Room(server, routes, own_access=True, max_body=LARGEST, core=assistant)
+
+
 _BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Room]]] = {
     "transcript": _transcript,
     "filebox": _filebox,
     "mail": _mail,
     "io": _io,
+    "assistant": _assistant,
 }

@@ -9,10 +9,11 @@ from support.assistant_clients import Caller
 from support.hubs import listening
 
 from nanobot_transcript.settings import Settings
-from transcript_mcp.assistant.routes import LARGEST, routes
+from transcript_mcp.assistant.routes import routes
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.hub import create_app

@@ -1,0 +1,154 @@
+"""``nanobot-transcript mcp assistant`` and ``nanobot-transcript serve``, as people start them."""
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from support.assistant_clients import page
+from support.mcp_client import connected
+from support.waiting import until
+
+SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+class Place:
+    """A home, a working directory, and the hub that can be started and killed there."""
+
+    def __init__(self, home: Path, stack: AsyncExitStack) -> None:
+        self.cwd = home
+        self.port, self.second = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._stack = stack
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
+        self._env |= {"HOME": str(home), "NANOBOT_TRANSCRIPT_HUB__PORT": str(self.port)}
+
+    async def hub(self, **more: str) -> asyncio.subprocess.Process:
+        """A hub that listens."""
+        started = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "nanobot_transcript", "serve", "--jsonl"),
+            env=self._env | more,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        self._stack.push_async_callback(_ended, started)
+        assert started.stdout is not None
+        assert json.loads(await asyncio.wait_for(started.stdout.readline(), 40))["event"] == "ready"
+        return started
+
+    def command(self, *arguments: str, **more: str) -> list[str]:
+        """How a client starts the adapter in the working directory."""
+        env = [f"{name}={value}" for name, value in (self._env | more).items()]
+        adapter = ["env", "-i", *env, sys.executable, "-m", "nanobot_transcript", "mcp", "assistant", *arguments]
+        return ["sh", "-c", f"cd {shlex.quote(str(self.cwd))} && exec {shlex.join(adapter)}"]
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+    await process.communicate()
+
+
+@pytest_asyncio.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    async with AsyncExitStack() as stack:
+        yield Place(tmp_path, stack)
+
+
+async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(place: Place) -> None:
+    listen = {"NANOBOT_TRANSCRIPT_ASSISTANT__LISTEN": f"127.0.0.1:{place.second}"}
+    first = await place.hub(**listen)
+    (place.cwd / "agentassistant-mcp.toml").write_text(
+        f'# 服务器信息\nagentassistant_server_host = "127.0.0.1"\nagentassistant_server_port = {place.second}\n\n'
+        '# 令牌\nagentassistant_server_token = "test-token"\n',
+        encoding="utf-8",
+    )
+    async with connected(place.command()) as client:
+        tools = {tool.name for tool in (await client.session.list_tools()).tools}
+        assert {"ask_question", "task_finish", "work_report", "get_answer"} <= tools
+        asking = asyncio.create_task(client.text("ask_question", question="发布吗？", **SHOP))
+        async with page(place.url, "test-token", "Ada") as ada:
+            asked = (await ada.until("AskQuestion")).AskQuestionRequest
+        first.send_signal(signal.SIGKILL)
+        await first.wait()
+        await place.hub(**listen)
+        async with page(place.url, "test-token", "Ada") as ada:
+            assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == asked.ID
+            await ada.reply(asked.ID, "好的")
+            assert await asyncio.wait_for(asking, 20) == "好的"
+            reporting = asyncio.create_task(client.text("task_finish", summary="Done.", confirm=True, **SHOP))
+            report = (await ada.until("TaskFinish")).WorkReportRequest
+            await ada.confirm(report.ID, "谢谢")
+            assert await asyncio.wait_for(reporting, 20) == "谢谢"
+            assert await client.text("task_finish", summary="Told.", **SHOP) == "People have been told."
+            waiting = await client.text("ask_question", question="?", wait=0, id="mine", **SHOP)
+            assert 'id="mine"' in waiting
+            await ada.until("AskQuestion")
+            await ada.reply("mine", "later")
+            assert await client.text("get_answer", id="mine") == "later"
+            assert "taken back" not in await client.text("withdraw_question", id="mine")
+
+
+async def test_arguments_win_over_the_file_and_the_page_is_opened(place: Place) -> None:
+    await place.hub()
+    (place.cwd / "agentassistant-mcp.toml").write_text(
+        'agentassistant_server_host = "127.0.0.1"\nagentassistant_server_port = 1\nagentassistant_server_token = "x"\n',
+        encoding="utf-8",
+    )
+    browser, opened = place.cwd / "browser", place.cwd / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n', encoding="utf-8")
+    browser.chmod(0o755)
+    command = place.command("--port", str(place.port), "--token", "my token", "--web", BROWSER=str(browser))
+    async with connected(command) as client:
+        asking = asyncio.create_task(client.text("ask_question", question="?", **SHOP))
+        async with page(place.url, "my token") as ada:
+            await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "yes")
+        assert await asyncio.wait_for(asking, 20) == "yes"
+        await until(opened.exists)
+    assert opened.read_text().strip() == f"http://127.0.0.1:{place.port}?token=my%20token"
+
+
+async def test_without_a_hub_the_agent_is_told_how_to_start_one(place: Place) -> None:
+    async with connected(place.command()) as client:
+        answer = await client.call("ask_question", question="?", **SHOP)
+    assert answer["isError"]
+    assert "nanobot-transcript serve" in answer["content"][0]["text"]
+
+
+async def test_a_hub_with_tokens_serves_its_own_adapter_and_refuses_a_wrong_one(place: Place) -> None:
+    token = {"NANOBOT_TRANSCRIPT_HUB__TOKENS__ME": "hub-secret-1"}
+    await place.hub(**token)
+    async with connected(place.command(**token)) as client:
+        assert await client.text("task_finish", summary="Done.", **SHOP) == "People have been told."
+    async with connected(place.command("--token", "another-secret")) as client:
+        answer = await client.call("task_finish", summary="Done.", **SHOP)
+    assert answer["isError"]
+    assert "not known" in answer["content"][0]["text"]
+
+
+@pytest.mark.parametrize("listen", ["22080", "127.0.0.1:0", "0.0.0.0:22080", "127.0.0.1:x"])
+async def test_a_second_address_that_cannot_be_is_refused_with_its_name(place: Place, listen: str) -> None:
+    started = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "nanobot_transcript", "serve", "--jsonl"),
+        env=place._env | {"NANOBOT_TRANSCRIPT_ASSISTANT__LISTEN": listen},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await asyncio.wait_for(started.communicate(), 40)
+    assert started.returncode == 2
+    assert b"assistant.listen" in said
