@@ -13,6 +13,7 @@ from nanobot_transcript.cli.mail_options import (
     meant_agent,
     meant_project,
     opened_mail,
+    project_here,
 )
 from nanobot_transcript.cli.moments import SinceOption, moment_ms
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from transcript_mcp.mail.mail import AgentMail
-    from transcript_mcp.mail.values import Thread
+    from transcript_mcp.mail.values import Project, Thread
 
 __all__ = ["app"]
 
@@ -132,7 +133,8 @@ def thread(
 ) -> None:
     """Show a conversation, the oldest message first.
 
-    Without --project it is the thread of this name that went on last, in whatever project.
+    Without --project it is that of the working directory's project; if that has none of this name, the one that went on
+    last in any project.
 
     \b
     Example:
@@ -141,8 +143,8 @@ def thread(
     with opened_mail(config, store) as mail:
         from transcript_mcp.mail.showing import shown_letter
 
-        key = None if project is None and mail.projects() else meant_project(mail, project).key
-        found, repos = _thread(mail, thread_id, key, limit), _repos(mail)
+        here = meant_project(mail, project) if project is not None or not mail.projects() else project_here(mail)
+        found, repos = _thread(mail, thread_id, here, limit, elsewhere=project is None), _repos(mail)
     if json:
         messages = [shown_letter(each) for each in found.letters]
         emit_json({"project": found.project, "thread_id": found.id, "messages": messages})
@@ -256,10 +258,12 @@ def claims(
         notice("No claims." if everything else "No active claims; --all shows earlier ones.")
 
 
-def _thread(mail: "AgentMail", thread_id: str, key: str | None, limit: int) -> "Thread":
+def _thread(mail: "AgentMail", thread_id: str, here: "Project | None", limit: int, *, elsewhere: bool) -> "Thread":
     try:
-        found = mail.thread(thread_id, key, limit=limit)
+        found = mail.thread(thread_id, None if here is None else here.key, limit=limit)
     except LetterNotFoundError as error:
+        if here and elsewhere:
+            return _thread(mail, thread_id, None, limit, elsewhere=False)
         hint = "Give its name, or the id of one of its messages; `mail search` and `mail inbox` show the ids."
         raise LetterNotFoundError(str(error), hint=hint) from error
     name = found.letters[0].thread_id

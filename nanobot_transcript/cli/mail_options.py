@@ -26,6 +26,7 @@ __all__ = [
     "meant_agent",
     "meant_project",
     "opened_mail",
+    "project_here",
     "said_to_people",
 ]
 
@@ -86,7 +87,7 @@ def meant_project(mail: "AgentMail", key: str | None) -> "Project":
         )
     if key is not None:
         return _named(mail, known, key)
-    found = _here(known)
+    found = project_here(mail)
     if found is None:
         shown = _listed([project.key for project in reversed(known.values())])
         raise UsageError(f"{Path.cwd()} is in no project of Agent Mail.", hint=f"Name one with --project: {shown}")
@@ -98,7 +99,7 @@ def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
 
     Raises what ``meant_project`` raises, and UnregisteredAgentError.
     """
-    project = _here({each.key: each for each in mail.projects()}) if key is None else None
+    project = project_here(mail) if key is None else None
     if key is None and project is None and mail.projects():
         with said_to_people():
             return mail.most_recent(name)
@@ -142,9 +143,9 @@ def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project
         raise UnknownProjectError(f"There is no project {shown}.", hint=hint) from error
 
 
-def _here(known: "dict[str, Project]") -> "Project | None":
+def project_here(mail: "AgentMail") -> "Project | None":
     """The project of the working directory or the nearest folder above it, up to the root of the git repository."""
-    here = Path.cwd()
+    known, here = {project.key: project for project in mail.projects()}, Path.cwd()
     for folder in (here, *here.parents):
         if str(folder) in known:
             return known[str(folder)]

@@ -159,6 +159,23 @@ def test_a_thread_is_also_found_by_the_id_of_any_of_its_messages(run: Run, box: 
     assert run("mail", "thread", alone.id, "--json").document["thread_id"] == alone.id
 
 
+def test_a_thread_of_the_folders_project_goes_before_one_of_the_same_name_elsewhere(
+    run: Run, base_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box, code = Letterbox(base_dir), str(tmp_path / "code")
+    local = box.new(code, "Local")
+    box.mail.send(code, local, Draft("Here", "text", ["BlueLake"], thread_id="TKT-1"))
+    box.time += 60
+    box.send(["BlueLake"], "Later, elsewhere", thread_id="TKT-1")
+    box.send(["BlueLake"], "Elsewhere only", thread_id="TKT-2")
+    Path(code).mkdir()
+    assert run("mail", "thread", "TKT-1", "--json").document["project"] == BACKEND
+    monkeypatch.chdir(code)
+    assert run("mail", "thread", "TKT-1", "--json").document["project"] == code
+    assert run("mail", "thread", "TKT-2", "--json").document["project"] == BACKEND
+    assert run("mail", "thread", "TKT-1", "--json", "--project", BACKEND).document["project"] == BACKEND
+
+
 def test_whole_messages_and_hits_name_their_thread(run: Run, box: Letterbox) -> None:
     for words in (("inbox", "BlueLake", "--bodies"), ("search", "窗", "--project", BACKEND)):
         assert run("mail", *words).out.splitlines()[0].endswith("  in TKT-123")
