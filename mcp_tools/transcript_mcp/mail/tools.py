@@ -201,7 +201,9 @@ class Tools:
         self,
         project_key: given.Project,
         agent_name: given.Agent,
-        since_ts: Annotated[float | None, Field(description="Only what was sent after this created_ts.")] = None,
+        since_ts: Annotated[
+            float | None, Field(description="Only what was sent after this created_ts (seconds).")
+        ] = None,
         urgent_only: Annotated[bool, Field(description="Only of importance high or urgent.")] = False,
         include_bodies: given.Bodies = False,
         limit: given.Limit = 20,
