@@ -175,8 +175,11 @@ def main(argv: list[str]) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s mail archiver: %(message)s")
     os.umask(0o077)
     store, ending = MailStore(Path(argv[1])), _Ending()
-    store.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(store.archiver_lock, _OPEN, 0o600)
+    try:
+        store.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(store.archiver_lock, _OPEN, 0o600)
+    except OSError as error:
+        sys.exit(f"No mail is archived: {error}")
     while not _locked(lock):
         ending.wait(_FOR_THE_LOCK)
         if ending.asked:

@@ -25,7 +25,7 @@ _CLAIM: Final = re.compile(r"[0-9a-f]{40}(\..+)?\.json")
 
 
 _TIMES: Final = ("created_ts", "inception_ts", "read_ts", "ack_ts")
-_END_OF_TIME: Final = 250_000_000_000.0  # in the year 9892
+_ENDS_OF_TIME: Final = 60_000_000_000.0  # from the year 68 to the year 3871; clocks go wrong, but not by so much
 
 _T = TypeVar("_T")
 
@@ -93,7 +93,7 @@ def fill(db: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> Filled:
 
 def _check_moments(*moments: float | None) -> None:
     """Raises ValueError for what is no time: a person may have edited a file, and a calendar has an end."""
-    if not all(moment is None or 0 <= moment < _END_OF_TIME for moment in moments):
+    if not all(moment is None or abs(moment) < _ENDS_OF_TIME for moment in moments):
         raise ValueError("It holds a time that is none.")
 
 

@@ -230,12 +230,17 @@ class ProjectRepository:
 
 
 def _way_out(error: Exception) -> str:
-    number = error.errno if isinstance(error, OSError) else None
+    number = getattr(error, "errno", None) or _told_by_git(str(error))
     if number in _NO_ROOM:
         return "Free space or raise the quota; the archive goes on by itself."
     if number in _FORBIDDEN:
         return "Correct the permissions of the folder; the archive goes on by itself."
     return "`git fsck` and `nanobot-transcript mail doctor` say what is wrong; then the archive goes on by itself."
+
+
+def _told_by_git(sentence: str) -> int | None:
+    """The number of what the operating system refused: git's library has it in its sentence alone."""
+    return next((number for number in (*_NO_ROOM, *_FORBIDDEN) if os.strerror(number) in sentence), None)
 
 
 def _tip(repository: pygit2.Repository) -> "_Tip | None":

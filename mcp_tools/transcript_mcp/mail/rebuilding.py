@@ -16,6 +16,7 @@ from typing import Final
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, StoreError
+from nanobot_transcript.store.jsonl.layout import store_error
 from nanobot_transcript.store.jsonl.lock import exclusive
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
@@ -65,8 +66,11 @@ def rebuild(store: MailStore, *, accept_loss: bool = False) -> Rebuilt:
 
 @contextmanager
 def only_one(store: MailStore) -> Iterator[None]:
-    """Be the only process that writes to git. Raises ArchiveError when another one does."""
-    descriptor = os.open(store.archiver_lock, _OPEN, 0o600)
+    """Be the only process that writes to git. Raises ArchiveError when another one does, and StoreError kinds."""
+    try:
+        descriptor = os.open(store.archiver_lock, _OPEN, 0o600)
+    except OSError as error:
+        store_error(error, str(store.archiver_lock))
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

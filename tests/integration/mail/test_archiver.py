@@ -306,6 +306,7 @@ def test_a_full_disk_holds_the_archive_up_until_there_is_room(
     process = cramped_archivers.start(stderr=subprocess.PIPE)
     assert process.stderr is not None
     assert select.select([process.stderr], [], [], 30)[0], "nothing was said about the full disk"
+    assert b"Free space" in os.read(process.stderr.fileno(), 65536)
     assert archive.waiting() == 100
     filler.unlink()
     until(lambda: archive.waiting() == 0, "it goes on when there is room")

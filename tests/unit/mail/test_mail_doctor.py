@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.mail_archive import git
 
-from nanobot_transcript.errors import ArchiveError, InvalidLetterError
+from nanobot_transcript.errors import ArchiveError, InvalidLetterError, StoreError
 from transcript_mcp.mail import doctor, jobs
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
 from transcript_mcp.mail.archiving import Archiving
@@ -389,6 +389,15 @@ def test_nothing_is_rebuilt_while_an_archiver_is_at_work(scene: Scene) -> None:
         with pytest.raises(ArchiveError, match="in use"):
             rebuild(scene.store)
     assert rebuild(scene.store).filled.messages == 7
+
+
+def test_a_store_that_cannot_be_written_is_told_by_a_rebuild(scene: Scene) -> None:
+    scene.archive()
+    scene.close()
+    scene.store.archiver_lock.mkdir()
+    with pytest.raises(StoreError, match=re.escape("archiver.lock")) as caught:
+        rebuild(scene.store)
+    assert caught.value.hint
 
 
 def test_nothing_is_rebuilt_while_another_process_has_the_database_open(scene: Scene) -> None:
