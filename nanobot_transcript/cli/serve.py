@@ -128,28 +128,35 @@ async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> 
     """Open the second port, where programs of Agent Assistant look. Raises ConfigError when it cannot be had."""
     from aiohttp import web
 
-    from transcript_mcp.hub.access import is_loopback
-
-    if settings.assistant.listen is None:
+    listen = settings.assistant.listen
+    if listen is None:
         return
-    host, _, port = settings.assistant.listen.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) <= 65535:
-        raise ConfigError(
-            f"assistant.listen is {settings.assistant.listen}, which is no address.",
-            hint="Write an address and a port, such as 127.0.0.1:22080.",
-        )
-    if is_loopback(settings.hub.host) and not is_loopback(host):
-        raise ConfigError(
-            f"assistant.listen is {settings.assistant.listen}, but the hub is for this machine only.",
-            hint="Write 127.0.0.1 and a port, or set hub.host, too.",
-        )
+    host, port = second_address(listen, settings.hub.host)
     try:
-        await web.TCPSite(runner, host.strip("[]"), int(port)).start()
+        await web.TCPSite(runner, host, port).start()
     except OSError as error:
         raise ConfigError(
-            f"The hub cannot listen at {settings.assistant.listen}: {error.strerror or error}.",
+            f"The hub cannot listen at {listen}: {error.strerror or error}.",
             hint="Choose another assistant.listen, or end the program that has it.",
         ) from error
+
+
+def second_address(listen: str, hub_host: str) -> tuple[str, int]:
+    """``assistant.listen`` as host and port. Raises ConfigError; it reaches no farther than the hub itself."""
+    from transcript_mcp.hub.access import is_loopback
+
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) <= 65535:
+        raise ConfigError(
+            f"assistant.listen is {listen}, which is no address.",
+            hint="Write an address and a port, such as 127.0.0.1:22080.",
+        )
+    if is_loopback(hub_host) and not is_loopback(host):
+        raise ConfigError(
+            f"assistant.listen is {listen}, but the hub is for this machine only.",
+            hint="Write 127.0.0.1 and a port, or set hub.host, too.",
+        )
+    return host.strip("[]"), int(port)
 
 
 def _origins(settings: "LoadedSettings", sentence: str) -> str:

@@ -1,0 +1,151 @@
+"""A hub that is killed again and again with questions open, a burst with its times, and a hub at rest."""
+
+import asyncio
+import json
+import os
+import random
+import statistics
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from integration.assistant.conftest import Hub
+from integration.assistant.test_adapter import Place
+from support.assistant_clients import Caller, Page, page
+
+from transcript_mcp.assistant.remote import RemoteDesk
+from transcript_mcp.assistant.values import Question, Record
+
+pytestmark = pytest.mark.soak
+
+SoakRow = Callable[..., None]
+KILLS = 20
+
+
+@pytest_asyncio.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    async with AsyncExitStack() as stack:
+        yield Place(tmp_path, stack)
+
+
+async def answered(opened: Page, said: dict[str, str], ends: float) -> None:
+    """Answer whatever is shown until then, each question in words of its own."""
+    while (left := ends - time.monotonic()) > 0:
+        try:
+            frame = await opened.frame(timeout=left)
+        except TimeoutError:
+            return
+        if frame.Cmd == "AskQuestion":
+            asked = frame.AskQuestionRequest.ID
+            await opened.reply(asked, f"answer to {asked}")
+            said[asked] = f"answer to {asked}"
+
+
+async def test_no_kill_of_the_hub_loses_or_doubles_an_answer(place: Place, soak_row: SoakRow) -> None:
+    asked = 0
+    got: dict[str, Record] = {}
+    said: dict[str, str] = {}
+    waiting: list[asyncio.Task[None]] = []
+    chance = random.Random(4)
+
+    async def ask(number: int) -> None:
+        desk, name = RemoteDesk(place.url, "test-token"), f"q{number}"
+        await desk.ask(Question("", name, "question", f"question {number}", said_as="AskQuestion", timeout=600))
+        record = await desk.wait("", name)
+        assert name not in got
+        got[name] = record
+
+    for _ in range(KILLS):
+        hub = await place.hub()
+        for _ in range(5):
+            waiting.append(asyncio.create_task(ask(asked)))
+            asked += 1
+        try:
+            async with page(place.url, "test-token", "Ada") as ada:
+                await answered(ada, said, time.monotonic() + chance.uniform(0.05, 0.6))
+                hub.kill()
+        except (ConnectionError, OSError):
+            hub.kill()
+        await hub.wait()
+    await place.hub()
+    deadline = time.monotonic() + 60
+    while len(got) < asked and time.monotonic() < deadline:
+        async with page(place.url, "test-token", "Ada") as ada:
+            await answered(ada, said, time.monotonic() + 1)
+    await asyncio.wait_for(asyncio.gather(*waiting), 60)
+    soak_row(kills=KILLS, questions=asked, answered=len(got), lost=asked - len(got))
+    assert {name: record.contents[0].text for name, record in got.items()} == {
+        f"q{number}": f"answer to q{number}" for number in range(asked)
+    }
+
+
+async def test_half_of_the_answers_of_a_burst_reach_their_callers_within_five_milliseconds(
+    hub: Hub, soak_row: SoakRow
+) -> None:
+    singles: list[float] = []
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
+        for number in range(100):
+            asking = asyncio.create_task(hub.caller.ask(f"single {number}"))
+            await ada.until("AskQuestion")
+            begun = time.perf_counter()
+            await ada.reply(f"single {number}", "yes")
+            await asking
+            singles.append((time.perf_counter() - begun) * 1000)
+        ids = [f"burst {number}" for number in range(50)]
+        took: dict[str, float] = {}
+        sent: dict[str, float] = {}
+
+        async def ask(name: str) -> None:
+            await hub.caller.ask(name)
+            took[name] = (time.perf_counter() - sent[name]) * 1000
+
+        asking_all = [asyncio.create_task(ask(name)) for name in ids]
+        for opened in (ada, bo):
+            for _ in ids:
+                await opened.until("AskQuestion")
+        for number, name in enumerate(ids):
+            sent[name] = time.perf_counter()
+            await (ada, bo)[number % 2].reply(name, "yes")
+        await asyncio.wait_for(asyncio.gather(*asking_all), 20)
+    soak_row(
+        single_p50_ms=round(statistics.median(singles), 1),
+        single_p95_ms=round(statistics.quantiles(singles, n=20)[-1], 1),
+        burst_p50_ms=round(statistics.median(took.values()), 1),
+        burst_max_ms=round(max(took.values()), 1),
+        arrived=len(took),
+    )
+    assert len(took) == 50
+
+
+async def test_a_hub_with_two_hundred_pages_and_questions_stays_small(place: Place, soak_row: SoakRow) -> None:
+    hub = await place.hub()
+    caller = Caller(place.url)
+    async with AsyncExitStack() as stack:
+        pages = [await stack.enter_async_context(page(place.url, "test-token")) for _ in range(200)]
+        asking = [asyncio.create_task(caller.ask(f"q{number}", timeout=600)) for number in range(200)]
+        for _ in range(200):
+            await pages[0].until("AskQuestion")
+        before = _processor_seconds(hub.pid)
+        await asyncio.sleep(5)
+        used = (_processor_seconds(hub.pid) - before) / 5
+        resident = _resident(hub.pid)
+        soak_row(sockets=200, questions=200, megabytes=round(resident), core_at_rest=f"{used:.1%}")
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+    assert resident <= 120
+
+
+def _resident(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    raise AssertionError(json.dumps({"pid": pid}))
+
+
+def _processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

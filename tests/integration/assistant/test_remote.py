@@ -1,0 +1,74 @@
+"""The desk of another process: what the adapter says to a hub."""
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+from integration.assistant.conftest import Hub, running_hub
+from support.assistant_clients import page
+
+from nanobot_transcript.errors import (
+    HubUnreachableError,
+    InvalidQuestionError,
+    TokenRefusedError,
+    UnknownQuestionError,
+)
+from transcript_mcp.assistant.remote import RemoteDesk
+from transcript_mcp.assistant.values import Choice, Option, Question
+
+ASKED = Question(
+    "", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", choices=(Choice("?", options=(Option("a"),)),)
+)
+
+
+async def test_a_question_goes_over_with_its_choices_and_comes_back_answered(hub: Hub) -> None:
+    desk = RemoteDesk(hub.url, "test-token")
+    async with page(hub.url, "test-token", "Ada") as ada:
+        await desk.ask(ASKED)
+        waiting = asyncio.create_task(desk.wait("", "q1"))
+        request = (await ada.until("AskQuestion")).AskQuestionRequest.Request
+        assert [option.label for option in request.Questions[0].options] == ["a"]
+        await ada.reply("q1", "yes")
+        record = await asyncio.wait_for(waiting, 10)
+    assert (record.state, record.by, record.contents[0].text) == ("answered", "Ada", "yes")
+
+
+async def test_who_stops_waiting_leaves_the_question_open_for_a_while(hub: Hub) -> None:
+    desk = RemoteDesk(hub.url, "test-token")
+    await desk.ask(ASKED)
+    assert (await desk.wait("", "q1", 0)).state == "waiting"
+    async with page(hub.url, "test-token") as ada:
+        await ada.until("AskQuestion")
+        await ada.reply("q1", "yes")
+        assert (await desk.wait("", "q1", 5)).state == "answered"
+    assert (await RemoteDesk(hub.url, "test-token").wait("", "q1", 0)).state == "answered"
+
+
+async def test_a_question_is_withdrawn_over_there(hub: Hub) -> None:
+    desk = RemoteDesk(hub.url, "test-token")
+    await desk.ask(ASKED)
+    await desk.wait("", "q1", 0)
+    assert (await desk.withdraw("", "q1")).state == "withdrawn"
+    with pytest.raises(UnknownQuestionError):
+        await desk.withdraw("", "other")
+
+
+async def test_a_wrong_token_and_an_unknown_id_are_told_as_such(tmp_path: Path) -> None:
+    async with running_hub(tmp_path, ada="ada-secret") as hub:
+        stranger = RemoteDesk(hub.url, "test-token")
+        await stranger.ask(ASKED)
+        with pytest.raises(TokenRefusedError):
+            await stranger.wait("", "q1", 0)
+        with pytest.raises(InvalidQuestionError, match="nobody asked"):
+            await RemoteDesk(hub.url, "ada-secret").wait("", "q1", 0)
+
+
+async def test_where_no_hub_is_the_agent_is_told_how_to_start_one() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        desk = RemoteDesk(f"http://127.0.0.1:{taken.getsockname()[1]}", "test-token")
+        await desk.ask(ASKED)
+        with pytest.raises(HubUnreachableError) as unreachable:
+            await desk.wait("", "q1")
+    assert "nanobot-transcript serve" in unreachable.value.hint
