@@ -52,11 +52,7 @@ class Snapshot:
 
     def _is_readable(self, content: str) -> bool:
         assert self._repository is not None
-        try:
-            self._repository.odb.read_header(pygit2.Oid(hex=content))
-        except (pygit2.GitError, KeyError, ValueError):
-            return False
-        return True
+        return _is_readable(self._repository, pygit2.Oid(hex=content))
 
     def history_is_whole(self, folder: str) -> bool:
         """False when git has lost commits, or what the folder was in one, as a shallow clone has."""
@@ -68,12 +64,8 @@ class Snapshot:
         The text is empty where git has lost it.
         """
         known: dict[str, str] = {}
-        before = None
         for tree in _versions(self._repository, folder) if self._repository is not None else ():
-            if tree is None or tree.id == before:
-                continue
-            before = tree.id
-            for entry in tree:
+            for entry in tree or ():
                 name, content = str(entry.name), str(entry.id)
                 if known.get(name) != content:
                     known[name] = content
@@ -118,16 +110,26 @@ def take(store: MailStore, slug: str) -> Snapshot:
 
 
 def _versions(repository: pygit2.Repository, folder: str) -> Iterator[pygit2.Tree | None]:
-    """The folder in each commit that has it, the oldest first; None where git cannot read it."""
-    found = branch(repository)
+    """What the folder was, one version after the other, the oldest first; None where git cannot read it."""
+    found, before = branch(repository), None
     for oid in _commits(repository, found.peel(pygit2.Commit)) if found is not None else ():
         try:
             root = repository[oid].peel(pygit2.Tree)
             tree = root[folder] if folder in root else None  # noqa: SIM401 - a tree has no `get`
-            if isinstance(tree, pygit2.Tree) and len(tree):  # only that reads it
-                yield tree
         except (pygit2.GitError, KeyError, ValueError):
             yield None
+            continue
+        if isinstance(tree, pygit2.Tree) and tree.id != before:
+            before = tree.id
+            yield tree if _is_readable(repository, tree.id) else None
+
+
+def _is_readable(repository: pygit2.Repository, oid: pygit2.Oid) -> bool:
+    try:
+        repository.odb.read_header(oid)
+    except (pygit2.GitError, KeyError, ValueError):
+        return False
+    return True
 
 
 def _commits(repository: pygit2.Repository, tip: pygit2.Commit) -> list[pygit2.Oid]:
