@@ -258,6 +258,8 @@ class Bridge:
             self._forget(session, direction)
 
     def _settle(self, item: Item, arrived: bool) -> None:
+        if arrived:
+            self._store.note(item.seq)
         if not arrived:
             work = self._free(item)
         elif item.direction == "in":

@@ -35,6 +35,13 @@ class QueueStore(Protocol):
         """Items that this process took are free again, each at its old place."""
         ...
 
+    def note(self, seq: int) -> None:
+        """An item that this process took has reached whoever asked: outlives this process from now on.
+
+        ``delivered`` or ``remove`` follow. Quick, on the event loop; never raises.
+        """
+        ...
+
     async def delivered(self, seqs: Sequence[int]) -> None:
         """Items that this process took have reached whoever asked; they can be confirmed now."""
         ...

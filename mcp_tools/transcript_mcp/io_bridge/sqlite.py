@@ -96,7 +96,10 @@ class SqliteQueueStore:
             self._touch(db, session)
             return Item(row["seq"], session, direction, row["text"])
 
-        return await self._combined.write(work)
+        item = await self._combined.write(work)
+        if item is not None:
+            self._holder.taken(item.seq)
+        return item
 
     async def peek(self, session: str, direction: Direction) -> Item | None:
         def work(db: sqlite3.Connection) -> Item | None:
@@ -107,6 +110,9 @@ class SqliteQueueStore:
 
     async def give_back(self, seqs: Sequence[int]) -> None:
         await self._each("UPDATE items SET holder = NULL WHERE seq = ? AND holder = ?", seqs)
+
+    def note(self, seq: int) -> None:
+        self._holder.note(seq)
 
     async def delivered(self, seqs: Sequence[int]) -> None:
         await self._each("UPDATE items SET delivered = 1 WHERE seq = ? AND holder = ?", seqs)
@@ -134,7 +140,10 @@ class SqliteQueueStore:
         def work(db: sqlite3.Connection) -> tuple[list[Item], int]:
             taken_over: list[Item] = []
             freed = 0
-            for other in dead:
+            for other, arrived in dead.items():
+                noted = [(seq, other) for seq in arrived]
+                db.executemany("DELETE FROM items WHERE seq = ? AND holder = ? AND direction = 'out'", noted)
+                db.executemany("UPDATE items SET delivered = 1 WHERE seq = ? AND holder = ?", noted)
                 free = "UPDATE items SET holder = NULL WHERE holder = ? AND NOT delivered"
                 freed += db.execute(free, (other,)).rowcount
                 rows = db.execute("SELECT seq, session, direction FROM items WHERE holder = ?", (other,))
@@ -176,7 +185,9 @@ class SqliteQueueStore:
             db.execute(f"DELETE FROM sessions WHERE {empty}", (now - min(_DAY, self._limits.keep),))
             return db.execute("DELETE FROM sessions WHERE used < ?", (now - self._limits.keep,)).rowcount
 
-        return await self._combined.write(work)
+        removed = await self._combined.write(work)
+        await in_thread(self._holder.tidy)
+        return removed
 
     def close(self) -> None:
         self._database.close()
@@ -242,12 +253,16 @@ class SqliteQueueStore:
             db.executemany(statement, rows)
 
         await self._combined.write(work)
+        self._holder.settled(seqs)
 
-    def _dead(self) -> list[str]:
+    def _dead(self) -> dict[str, list[int]]:
+        """Processes that have ended, and which of the items that they held have arrived."""
+
         def work(db: sqlite3.Connection) -> list[str]:
             return [row[0] for row in db.execute("SELECT DISTINCT holder FROM items WHERE holder IS NOT NULL")]
 
-        return [other for other in self._database.read(work, []) if self._holder.is_dead(other)]
+        dead = [other for other in self._database.read(work, []) if self._holder.is_dead(other)]
+        return {other: self._holder.noted_by(other) for other in dead}
 
 
 def _known(db: sqlite3.Connection, session: str, direction: Direction, key: str) -> int | None:

@@ -213,6 +213,40 @@ async def test_what_an_ended_process_held_is_free_and_what_it_had_delivered_is_t
     assert await next_one.confirm("s", given_back=False) == 1
 
 
+async def test_what_an_ended_process_had_noted_as_arrived_has_arrived(make_store: MakeStore) -> None:
+    ended, later = make_store(), make_store()
+    (first, second) = await some(ended, "arrived", "on its way")
+    output = await ended.put("s", "out", "read")
+    for _ in range(2):
+        await taken(ended)
+    await taken(ended, "s", "out")
+    ended.note(first)
+    ended.note(output.seq)
+    ended.close()
+    adopted, freed = await later.adopt()
+    assert ([item.seq for item in adopted], freed) == ([first], 1)
+    assert [(item.seq, item.state) for item in await later.queue("s", 10, 10)] == [
+        (first, "delivered"),
+        (second, "queued"),
+    ]
+
+
+async def test_a_note_does_not_count_for_a_later_hand_over_of_the_same_item(make_store: MakeStore) -> None:
+    ended, later = make_store(), make_store()
+    (seq, other) = await some(ended, "again", "other")
+    await taken(ended)
+    await taken(ended)
+    ended.note(other)
+    ended.note(seq)
+    await ended.delivered([seq])
+    await ended.give_back([seq])
+    assert await taken(ended) == "again"
+    ended.close()
+    adopted, freed = await later.adopt()
+    assert ([item.seq for item in adopted], freed) == ([other], 1)
+    assert await taken(later) == "again"
+
+
 async def test_everything_is_there_for_the_next_process(make_store: MakeStore) -> None:
     store = make_store()
     await some(store, "one", "two")
