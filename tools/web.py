@@ -7,6 +7,7 @@ so that nobody needs Node to notice that they are old.
 """
 # ruff: noqa: INP001, T201 - a script that talks to the terminal, not a package
 
+import base64
 import hashlib
 import json
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 DIST = ROOT / "mcp_tools" / "transcript_mcp" / "hub" / "web" / "dist"
+DESCRIPTOR = WEB / "src" / "lib" / "assistant" / "descriptor.ts"
 CONFIGS = (
     ".npmrc",
     "index.html",
@@ -31,6 +33,7 @@ CONFIGS = (
 def main(arguments: list[str]) -> int:
     if "--lock" in arguments:
         lock()
+    DESCRIPTOR.write_text(descriptor(), encoding="utf-8")
     done = subprocess.run([sys.executable, str(ROOT / "tools" / "node_modules.py"), str(WEB)], check=False)
     if done.returncode:
         return done.returncode
@@ -49,6 +52,14 @@ def build(folder: Path) -> None:
     subprocess.run([node, *run], cwd=WEB, check=True)
     run = [str(modules / "vite" / "bin" / "vite.js"), "build", "--logLevel", "warn", "--outDir", str(folder)]
     subprocess.run([node, *run], cwd=WEB, check=True)
+
+
+def descriptor() -> str:
+    """The messages of Agent Assistant's WebSocket, as the hub has them."""
+    from transcript_mcp.assistant import wire
+
+    encoded = base64.b64encode(wire.new("WebsocketMessage").DESCRIPTOR.file.serialized_pb).decode()
+    return f'// Written by `make web`.\nexport const DESCRIPTOR =\n  "{encoded}";\n'
 
 
 def lock() -> None:

@@ -1,14 +1,17 @@
-import { Inbox, Keyboard, KeyRound, Languages, Mail, MessagesSquare, Moon, ServerCog, Sun, SunMoon } from "lucide-react";
+import { HandHelping, Inbox, Keyboard, KeyRound, Languages, Mail, MessagesSquare, Moon, ServerCog, Sun, SunMoon } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { Problem } from "@/components/common";
+import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { Input, Label } from "@/components/ui/input";
 import { Toasts } from "@/components/ui/toast";
 import { ApiError, get, onRefused } from "@/lib/api";
+import { isOpen, startAssistant, useAssistant } from "@/lib/assistant/store";
 import { startEvents, useConnection } from "@/lib/events";
 import { type Key, setLanguage, useLanguage, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
+import { notify } from "@/lib/notify";
 import { go, href, usePlace } from "@/lib/router";
 import { setTheme, useTheme } from "@/lib/theme";
 import { setToken, token } from "@/lib/token";
@@ -16,6 +19,7 @@ import { cn } from "@/lib/utils";
 import { BoxesPage } from "@/pages/boxes";
 import { GroupsPage } from "@/pages/groups";
 import { MailPage } from "@/pages/mail";
+import { QuestionsPage } from "@/pages/questions";
 import { SystemPage } from "@/pages/system";
 
 interface About {
@@ -33,6 +37,7 @@ interface Page {
 
 const PAGES: Page[] = [
   { name: "groups", title: "groups", icon: <MessagesSquare />, show: (place) => <GroupsPage place={place} /> },
+  { name: "questions", title: "questions", icon: <HandHelping />, show: (place) => <QuestionsPage place={place} /> },
   { name: "mail", title: "mail", icon: <Mail />, show: (place) => <MailPage place={place} /> },
   { name: "boxes", title: "boxes", icon: <Inbox />, show: (place) => <BoxesPage place={place} /> },
   { name: "system", title: "system", icon: <ServerCog />, show: () => <SystemPage /> },
@@ -83,9 +88,20 @@ function Frame({ about }: { about: About }) {
     k: () => step(-1),
     ...Object.fromEntries(pages.map((each, index) => [String(index + 1), () => go(each.name)])),
   });
+  const asks = about.pages.includes("questions");
+  const { items } = useAssistant();
+  const waiting = [...items.values()].filter(isOpen).length;
   useEffect(() => {
-    document.title = page ? `${t(page.title)} · nanobot-transcript` : "nanobot-transcript";
-  }, [page, t]);
+    if (!asks) return;
+    startAssistant((item) => {
+      const place = JSON.stringify([item.project, item.agent]);
+      notify(item.agent || item.project, item.text, () => go("questions", place));
+    });
+  }, [asks]);
+  useEffect(() => {
+    const count = waiting ? `(${waiting}) ` : "";
+    document.title = `${count}${page ? `${t(page.title)} · ` : ""}nanobot-transcript`;
+  }, [page, t, waiting]);
 
   return (
     <div className="flex h-dvh flex-col md:flex-row">
@@ -121,6 +137,11 @@ function Frame({ about }: { about: About }) {
               >
                 {each.icon}
                 {t(each.title)}
+                {each.name === "questions" && waiting > 0 && (
+                  <Badge variant="solid" className="max-md:absolute max-md:ml-8 max-md:-mt-0.5 max-md:px-1.5 md:ml-auto">
+                    {waiting}
+                  </Badge>
+                )}
               </a>
             </li>
           ))}

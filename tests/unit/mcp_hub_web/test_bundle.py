@@ -36,6 +36,11 @@ def test_the_built_files_are_made_from_these_sources() -> None:
     assert built == tool().fingerprint(), "run `make web` and commit what it writes"
 
 
+def test_the_page_knows_the_frames_of_the_assistant_as_the_hub_has_them() -> None:
+    built = tool()
+    assert built.DESCRIPTOR.read_text(encoding="utf-8") == built.descriptor(), "run `make web`"
+
+
 def test_there_is_one_script_and_one_style_sheet_and_they_are_small() -> None:
     weighty = [name for name in BUILT if name.endswith((".js", ".css"))]
     assert sorted(Path(name).suffix for name in weighty) == [".css", ".js"]

@@ -43,6 +43,7 @@ class Site:
                 self._pages["mail"] = MailRoom(core)
             elif isinstance(core, FileBox):
                 self._pages["boxes"] = BoxesRoom(core, settings.filebox.agent or "")
+        self._asks = "assistant" in offered
         self._pages["system"] = SystemRoom(settings, rooms, self.events, self.recent, offered)
 
     def open_routes(self) -> list[web.RouteDef]:
@@ -59,7 +60,8 @@ class Site:
     def about(self, asked: Asked) -> dict[str, Any]:
         """Which pages there are, and who asks."""
         boxes = self._pages.get("boxes")
-        there = [name for name, page in self._pages.items() if page is not boxes or _there(boxes)]
+        there = ["questions"] if self._asks else []
+        there += [name for name, page in self._pages.items() if page is not boxes or _there(boxes)]
         return {"version": __version__, "pages": there, "caller": asked.caller}
 
     async def run(self, _app: web.Application) -> AsyncIterator[None]:

@@ -1,0 +1,103 @@
+"""An agent asks over Connect, and a person answers on the page."""
+
+import json
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser.conftest import BOUND, OpenPage
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.timeout(120)
+
+Ask = Callable[..., "Future[dict[str, Any]]"]
+PROJECT = "/srv/backend"
+
+
+@pytest.fixture
+def ask(hub: str) -> Iterator[Ask]:
+    """``ask("Which?", ["A", "B"])`` asks, and gives what the agent will be told."""
+    with ThreadPoolExecutor(4) as calls:
+
+        def asking(text: str, options: list[str] | None = None, *, name: str = "AskQuestion", **more: Any) -> Any:
+            about = {"ProjectDirectory": PROJECT, "AgentName": "BlueLake", "Timeout": 60, **more}
+            about["Question" if name == "AskQuestion" else "Summary"] = text
+            if options:
+                about["Questions"] = [{"question": "Choose", "options": [{"label": each} for each in options]}]
+            body = json.dumps({"ID": f"id-{text}", "UserToken": "local", "Request": about}).encode()
+            address = f"{hub}/agentassistproto.SrvAgentAssist/{name}"
+            request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
+            return calls.submit(lambda: json.load(urllib.request.urlopen(request, timeout=60)))
+
+        yield asking
+
+
+def said(answer: "Future[dict[str, Any]]") -> list[str]:
+    return [each["text"]["text"] for each in answer.result(BOUND / 1000)["contents"] if "text" in each]
+
+
+def conversation(page: "Page") -> "Page":
+    page.get_by_role("link", name="BlueLake").first.click()
+    page.get_by_role("log").wait_for()
+    return page
+
+
+def test_a_question_is_answered_from_a_phone_and_other_pages_are_told_by_whom(
+    open_page: OpenPage, ask: Ask, picture: Callable[..., None]
+) -> None:
+    page = open_page("#/questions", phone=True)
+    other = open_page("#/questions")
+    answer = ask("Deploy **1.4** now?", ["Yes", "Tomorrow"])
+    conversation(page)
+    conversation(other)
+    page.get_by_text("left").first.wait_for()
+    page.get_by_role("link", name="Back").click()
+    page.get_by_label("Your name").fill("Ada")
+    page.get_by_label("Your name").press("Enter")
+    conversation(page)
+    assert page.title().startswith("(1)")
+    page.get_by_text("Tomorrow").click()
+    page.get_by_role("textbox", name="Your answer").fill("After nine.")
+    picture(page, "questions-phone")
+    page.get_by_role("button", name="Answer").click()
+    assert said(answer) == ["Tomorrow\n\nAfter nine."]
+    other.get_by_text("After nine.").wait_for()
+    other.get_by_text("answered by Ada").wait_for()
+    assert other.get_by_role("textbox", name="Your answer").count() == 0
+    picture(other, "questions")
+
+
+def test_a_report_is_confirmed_and_an_agent_is_written_to_unasked(open_page: OpenPage, ask: Ask) -> None:
+    report = ask("All tests pass.", name="TaskFinish")
+    page = conversation(open_page("#/questions"))
+    page.get_by_role("button", name="Confirm").click()
+    assert said(report) == ["OK"]
+    field = page.get_by_role("textbox", name="Write to BlueLake unasked")
+    field.fill("Mind the changelog.")
+    field.press("Control+Enter")
+    page.get_by_text("waits for the agent").wait_for()
+    next_answer = ask("Anything else?")
+    page.get_by_role("textbox", name="Your answer").fill("No.")
+    page.get_by_role("textbox", name="Your answer").press("Control+Enter")
+    heard = " ".join(said(next_answer))
+    assert "No." in heard
+    assert "Mind the changelog." in heard
+    page.get_by_text("picked up").wait_for()
+
+
+def test_scripts_in_a_question_stay_text_and_history_is_there_after_a_reload(open_page: OpenPage, ask: Ask) -> None:
+    answer = ask("<img src=x onerror=alert(1)> Is it safe?")
+    page = conversation(open_page("#/questions"))
+    page.get_by_text("<img src=x onerror=alert(1)>").last.wait_for()
+    assert page.locator("article img").count() == 0
+    page.get_by_role("textbox", name="Your answer").fill("It is.")
+    page.get_by_role("button", name="Answer").click()
+    assert said(answer)[0] == "It is."
+    page.reload()
+    page.get_by_role("log").get_by_text("It is.").wait_for()
+    page.get_by_role("searchbox").fill("safe")
+    page.locator("mark", has_text="safe").wait_for()

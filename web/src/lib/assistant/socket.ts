@@ -1,0 +1,138 @@
+// The WebSocket of Agent Assistant: binary frames of one kind, again after every break.
+
+import { type DescMessage, create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fileDesc } from "@bufbuild/protobuf/codegenv2";
+import { DESCRIPTOR } from "@/lib/assistant/descriptor";
+import { token } from "@/lib/token";
+
+export interface WireContent {
+  type: number;
+  text?: { text: string };
+  image?: { data: string; mimeType: string };
+  audio?: { data: string; mimeType: string };
+  embeddedResource?: { uri: string; mimeType: string; data: Uint8Array };
+}
+export interface WireChoice {
+  question: string;
+  header: string;
+  options: { label: string; description: string }[];
+  multiple: boolean;
+  custom: boolean;
+}
+export interface WireRequest {
+  ID: string;
+  Timestamp: bigint;
+  Request?: {
+    ProjectDirectory: string;
+    Question?: string;
+    Summary?: string;
+    Timeout: number;
+    AgentName: string;
+    ReasoningModelName: string;
+    McpClientName: string;
+    Questions?: WireChoice[];
+    NotifyOnly?: boolean;
+  };
+}
+export interface WireResponse {
+  ID: string;
+  IsError: boolean;
+  contents: WireContent[];
+}
+export interface WireMessage {
+  id: string;
+  projectDirectory: string;
+  agentName: string;
+  text: string;
+  contents: WireContent[];
+  nickname: string;
+  writtenAt: bigint;
+  state: string;
+  pickedUpAt: bigint;
+}
+export interface WireRecord {
+  kind: string;
+  id: string;
+  seq: bigint;
+  askQuestionRequest?: WireRequest;
+  workReportRequest?: WireRequest;
+  message?: WireMessage;
+  state: string;
+  answeredBy: string;
+  answeredWhere: string;
+  askedAt: bigint;
+  endedAt: bigint;
+  contents: WireContent[];
+}
+export interface Frame {
+  Cmd: string;
+  AskQuestionRequest?: WireRequest;
+  WorkReportRequest?: WireRequest;
+  AskQuestionResponse?: WireResponse;
+  WorkReportResponse?: WireResponse;
+  StrParam?: string;
+  Nickname?: string;
+  RequestCancelledNotification?: { requestId: string; reason: string };
+  UserLoginResponse?: { success: boolean; errorMessage: string };
+  GetHistoryRequest?: { text: string; projectDirectory?: string; agentName?: string; before: bigint; limit: number };
+  GetHistoryResponse?: { records: WireRecord[]; nextBefore: bigint };
+  AgentMessage?: Partial<WireMessage>;
+  ErrorNotification?: { code: string; message: string; cmd: string };
+}
+
+const file = fileDesc(DESCRIPTOR);
+const schema = file.messages.find((message) => message.name === "WebsocketMessage") as DescMessage;
+/** The hub's name for who needs no token. */
+const LOCAL = "local";
+const SHORTEST = 500;
+const LONGEST = 15_000;
+
+export class Socket {
+  private socket: WebSocket | undefined;
+  private pause = SHORTEST;
+
+  constructor(
+    private readonly nickname: () => string,
+    private readonly heard: (frame: Frame) => void,
+    private readonly became: (open: boolean) => void,
+  ) {
+    this.open();
+    addEventListener("online", () => this.socket?.readyState === WebSocket.CLOSED && this.open());
+  }
+
+  /** False when the line is broken. */
+  send(frame: Frame): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(toBinary(schema, create(schema, frame as never)) as Uint8Array<ArrayBuffer>);
+    return true;
+  }
+
+  /** Says who this is; again after the name has changed. */
+  login(): void {
+    this.send({ Cmd: "UserLogin", StrParam: token() || LOCAL, Nickname: this.nickname() });
+  }
+
+  private open(): void {
+    const address = new URL("./ws", location.href);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    address.hash = "";
+    const socket = new WebSocket(address);
+    this.socket = socket;
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      this.pause = SHORTEST;
+      this.login();
+    };
+    socket.onmessage = (event) => {
+      if (!(event.data instanceof ArrayBuffer)) return;
+      const frame = fromBinary(schema, new Uint8Array(event.data)) as unknown as Frame;
+      if (frame.Cmd === "UserLogin") this.became(frame.UserLoginResponse?.success ?? false);
+      this.heard(frame);
+    };
+    socket.onclose = () => {
+      this.became(false);
+      setTimeout(() => this.socket === socket && this.open(), this.pause * (0.75 + Math.random() / 2));
+      this.pause = Math.min(this.pause * 2, LONGEST);
+    };
+  }
+}
