@@ -19,7 +19,7 @@ from pygit2.enums import FileMode
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
 from transcript_mcp.mail.jobs import Job
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.repository import branch, open_repository
+from transcript_mcp.mail.repository import branch, is_elsewhere, open_repository
 from transcript_mcp.mail.worktree import WorkTree, split
 
 __all__ = ["AUTHOR", "ProjectRepository", "commit_message"]
@@ -100,8 +100,8 @@ class ProjectRepository:
         try:
             repository = self._opened()
             tip = _tip(repository)
-            if tip is None or repository.head_is_unborn or repository.head_is_detached:
-                return  # in the second case a person looks at another commit, and the index is theirs
+            if tip is None or is_elsewhere(repository):
+                return
             repository.index.read()
             repository.index.read_tree(tip[1].tree)
             repository.index.write()
@@ -143,8 +143,12 @@ class ProjectRepository:
             _fsync(path)
 
     def _changes(self, repository: pygit2.Repository, jobs: Sequence[Job], base: pygit2.Tree | None) -> _Folder:
-        """The changed files as nested folders; every file lies in the work tree and in git's objects."""
+        """The changed files as nested folders; every file lies in the work tree and in git's objects.
+
+        While a person looks at something else the work tree is theirs: new files would be in git's way back.
+        """
         changes: _Folder = {}
+        is_shown = not is_elsewhere(repository)
         blobs: dict[str, pygit2.Oid] = {}
         for path, text in _last_words(jobs).items():
             try:
@@ -156,7 +160,8 @@ class ProjectRepository:
                 content = text.encode("utf-8", "replace")
                 blobs[text] = repository.create_blob(content)
                 self._count(len(content) // 2)
-            self._show(path, text)
+            if is_shown:
+                self._show(path, text)
             _put(changes, names, blobs[text])
         for path in sorted({path for job in jobs for path in job.present}):
             blob = self._taken(repository, path, base)

@@ -18,7 +18,16 @@ from pygit2.enums import RepositoryOpenFlag
 
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
 
-__all__ = ["BRANCH", "branch", "keep_aside", "loose_objects", "open_repository", "packs", "remove_stale_locks"]
+__all__ = [
+    "BRANCH",
+    "branch",
+    "is_elsewhere",
+    "keep_aside",
+    "loose_objects",
+    "open_repository",
+    "packs",
+    "remove_stale_locks",
+]
 
 BRANCH: Final = "main"
 _REFERENCE_LOCK: Final = 1.0
@@ -72,6 +81,11 @@ def branch(repository: pygit2.Repository) -> pygit2.Reference | None:
     found = [own] if own is not None else [repository.branches.local[name] for name in repository.branches.local]
     newest = max(found, key=lambda each: each.peel(pygit2.Commit).commit_time, default=None)
     return newest if newest is not None or repository.head_is_unborn else repository.head
+
+
+def is_elsewhere(repository: pygit2.Repository) -> bool:
+    """True while the folder shows something else than the branch with the history: a person looks at it."""
+    return branch(repository) is not None and (repository.head_is_detached or repository.head_is_unborn)
 
 
 def keep_aside(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """What the archive of a project holds: the files of its last commit, for reading only."""
 
+import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -88,14 +89,18 @@ def slugs(store: MailStore) -> list[str]:
     folder = store.root / "projects"
     if not folder.is_dir():
         return []
-    return sorted(place.name for place in folder.iterdir() if _is_folder(store.repo(place.name) / ".git"))
+    return sorted(place.name for place in folder.iterdir() if os.path.lexists(store.repo(place.name) / ".git"))
 
 
 def take(store: MailStore, slug: str) -> Snapshot:
     """What the archive of a project holds now. Raises ArchiveError when git cannot read it."""
     git = store.repo(slug) / ".git"
-    if not _is_folder(git):
+    if not os.path.lexists(git):
         return Snapshot(slug, {}, None)
+    if not stat.S_ISDIR(git.lstat().st_mode):
+        raise ArchiveError(
+            f"{git} is not a folder.", hint="A link, or a clone that lies elsewhere, is not the archive."
+        )
     pygit2.settings.owner_validation = False  # nothing of it is run
     try:
         repository = pygit2.Repository(str(git), _EXACTLY)
@@ -163,10 +168,3 @@ def _files(tree: pygit2.Tree, above: str) -> Iterator[tuple[str, str]]:
             yield from _files(entry, f"{path}/")
         elif isinstance(entry, pygit2.Blob):
             yield path, str(entry.id)
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(path.lstat().st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False

@@ -255,7 +255,8 @@ def test_history_goes_on_where_it_was_while_a_person_looks_elsewhere(
     project.commit([mail(3)])
     project.refresh_index()
     assert sorted(take(archive.store, SLUG).files) == sorted({**mail(1).files, **mail(2).files, **mail(3).files})
-    git(project.folder, "checkout", "-q", "-f", branch)
+    git(project.folder, "checkout", "-q", branch)
+    assert git(project.folder, "status", "--short") == ""
     assert archive.messages(SLUG) == ["msg_1", "msg_2", "msg_3"]
     assert archive.commits(SLUG) == 3
     archive.assert_sound(SLUG)

@@ -476,6 +476,22 @@ def test_a_repository_whose_folders_cannot_be_read_is_written_anew_and_the_other
     assert scene.answers()["thread"] == before["thread"]
 
 
+def test_a_repository_that_lies_elsewhere_is_not_passed_over(scene: Scene, tmp_path: Path) -> None:
+    scene.archive()
+    scene.close()
+    place = scene.store.repo(scene.mail.project(BACKEND).slug) / ".git"
+    place.rename(tmp_path / "elsewhere")
+    place.write_text(f"gitdir: {tmp_path / 'elsewhere'}\n")
+    (told,) = problems(scene)
+    assert "is not a folder" in told.message
+    scene.close()
+    with pytest.raises(ArchiveError, match="lack 1 whole project"):
+        rebuild(scene.store)
+    assert len(complete(scene.store).aside) == 1
+    scene.archive()
+    assert problems(scene) == []
+
+
 def test_no_repository_is_moved_away_under_an_archiver_at_work(scene: Scene) -> None:
     scene.archive()
     (place,) = _objects(scene, "messages")
