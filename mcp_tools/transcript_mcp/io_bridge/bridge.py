@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.errors import QueueFullError, StoreError
 from transcript_mcp.io_bridge.contract import QueueStore
+from transcript_mcp.io_bridge.settling import Settling
 from transcript_mcp.io_bridge.values import Direction, Item, Put, Queued, SessionState
 from transcript_mcp.io_bridge.waiting import Queue, Waiter
 
@@ -26,7 +27,6 @@ _TELL_EVERY: Final = 10.0
 _LOOK: Final = 1.0
 """Seconds between two looks at whether clients have left and other processes have put something."""
 
-_AGAIN: Final = 5.0
 _SWEEP: Final = 3600.0
 _SHOWN: Final = 500
 
@@ -72,18 +72,17 @@ class Bridge:
         self, store: QueueStore, *, lease: float = 60.0, sessions: int = 10_000, tell_every: float = _TELL_EVERY
     ) -> None:
         self._store = store
-        self._lease = lease
+        self._settling = Settling(
+            store, lease, self._start, lambda item: self._wake(item.session, item.direction), self._changed
+        )
         self._sessions = sessions
         self._tell_every = tell_every
         self._queues: dict[tuple[str, Direction], Queue] = {}
-        self._leases: dict[str, dict[int, asyncio.TimerHandle]] = {}
-        self._settling: dict[str, set[asyncio.Task[None]]] = {}
         self._listeners: list[Listener] = []
         self._watching: asyncio.Task[None] | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._work: set[asyncio.Task[Any]] = set()
         self._swept: float | None = None
-        self._closed = False
 
     # -- people's side
 
@@ -134,9 +133,7 @@ class Bridge:
 
         Confirms what the session was given before. Raises StoreError kinds, and QueueFullError when too many wait.
         """
-        await self._settled(session)
-        if await self._store.confirm(session, given_back=False):
-            self._confirmed(session)
+        await self._confirm(session, given_back=False)
         return await self._take(session, "in", wait, is_gone, tell)
 
     async def send_output(self, session: str, text: str, key: str | None = None) -> Put:
@@ -147,11 +144,7 @@ class Bridge:
 
     async def confirm(self, session: str) -> int:
         """The agent has the inputs it was given; how many. Raises StoreError kinds."""
-        await self._settled(session)
-        count = await self._store.confirm(session, given_back=True)
-        if count:
-            self._confirmed(session)
-        return count
+        return await self._confirm(session, given_back=True)
 
     # -- for who watches
 
@@ -179,7 +172,7 @@ class Bridge:
 
     def close(self) -> None:
         """Release the store. Any thread, when nobody waits any more."""
-        self._closed = True
+        self._settling.close()
         self._store.close()
 
     # -- inside
@@ -190,6 +183,15 @@ class Bridge:
         self._wake(session, direction)
         self._changed(session)
         return put
+
+    async def _confirm(self, session: str, *, given_back: bool) -> int:
+        await self._begin()
+        await self._settling.settled(session)
+        count = await self._store.confirm(session, given_back=given_back)
+        if count:
+            self._settling.confirmed(session)
+            self._changed(session)
+        return count
 
     async def _take(
         self, session: str, direction: Direction, wait: float | None, is_gone: Callable[[], bool], tell: Tell
@@ -206,11 +208,11 @@ class Bridge:
                 await self._waited(waiter, wait, tell)
             queue.dismiss(waiter)
             item = waiter.got.result()
-            return None if item is None else Handed(item, self._settle)
+            return None if item is None else Handed(item, self._settling.settle)
         except BaseException:
             queue.dismiss(waiter)
             if waiter.got.exception() is None and (item := waiter.got.result()) is not None:
-                self._settle(item, arrived=False)
+                self._settling.settle(item, arrived=False)
             raise
         finally:
             self._forget(session, direction)
@@ -244,7 +246,7 @@ class Bridge:
                 queue.again = True
                 waiter = queue.first()
                 if waiter is None:  # they have left meanwhile
-                    self._settle(item, arrived=False)
+                    self._settling.settle(item, arrived=False)
                     return
                 queue.waiters.popleft()
                 waiter.got.set_result(item)
@@ -256,63 +258,6 @@ class Bridge:
         finally:
             queue.serving = None
             self._forget(session, direction)
-
-    def _settle(self, item: Item, arrived: bool) -> None:
-        if arrived:
-            self._store.note(item.seq)
-        if not arrived:
-            work = self._free(item)
-        elif item.direction == "in":
-            work = self._delivered(item)
-        else:
-            work = self._surely(lambda: self._store.remove([item.seq]))
-        settling, task = self._settling.setdefault(item.session, set()), self._start(work)
-        settling.add(task)
-        task.add_done_callback(settling.discard)
-
-    async def _settled(self, session: str) -> None:
-        """Before a session confirms something: what has arrived a moment ago is written down."""
-        await self._begin()
-        if settling := self._settling.pop(session, None):
-            await asyncio.wait(settling, timeout=_LOOK)
-
-    async def _delivered(self, item: Item) -> None:
-        await self._surely(lambda: self._store.delivered([item.seq]))
-        self._lend(item)
-        self._changed(item.session)
-
-    def _lend(self, item: Item) -> None:
-        """Hand it out again unless it is confirmed in time."""
-        timer = asyncio.get_running_loop().call_later(self._lease, self._expired, item)
-        self._leases.setdefault(item.session, {})[item.seq] = timer
-
-    def _expired(self, item: Item) -> None:
-        leases = self._leases.get(item.session, {})
-        leases.pop(item.seq, None)
-        if not leases:
-            self._leases.pop(item.session, None)
-        self._start(self._free(item))
-
-    def _confirmed(self, session: str) -> None:
-        for timer in self._leases.pop(session, {}).values():
-            timer.cancel()
-        self._changed(session)
-
-    async def _free(self, item: Item) -> None:
-        await self._surely(lambda: self._store.give_back([item.seq]))
-        self._wake(item.session, item.direction)
-        self._changed(item.session)
-
-    async def _surely(self, change: Callable[[], Awaitable[None]]) -> None:
-        """What has happened already and has to be written down, as soon as the store lets us."""
-        while not self._closed:
-            try:
-                await change()
-            except StoreError as error:
-                logger.warning("A hand-over cannot be written down yet: %s", error)
-                await asyncio.sleep(_AGAIN)
-            else:
-                return
 
     # -- other processes, and what has ended
 
@@ -333,7 +278,7 @@ class Bridge:
     async def _adopt(self) -> None:
         delivered, freed = await self._store.adopt()
         for item in delivered:
-            self._lend(item)
+            self._settling.lend(item)
         if freed:
             self._wake_all()
 
