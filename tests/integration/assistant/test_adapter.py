@@ -85,7 +85,7 @@ async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(plac
             asked = (await ada.until("AskQuestion")).AskQuestionRequest
         first.send_signal(signal.SIGKILL)
         await first.wait()
-        await place.hub(**listen)
+        second = await place.hub(**listen)
         async with page(place.url, "test-token", "Ada") as ada:
             assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == asked.ID
             await ada.reply(asked.ID, "好的")
@@ -101,6 +101,12 @@ async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(plac
             await ada.reply("mine", "later")
             assert await client.text("get_answer", id="mine") == "later"
             assert "taken back" not in await client.text("withdraw_question", id="mine")
+            left = asyncio.create_task(client.text("ask_question", question="Still there?", **SHOP))
+            await ada.until("AskQuestion")
+            second.terminate()
+            assert await asyncio.wait_for(second.wait(), 5) == 0  # with a socket and a question open
+            left.cancel()
+            await asyncio.gather(left, return_exceptions=True)
 
 
 async def test_arguments_win_over_the_file_and_the_page_is_opened(place: Place) -> None:

@@ -83,6 +83,20 @@ async def test_not_one_byte_reaches_another_token_or_none(tmp_path: Path) -> Non
     assert [secret for secret in secrets if secret in seen] == []
 
 
+async def test_nothing_of_it_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    async with running_hub(tmp_path, ada="ada-secret") as hub:
+        async with page(hub.url, "ada-secret", "Ada-nick") as ada:
+            asking = asyncio.create_task(Caller(hub.url, "ada-secret").ask("q1", "geheim-question"))
+            await ada.until("AskQuestion")
+            await ada.reply("q1", "geheim-answer")
+            await asyncio.wait_for(asking, 10)
+            await ada.socket.send_bytes(b"\xff geheim-frame")
+        await post(hub, ASK, b'{"UserToken": "wrong-secret", "ID": "geheim-id"', JSON)
+    said = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in caplog.records)
+    assert [word for word in ("ada-secret", "wrong-secret", "geheim", "Ada-nick") if word in said] == []
+
+
 async def test_answers_of_strangers_do_not_count(tmp_path: Path) -> None:
     async with running_hub(tmp_path, ada="ada-secret", eve="eve-secret") as hub:
         caller = Caller(hub.url, "ada-secret")

@@ -16,6 +16,41 @@ PICTURE = wire.new(
 )
 
 
+ASKED = (
+    b"\x0a\x02q7\x12\x0atest-token"  # AskQuestionRequest: ID (1), UserToken (2)
+    b"\x1a\x10\x0a\x02/p\x12\x07Deploy?\x18\xd8\x04"  # Request (3): ProjectDirectory, Question, Timeout 600
+)
+LOGIN = b"\x0a\x09UserLogin\x62\x0atest-token\x92\x01\x03Ada"  # Cmd (1), StrParam (12), Nickname (18)
+REPLY = (
+    b"\x0a\x10AskQuestionReply\x12\x04\x0a\x02q7"  # Cmd, AskQuestionRequest (2)
+    b"\x22\x14\x0a\x02q7\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok"  # AskQuestionResponse (4)
+)
+
+
+async def test_frames_written_down_by_hand_are_accepted_and_answered(hub: Hub) -> None:
+    headers = {"Content-Type": "application/proto", "Connect-Protocol-Version": "1"}
+    url = f"{hub.url}/agentassistproto.SrvAgentAssist/AskQuestion"
+    async with aiohttp.ClientSession() as http, http.ws_connect(f"{hub.url}/ws") as socket:
+
+        async def ask() -> bytes:
+            async with http.post(url, data=ASKED, headers=headers) as response:
+                return await response.read()
+
+        await socket.send_bytes(LOGIN)
+        welcome = await socket.receive_bytes(timeout=10)
+        assert welcome.startswith(b"\x0a\x09UserLogin")
+        assert b"\xba\x01\x24\x0a\x20" in welcome  # UserLoginResponse (23): client_id (1) of 32 characters,
+        assert welcome.endswith(b"\x10\x01")  # success (2)
+        asking = asyncio.create_task(ask())
+        shown = await socket.receive_bytes(timeout=10)
+        assert shown.startswith(b"\x0a\x0bAskQuestion\x12")
+        assert b"\x0a\x02q7\x1a\x10\x0a\x02/p\x12\x07Deploy?\x18\xd8\x04\x20" in shown  # no token, Timestamp (4)
+        await socket.send_bytes(REPLY)
+        answer = await asyncio.wait_for(asking, 10)
+    assert answer.startswith(b"\x0a\x02q7")
+    assert b"\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok" in answer  # contents (4)
+
+
 async def test_a_question_is_shown_answered_and_returned(hub: Hub) -> None:
     async with page(hub.url, "test-token", "Ada") as ada:
         asking = asyncio.create_task(hub.caller.ask("q1", "发布吗？"))
