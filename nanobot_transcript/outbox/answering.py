@@ -10,7 +10,7 @@ from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.outbox.values import Action, Answer
 from nanobot_transcript.turns.speakers import is_person
 
-__all__ = ["found", "keep_action", "keep_reply", "post_at", "post_of_reply", "remember_places"]
+__all__ = ["found", "keep_action", "keep_reply", "news", "post_at", "post_of_reply", "remember_places"]
 
 _LONGEST: Final = 100_000
 _NO_TIME: Final = 2.0**53
@@ -86,6 +86,12 @@ def found(db: sqlite3.Connection, job_id: str, after: int) -> list[Answer]:
     """The answers to a post behind a number, oldest first."""
     sql = "SELECT * FROM answers WHERE job_id=? AND seq>? ORDER BY seq"
     return [_answer(row) for row in db.execute(sql, (job_id, after))]
+
+
+def news(db: sqlite3.Connection, after: int, limit: int) -> list[tuple[str, Answer]]:
+    """The answers to all posts behind a number, each with its post's id, oldest first."""
+    rows = db.execute("SELECT * FROM answers WHERE seq>? ORDER BY seq LIMIT ?", (after, limit))
+    return [(row["job_id"], _answer(row)) for row in rows]
 
 
 def _is_there(db: sqlite3.Connection, job_id: str) -> bool:

@@ -98,6 +98,10 @@ class Outbox:
         """What came back since the answer with the number ``after``, oldest first."""
         return self._database.read(lambda db: answering.found(db, well_formed(post_id), after), [])
 
+    def news(self, after: int = 0, limit: int = 500) -> list[tuple[str, Answer]]:
+        """Answers to all posts behind the number ``after``, each with its post's id, oldest first."""
+        return self._database.read(lambda db: answering.news(db, after, limit), [])
+
     def close_answers(self, post_id: str) -> None:
         """Enough answers: what is replied from now on is for the agents again."""
         sql = "UPDATE jobs SET wants_answers=0 WHERE id=?"

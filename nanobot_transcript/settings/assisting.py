@@ -26,6 +26,13 @@ class AssistantSettings(Section):
         "hub 额外监听的本机地址，例如 127.0.0.1:22080。",
         example="127.0.0.1:22080",
     )
+    chat: Name | None = setting(
+        None,
+        "Group chat in which questions are asked, too, that name none; whoever answers first, there or on the page, "
+        "counts. The group sees the questions of all tokens.",
+        "没有指定群聊的提问同时发到哪个群聊；群里和页面上谁先回答就以谁为准。群成员会看到所有令牌的提问。",
+        example="feishu:oc_0123456789abcdef",
+    )
     timeout: int = setting(
         3600,
         "Seconds that a question waits when the agent does not say how long.",

@@ -14,6 +14,10 @@ from support.waiting import until
 
 from nanobot_transcript.outbox import Outbox
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
+from transcript_mcp.assistant.groups import GroupQuestions
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.values import Choice, Content, Option, Question
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 
@@ -94,6 +98,30 @@ async def test_a_post_comes_once_and_its_answers_come_back_though_the_sender_was
         await until(lambda: "Shipped." in two.texts(group), 20)
     said = [entry for entry in await two.recorded(group, 4) if entry.get("agent") == "Alpha"]
     assert [entry["message_id"] for entry in said] == [message.message_id, question.message_id]
+    assert len(two.model.requests) == asked
+
+
+async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_reply(two: Scene) -> None:
+    group = two.group()
+    await two.feishu.say(group, two.ada, "a group that both have heard of")
+    assistant = Assistant(SqliteQuestionStore(two.folder / "hub"), chat=two.key(group))
+    asked = len(two.model.requests)
+    async with GroupQuestions(assistant, Outbox(two.store_dir), two.store.members.name_of).running():
+        for number, (said, answer) in enumerate((("", "Ship it"), ("2", "Wait"))):
+            choices = (Choice("?", options=(Option("Ship it"), Option("Wait"))),)
+            after = len(group.messages)
+            question = Question("s", str(number), "question", "Ship it now?", fetched=True, choices=choices)
+            await assistant.ask(question)
+            await until(lambda after=after: len(group.messages) > after, 30)
+            card = group.messages[after]
+            if said:
+                await two.feishu.say(group, two.ada, said, reply_to=card, in_thread=True, wait=False)
+            else:
+                await two.feishu.press(card, two.ada, {"option": "1"})
+            record = await assistant.wait("s", str(number), 20)
+            assert (record.state, record.by, record.contents) == ("answered", "Ada", (Content("text", answer),))
+            await until(lambda card=card, answer=answer: f"Ada answered: {answer}" in str(card.content), 20)
+    assistant.close()
     assert len(two.model.requests) == asked
 
 

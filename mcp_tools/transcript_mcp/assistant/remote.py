@@ -51,7 +51,12 @@ class RemoteDesk:
         self._asked: dict[str, Question] = {}
 
     async def ask(self, question: Question) -> Record:
-        """Kept until somebody waits for it: the protocol asks and waits in one call."""
+        """Kept until somebody waits for it: the protocol asks and waits in one call. Raises InvalidQuestionError."""
+        if question.chat:
+            raise InvalidQuestionError(
+                "The protocol to a remote hub names no group chat.",
+                hint="Set assistant.chat at the hub, or call its MCP server at /mcp/assistant.",
+            )
         self._asked[question.id] = question
         return Record(question, 0, time.time(), "waiting")
 

@@ -11,9 +11,10 @@ from transcript_mcp.sdk import Context, Server
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings
+    from transcript_mcp.assistant.groups import GroupQuestions
     from transcript_mcp.assistant.scopes import Scopes
 
-__all__ = ["assistant_from", "build_server", "options_from", "scopes_from"]
+__all__ = ["assistant_from", "build_server", "groups_from", "options_from", "scopes_from"]
 
 _INSTRUCTIONS: Final = (
     "A line to people. ask_question puts a question to a person and waits for the answer; task_finish tells people "
@@ -33,7 +34,18 @@ def build_server(desk: Desk, scope_of: Callable[[Context], str], options: ToolOp
 
 def assistant_from(settings: "Settings") -> Assistant:
     """The questions of the hub that the settings describe."""
-    return Assistant(SqliteQuestionStore(settings.hub.data_dir), grace=settings.assistant.grace)
+    return Assistant(
+        SqliteQuestionStore(settings.hub.data_dir), grace=settings.assistant.grace, chat=settings.assistant.chat or ""
+    )
+
+
+def groups_from(settings: "Settings", assistant: Assistant) -> "GroupQuestions":
+    """The groups of the record that the settings describe, for questions that are asked there."""
+    from nanobot_transcript.outbox import Outbox
+    from transcript_mcp.assistant.groups import GroupQuestions
+
+    store = settings.store.open()
+    return GroupQuestions(assistant, Outbox(store.base_dir, settings.outbox.limits()), store.members.name_of)
 
 
 def scopes_from(settings: "Settings", *, open_to_all: bool) -> "Scopes":

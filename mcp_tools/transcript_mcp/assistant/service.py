@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
+from nanobot_transcript.session_key import FEISHU, session_key, split
 from transcript_mcp.assistant.store import QuestionStore
 from transcript_mcp.assistant.values import (
     Content,
@@ -72,11 +73,12 @@ class Assistant:
     """The questions of all scopes, for one event loop.
 
     ``grace`` is how many seconds a question stays open when nobody waits for its answer any more, unless whoever asked
-    said to come back for it.
+    said to come back for it. ``chat`` is the group in which questions are asked, too, that name none.
     """
 
-    def __init__(self, store: QuestionStore, *, grace: float = 60.0) -> None:
+    def __init__(self, store: QuestionStore, *, grace: float = 60.0, chat: str = "") -> None:
         self._store = store
+        self._chat = chat
         self._grace = grace
         self._held: dict[tuple[str, str], _Held] = {}
         self._listeners: list[Listener] = []
@@ -92,6 +94,8 @@ class Assistant:
     async def ask(self, question: Question) -> Record:
         """Ask, or join the question that has this id. Raises InvalidQuestionError and StoreError kinds."""
         question = _checked(question)
+        chat = self._chat if question.chat is None else question.chat
+        question = replace(question, chat=_session_key(chat) if question.expects else "")
         await self._load()
         key = (question.scope, question.id)
         if key not in self._held and self._waiting_in(question.scope) >= _MOST_WAITING:
@@ -194,10 +198,10 @@ class Assistant:
             self._tell(Event("picked_up", each))
         return found
 
-    async def waiting(self, scope: str) -> Sequence[Record]:
-        """What waits for an answer, the oldest first."""
+    async def waiting(self, scope: str | None) -> Sequence[Record]:
+        """What waits for an answer, the oldest first; of all scopes with None."""
         await self._load()
-        return [held.record for (whose, _), held in self._held.items() if whose == scope]
+        return [held.record for (whose, _), held in self._held.items() if scope is None or whose == scope]
 
     async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
         """Records of a scope, the newest first."""
@@ -303,6 +307,16 @@ def _checked(question: Question, has_files: bool = False) -> Question:
     if not question.id or len(question.id) > _LONGEST_ID or _clean(question.id) != question.id:
         raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} characters.", hint="Use a new UUID.")
     return question
+
+
+def _session_key(chat: str) -> str:
+    """A chat by its session key; what has no channel is one of Feishu's. Raises InvalidQuestionError."""
+    if not chat:
+        return ""
+    channel, chat_id = split(chat)
+    if not chat_id or len(chat) > _LONGEST_NAME or _clean(chat) != chat:
+        raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
+    return chat if channel else session_key(FEISHU, chat_id)
 
 
 def _clean(text: str) -> str:

@@ -44,6 +44,7 @@ CREATE TABLE records (
     timeout INTEGER NOT NULL,
     expects INTEGER NOT NULL,
     fetched INTEGER NOT NULL,
+    chat TEXT NOT NULL,
     asked_ts REAL NOT NULL,
     ended_ts REAL,
     shown INTEGER NOT NULL DEFAULT 0,
@@ -85,8 +86,8 @@ _SHAPE: Final = Shape(
 
 _INSERT: Final = (
     "INSERT INTO records (scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched,"
-    " asked_ts, ended_ts, answered_by, answered_where, choices, text, contents)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, id) DO NOTHING"
+    " chat, asked_ts, ended_ts, answered_by, answered_where, choices, text, contents)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, id) DO NOTHING"
 )
 _ONE: Final = "SELECT * FROM records WHERE scope = ? AND id = ?"
 
@@ -219,7 +220,14 @@ class SqliteQuestionStore:
             (
                 *(question.scope, question.id, question.kind, state, question.said_as, question.project),
                 *(question.agent, question.model, question.client, question.timeout, question.expects),
-                *(question.fetched, now, None if state == "waiting" else now, ending.by, ending.where),
+                *(
+                    question.fetched,
+                    question.chat or "",
+                    now,
+                    None if state == "waiting" else now,
+                    ending.by,
+                    ending.where,
+                ),
                 *(msgspec.msgpack.encode(question.choices), question.text, contents),
             ),
         ).rowcount
@@ -313,6 +321,7 @@ def _record(row: sqlite3.Row) -> Record:
         timeout=row["timeout"],
         expects=bool(row["expects"]),
         fetched=bool(row["fetched"]),
+        chat=row["chat"],
     )
     return Record(
         question,

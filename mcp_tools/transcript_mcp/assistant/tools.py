@@ -80,6 +80,13 @@ class Tools:
         multiple: Annotated[bool, Field(description="Whether several of the options may be chosen.")] = False,
         free_text: Annotated[bool, Field(description="Whether an answer beside the options is welcome.")] = True,
         wait: _Wait = None,
+        chat: Annotated[
+            str | None,
+            Field(
+                description="A group chat in which it is asked, too, such as feishu:oc_1; the first answer counts. "
+                "Left out, the one of the settings, if they name one; an empty text for none."
+            ),
+        ] = None,
         id: Annotated[  # noqa: A002
             str | None, Field(description="An id of your own; the same id again joins the question that is open.")
         ] = None,
@@ -106,6 +113,7 @@ class Tools:
             choices=choices,
             timeout=self._clamped(timeout),
             fetched=wait is not None,
+            chat=chat,
         )
         return await self._asked(asked, wait, ctx)
 

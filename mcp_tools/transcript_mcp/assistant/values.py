@@ -62,7 +62,8 @@ class Question:
 
     ``scope`` separates the holders of different tokens. ``timeout`` is in seconds. ``expects`` is False for what nobody
     has to answer. ``fetched`` says that the asker comes back for the answer by the id; otherwise the question is
-    cancelled some time after the last one who waited for it has gone. ``said_as`` is the command of the wire.
+    cancelled some time after the last one who waited for it has gone. ``said_as`` is the command of the wire. ``chat``
+    is the session key of a group in which it is asked, too; "" for none, None for the one of the settings.
     """
 
     scope: str
@@ -78,6 +79,7 @@ class Question:
     timeout: int = 600
     expects: bool = True
     fetched: bool = False
+    chat: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The hub as one aiohttp application, by itself or mounted in another one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from aiohttp import web
 
@@ -53,6 +53,7 @@ def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> w
     for room in rooms.values():
         routes = app.router.add_routes(room.routes() if room.routes is not None else ())
         on_their_own.update(routes if room.own_access else ())
+        state.running += [room.running] if room.running is not None else []
         limits.update(dict.fromkeys(routes, room.max_body) if room.max_body is not None else {})
     site = Site(settings, rooms)
     on_their_own.update(app.router.add_routes(site.open_routes()))
@@ -82,13 +83,14 @@ class _State:
     def __init__(self) -> None:
         self.mounts: list[Mount] = []
         self.servers: list[Server] = []
+        self.running: list[Callable[[], AbstractAsyncContextManager[None]]] = []
         self._ready = False
 
     async def serve(self, _app: web.Application) -> AsyncIterator[None]:
         """From the application's start to its end."""
         async with AsyncExitStack() as running:
-            for mount in self.mounts:
-                await running.enter_async_context(mount.running())
+            for begin in (*(mount.running for mount in self.mounts), *self.running):
+                await running.enter_async_context(begin())
             self._ready = True
             yield
 

@@ -9,6 +9,8 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.sdk import Server
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from aiohttp.web import AbstractRouteDef
 
     from nanobot_transcript.identity import AgentProfile
@@ -32,7 +34,7 @@ class Room:
     ``routes`` is called by the hub alone, so that a process that talks MCP over its stdin needs no HTTP server. With
     ``own_access`` the room looks at the tokens of its routes itself; the hub checks where a request comes from.
     ``max_body`` is the largest request of its routes in bytes, which they hold themselves; None: as everywhere.
-    ``core`` is what the room works on, for the pages that show it.
+    ``core`` is what the room works on, for the pages that show it. ``running`` is what goes on as long as the hub does.
     """
 
     server: Server
@@ -40,6 +42,7 @@ class Room:
     own_access: bool = False
     max_body: int | None = None
     core: object = None
+    running: "Callable[[], AbstractAsyncContextManager[None]] | None" = None
 
 
 def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
@@ -91,7 +94,7 @@ def _io(settings: Settings, _cwd: Path | None) -> Room:
 
 
 def _assistant(settings: Settings, _cwd: Path | None) -> Room:
-    from transcript_mcp.assistant.server import assistant_from, build_server, options_from, scopes_from
+    from transcript_mcp.assistant.server import assistant_from, build_server, groups_from, options_from, scopes_from
     from transcript_mcp.assistant.sizes import LARGEST
     from transcript_mcp.hub.access import is_loopback
 
@@ -106,7 +109,10 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
 
         return routes(assistant, scopes)
 
-    return Room(server, routes, own_access=True, max_body=LARGEST, core=assistant)
+    def running() -> "AbstractAsyncContextManager[None]":
+        return groups_from(settings, assistant).running()
+
+    return Room(server, routes, own_access=True, max_body=LARGEST, core=assistant, running=running)
 
 
 _BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Room]]] = {

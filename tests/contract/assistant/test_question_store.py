@@ -21,6 +21,7 @@ ASKED = Question(
     client="claude-code",
     choices=(Choice("which?", "Window", (Option("Wednesday", "quiet"), Option("周五")), multiple=True, custom=False),),
     timeout=90,
+    chat="feishu:oc_1",
 )
 YES = Ending(
     "answered", "Ada", "web", (Content("text", "好的，周三"), Content("image", data=b"\x89PNG", mime_type="image/png"))

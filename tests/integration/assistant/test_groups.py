@@ -1,0 +1,167 @@
+"""Questions that are asked in a group, with an outbox and whoever sits in the chat."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.waiting import until
+
+from nanobot_transcript.errors import InvalidQuestionError
+from nanobot_transcript.outbox import Action, Outbox, OutboxServer, Receipt
+from transcript_mcp.assistant.groups import GroupQuestions
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
+
+if TYPE_CHECKING:
+    from nanobot_transcript.entry import Entry
+
+CHAT = "feishu:oc_1"
+CHOICES = (Choice("?", options=(Option("Yes"), Option("No")), custom=False),)
+
+
+class Group:
+    """The chat, and a bot that sends what lies in the outbox. ``cards`` are what it shows now."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.outbox = Outbox(folder / "transcripts")
+        self.cards: dict[str, dict[str, Any]] = {}
+        self.texts: list[str] = []
+
+    async def send(self, job: Any) -> Receipt:
+        message_id = f"om_{len(self.cards) + len(self.texts) + 1}"
+        if job.card is None:
+            self.texts.append(job.content)
+        else:
+            self.cards[message_id] = job.card
+        return Receipt(message_id)
+
+    async def revise(self, revision: Any) -> None:
+        self.cards[revision.message_id] = revision.card
+
+    def shown(self) -> str:
+        return str(list(self.cards.values()))
+
+    def reply(self, text: str, number: int = 1, to: str = "om_1") -> bool:
+        """Ada replies; False when that is for the bots: the post is not there yet, or wants no answer any more."""
+        said: Entry = {"role": "user", "content": text, "sender": "on_ada", "message_id": f"om_r{number}", "ts": 1}
+        return self.outbox.offer_reply({**said, "reply_to": to})
+
+    @asynccontextmanager
+    async def hub(self, chat: str = CHAT) -> AsyncIterator[Assistant]:
+        """A hub's part in it, as after each start."""
+        assistant = Assistant(SqliteQuestionStore(self.folder / "hub"), chat=chat)
+        names = {"on_ada": "Ada"}
+        async with GroupQuestions(assistant, Outbox(self.folder / "transcripts"), names.get).running():
+            yield assistant
+        assistant.close()
+
+
+@pytest.fixture
+async def group(tmp_path: Path) -> AsyncIterator[Group]:
+    one = Group(tmp_path)
+    server = OutboxServer(
+        one.outbox, one.send, agent="Alpha", sits_in=lambda _: True, revise=one.revise, look_every=0.05
+    )
+    serving = asyncio.create_task(server.serve())
+    try:
+        yield one
+    finally:
+        server.stop()
+        await serving
+        one.outbox.close()
+
+
+def asked(id: str = "1", **fields: Any) -> Question:  # noqa: A002
+    return Question("s", id, "question", fields.pop("text", "Ship it?"), **{"fetched": True, **fields})
+
+
+async def answered(assistant: Assistant, id: str = "1") -> Record:  # noqa: A002
+    record = await assistant.wait("s", id, 20)
+    assert record.state == "answered"
+    return record
+
+
+async def test_a_pressed_button_answers_and_the_card_says_who_did(group: Group) -> None:
+    async with group.hub() as assistant:
+        await assistant.ask(asked(choices=CHOICES))
+        await until(lambda: group.cards)
+        assert "Ship it?" in group.shown()
+        await until(lambda: group.outbox.offer_action(Action("om_1", {"option": "2"}, "on_ada")))
+        record = await answered(assistant)
+        assert (record.by, record.where, record.contents) == ("Ada", "group", (Content("text", "No"),))
+        await until(lambda: "Ada answered: No" in group.shown())
+
+
+async def test_a_reply_answers_and_what_is_no_option_is_told_so(group: Group) -> None:
+    async with group.hub() as assistant:
+        await assistant.ask(asked(choices=CHOICES))
+        await until(lambda: group.reply("maybe"))
+        await until(lambda: group.texts)
+        assert group.texts == ["Please answer with a number from 1 to 2."]
+        assert group.reply("@Alpha 1", number=2)
+        assert (await answered(assistant)).contents == (Content("text", "Yes"),)
+
+
+async def test_who_answers_elsewhere_is_shown_in_the_group_and_later_replies_are_for_the_bots(group: Group) -> None:
+    async with group.hub() as assistant:
+        await assistant.ask(asked())
+        await until(lambda: group.cards)
+        await assistant.answer("s", "1", [Content("text", "Later.")], by="Bo", where="web")
+        await until(lambda: "Bo answered: Later." in group.shown())
+        await until(lambda: not group.reply("too late"))
+
+
+async def test_a_question_outlives_the_hub_and_is_asked_once(group: Group) -> None:
+    async with group.hub() as assistant:
+        await assistant.ask(asked())
+        await until(lambda: group.cards)
+    await until(lambda: group.reply("Yes, do."))
+    async with group.hub() as assistant:
+        assert (await answered(assistant)).contents == (Content("text", "Yes, do."),)
+        await until(lambda: "Ada answered" in group.shown())
+    assert len(group.cards) == 1
+
+
+async def test_questions_of_many_are_each_answered_once(group: Group) -> None:
+    async with group.hub() as assistant:
+        for number in range(20):
+            await assistant.ask(asked(str(number), text=f"Question {number}?"))
+        await until(lambda: len(group.cards) == 20, 30)
+        for number, (message_id, card) in enumerate(dict(group.cards).items()):
+            said = f"to {card['body']['elements'][0]['content']}"
+            await until(lambda said=said, number=number, to=message_id: group.reply(said, number, to))
+        for number in range(20):
+            assert (await answered(assistant, str(number))).contents == (Content("text", f"to Question {number}?"),)
+
+
+async def test_a_question_names_its_chat_or_none(group: Group) -> None:
+    async with group.hub() as assistant:
+        record = await assistant.ask(asked("1", chat=""))
+        assert record.question.chat == ""
+        record = await assistant.ask(asked("2", chat="oc_2"))
+        assert record.question.chat == "feishu:oc_2"
+        for wrong in ("feishu:", "x" * 5000):
+            with pytest.raises(InvalidQuestionError, match="no group chat"):
+                await assistant.ask(asked("3", chat=wrong))
+        await until(lambda: group.cards)
+    assert len(group.cards) == 1
+
+
+async def test_an_outbox_that_cannot_be_used_is_tried_again(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transcript_mcp.assistant.groups._AFTER_TROUBLE", 0.05)
+    outbox = group.folder / "transcripts" / ".state" / "outbox"
+    group.outbox.post(CHAT, "so that there is one")
+    await until(lambda: group.texts)
+    group.outbox.close()
+    aside = outbox.rename(outbox.with_name("aside"))
+    outbox.write_text("no folder")
+    async with group.hub() as assistant:
+        await assistant.ask(asked())
+        outbox.unlink()
+        aside.rename(outbox)
+        await until(lambda: group.cards, 20)
