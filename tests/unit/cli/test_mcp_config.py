@@ -77,6 +77,17 @@ def test_mail_is_always_that_of_the_hub_and_has_an_entry_of_its_own(home: Path, 
     assert "transcript,filebox" in text
 
 
+def test_the_io_bridge_is_that_of_the_hub_and_stands_alone(
+    home: Path, config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(config("claude-code", "--servers", "io", "--json"))
+    assert (document["name"], document["entry"]["url"]) == ("io-bridge", "http://127.0.0.1:8765/mcp/io")
+    assert main(["mcp-config", "cursor", "--servers", "transcript,io"]) == 2
+    assert "--servers io" in capsys.readouterr().err
+    assert main(["mcp", "io,transcript"]) == 2
+    assert "stands alone" in capsys.readouterr().err
+
+
 def test_mail_beside_servers_that_a_client_starts_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp-config", "cursor", "--servers", "filebox,mail"]) == 2
     assert "--servers mail" in capsys.readouterr().err
