@@ -1,5 +1,8 @@
 """What a person does with the pages, in a real browser."""
 
+import json
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -112,10 +115,32 @@ def test_mailboxes_are_read_answered_and_emptied_as_an_agent(
     page.get_by_role("link", name="Nightly run").wait_for()
 
 
-def test_the_system_says_how_it_is_and_what_to_do(open_page: OpenPage, hub: str, picture: Picture) -> None:
-    import urllib.error
-    import urllib.request
+def test_an_input_is_sent_and_an_output_is_read(open_page: OpenPage, hub: str, picture: Picture) -> None:
+    page = open_page("#/io")
+    page.get_by_role("textbox", name="Open a session").fill("build-42")
+    page.get_by_role("textbox", name="Open a session").press("Enter")
+    page.get_by_role("textbox", name="Send an input").fill("Go on with step 2.")
+    page.get_by_role("textbox", name="Send an input").press("Control+Enter")
+    page.get_by_text("waits for the agent").wait_for()
+    call(hub, "o_tool", session_id="build-42", output="Step 1 is done.")
+    page.get_by_text("waits to be read").wait_for()
+    picture(page, "io")
+    page.get_by_role("button", name="Read output").click()
+    page.get_by_text("read here").wait_for()
+    assert "Go on with step 2." in call(hub, "i_tool", session_id="build-42", timeout=5)
+    page.get_by_text("with the agent").wait_for()
 
+
+def call(hub: str, tool: str, **arguments: object) -> str:
+    """An MCP tool of the hub, as an agent calls it."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{hub}/mcp/io", json.dumps(message).encode(), headers)
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        return answer.read().decode()
+
+
+def test_the_system_says_how_it_is_and_what_to_do(open_page: OpenPage, hub: str, picture: Picture) -> None:
     page = open_page("#/system")
     page.get_by_role("heading", name="What went wrong lately").wait_for()
     foreign = urllib.request.Request(f"{hub}/api/about", headers={"Origin": "https://evil.example"})
@@ -147,7 +172,7 @@ def test_the_token_leaves_the_address_and_is_asked_for_without_one(open_page: Op
     wrong.clear()
 
 
-PLACES = (GROUP, "#/groups", THREAD, "#/boxes/qa_agent/inbox", "#/system")
+PLACES = (GROUP, "#/groups", THREAD, "#/boxes/qa_agent/inbox", "#/questions", "#/io/build", "#/system")
 
 
 def test_pages_fit_a_phone(open_page: OpenPage, picture: Picture) -> None:

@@ -1,4 +1,4 @@
-import { HandHelping, Inbox, Keyboard, KeyRound, Languages, Mail, MessagesSquare, Moon, ServerCog, Sun, SunMoon } from "lucide-react";
+import { Cable, HandHelping, Inbox, Keyboard, KeyRound, Languages, Mail, MessagesSquare, Moon, ServerCog, Sun, SunMoon } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { Problem } from "@/components/common";
 import { Badge } from "@/components/ui/badge";
@@ -18,6 +18,7 @@ import { setToken, token } from "@/lib/token";
 import { cn } from "@/lib/utils";
 import { BoxesPage } from "@/pages/boxes";
 import { GroupsPage } from "@/pages/groups";
+import { IoPage } from "@/pages/io";
 import { MailPage } from "@/pages/mail";
 import { QuestionsPage } from "@/pages/questions";
 import { SystemPage } from "@/pages/system";
@@ -40,6 +41,7 @@ const PAGES: Page[] = [
   { name: "questions", title: "questions", icon: <HandHelping />, show: (place) => <QuestionsPage place={place} /> },
   { name: "mail", title: "mail", icon: <Mail />, show: (place) => <MailPage place={place} /> },
   { name: "boxes", title: "boxes", icon: <Inbox />, show: (place) => <BoxesPage place={place} /> },
+  { name: "io", title: "io", icon: <Cable />, show: (place) => <IoPage place={place} /> },
   { name: "system", title: "system", icon: <ServerCog />, show: () => <SystemPage /> },
 ];
 

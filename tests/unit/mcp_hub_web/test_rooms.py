@@ -189,6 +189,23 @@ async def test_an_agent_that_may_not_be_acted_for_stays_closed(home: WebHome) ->
             assert (await answer.json())["error"]["code"] == "run_as_refused"
 
 
+# -- the IO bridge
+
+
+async def test_looking_into_a_queue_takes_nothing_and_reading_takes_once(page: ClientSession) -> None:
+    assert (await do(page, "io/input", session="s1", text="Step 2", key="k"))[0] == 200
+    assert (await do(page, "io/input", session="s1", text="Step 2", key="k"))[0] == 200
+    for _ in range(2):
+        items = (await ask(page, "io/queue", session="s1"))["items"]
+        assert [(item["direction"], item["text"], item["state"]) for item in items] == [("in", "Step 2", "queued")]
+    (session,) = (await ask(page, "io"))["sessions"]
+    assert (session["id"], session["inputs"], session["outputs"]) == ("s1", 1, 0)
+    status, nothing = await do(page, "io/output", session="s1")
+    assert (status, nothing) == (200, {"output": None})
+    status, refused = await do(page, "io/input", session="", text="x")
+    assert (status, refused["error"]["code"]) == (400, "wrong_request")
+
+
 # -- the system, and who may ask
 
 
@@ -220,7 +237,7 @@ async def test_only_hub_tokens_open_what_the_page_asks_for(home: WebHome) -> Non
         seen: dict[str, int] = {}
         for name in ("", "wrong-token", "token-of-qa", "token-of-mine"):
             headers = {"Authorization": f"Bearer {name}"} if name else {}
-            for path in ("about", "groups", "boxes", "mail/projects", "system", "events"):
+            for path in ("about", "groups", "boxes", "mail/projects", "io", "system", "events"):
                 async with page.get(f"/api/{path}", headers=headers) as answer:
                     seen.setdefault(name, answer.status)
                     assert answer.status == seen[name], path

@@ -12,7 +12,7 @@ from transcript_mcp.hub.guarding import error_response, not_for_this_token
 from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["Asked", "Finding", "answered", "as_json", "done", "event_json", "of_a_person"]
+__all__ = ["Asked", "Finding", "answered", "as_json", "body_of", "done", "event_json", "of_a_person"]
 
 _LONGEST: Final = 2000
 
@@ -75,7 +75,7 @@ def done(doing: Finding) -> Handler:
     """A handler for POST: the fields of a JSON object. A page from elsewhere cannot send that kind of body."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        return as_json(await in_thread(doing, await _body(request)))
+        return as_json(await in_thread(doing, await body_of(request)))
 
     return of_a_person(handle)
 
@@ -101,7 +101,8 @@ def event_json(value: Any) -> str:
     return well_formed(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-async def _body(request: web.Request) -> Asked:
+async def body_of(request: web.Request) -> Asked:
+    """The fields of a JSON body; a page from elsewhere cannot send that kind."""
     if request.content_type.lower() != "application/json":
         raise _wrong("The body is JSON and says so.", 415)
     try:

@@ -13,6 +13,7 @@ from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.hub.rooms import Record, Room
 from transcript_mcp.hub.web.asking import Asked, answered, of_a_person
 from transcript_mcp.hub.web.boxes import BoxesRoom
+from transcript_mcp.hub.web.bridging import BridgeRoom
 from transcript_mcp.hub.web.bundle import Bundle
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.groups import GroupsRoom
@@ -20,6 +21,7 @@ from transcript_mcp.hub.web.looking import Look, Looking
 from transcript_mcp.hub.web.mailing import MailRoom
 from transcript_mcp.hub.web.recent import Recent
 from transcript_mcp.hub.web.system import SystemRoom
+from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.mail.service import MailService
 
 __all__ = ["Site"]
@@ -35,6 +37,7 @@ class Site:
         chosen = settings.hub.servers
         offered = [name for name in rooms if chosen is None or name in chosen]
         self._pages: dict[str, GroupsRoom | MailRoom | BoxesRoom | SystemRoom] = {}
+        self._bridge: BridgeRoom | None = None
         for name in offered:
             core = rooms[name].core
             if isinstance(core, Record):
@@ -43,6 +46,8 @@ class Site:
                 self._pages["mail"] = MailRoom(core)
             elif isinstance(core, FileBox):
                 self._pages["boxes"] = BoxesRoom(core, settings.filebox.agent or "")
+            elif isinstance(core, Bridge):
+                self._bridge = BridgeRoom(core, self.events)
         self._asks = "assistant" in offered
         self._pages["system"] = SystemRoom(settings, rooms, self.events, self.recent, offered)
 
@@ -54,13 +59,13 @@ class Site:
         """What the page asks for."""
         yield web.get("/api/about", answered(self.about))
         yield web.get("/api/events", of_a_person(self.events.handle))
-        for page in self._pages.values():
+        for page in (*self._pages.values(), *([self._bridge] if self._bridge is not None else [])):
             yield from page.routes()
 
     def about(self, asked: Asked) -> dict[str, Any]:
         """Which pages there are, and who asks."""
         boxes = self._pages.get("boxes")
-        there = ["questions"] if self._asks else []
+        there = (["questions"] if self._asks else []) + (["io"] if self._bridge is not None else [])
         there += [name for name, page in self._pages.items() if page is not boxes or _there(boxes)]
         return {"version": __version__, "pages": there, "caller": asked.caller}
 
@@ -73,6 +78,8 @@ class Site:
             yield
         finally:
             self.recent.remove()
+            if self._bridge is not None:
+                self._bridge.close()
             looking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await looking

@@ -1,0 +1,81 @@
+"""The IO bridge: its sessions and queues, an input for an agent, and reading what agents have put out."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from transcript_mcp.hub.web.asking import Asked, as_json, body_of, event_json, of_a_person
+from transcript_mcp.hub.web.events import Events
+from transcript_mcp.io_bridge import checking
+from transcript_mcp.io_bridge.bridge import Bridge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["BridgeRoom"]
+
+_MOST: Final = 200
+_SHOWN: Final = 20_000
+"""Characters of an item that lies in a queue; who reads it gets all."""
+
+
+class BridgeRoom:
+    """The bridge as the page shows it. On the event loop, as the bridge is."""
+
+    def __init__(self, bridge: Bridge, events: Events) -> None:
+        self._bridge = bridge
+        self._events = events
+        self._stop: Callable[[], None] | None = None
+
+    def routes(self) -> list[web.RouteDef]:
+        """Below ``/api/io``."""
+        return [
+            web.get("/api/io", of_a_person(self.sessions)),
+            web.get("/api/io/queue", of_a_person(self.queue)),
+            web.post("/api/io/input", of_a_person(self.input)),
+            web.post("/api/io/output", of_a_person(self.output)),
+        ]
+
+    async def sessions(self, _request: web.Request) -> web.StreamResponse:
+        """The sessions, the most recently active first. From the first time on, changes are told."""
+        if self._stop is None:
+            self._stop = self._bridge.listen(lambda _session: self._events.tell("io"))
+        return as_json({"sessions": [asdict(each) for each in await self._bridge.sessions(_MOST)]})
+
+    async def queue(self, request: web.Request) -> web.StreamResponse:
+        """What a session holds, the oldest first; looking takes nothing away."""
+        session = checking.checked_session(Asked(request.query).text("session"))
+        found = await self._bridge.queue(session, _MOST, _SHOWN)
+        return as_json({"items": [asdict(each) for each in found]})
+
+    async def input(self, request: web.Request) -> web.StreamResponse:
+        """Queue an input for the session's agent."""
+        asked = await body_of(request)
+        session = checking.checked_session(asked.text("session"))
+        text = checking.checked_text(asked.text("text", longest=None), "text")
+        put = await self._bridge.send_input(session, text, checking.checked_key(asked.optional("key")))
+        return as_json({"seq": put.seq})
+
+    async def output(self, request: web.Request) -> web.StreamResponse:
+        """Take the oldest output, which nobody else gets then; it goes back where this answer does not arrive."""
+        session = checking.checked_session((await body_of(request)).text("session"))
+        handed = await self._bridge.read_output(session)
+        if handed is None:
+            return as_json({"output": None})
+        arrived = False
+        answer = web.StreamResponse(headers={"Cache-Control": "no-store"})
+        answer.content_type, answer.charset = "application/json", "utf-8"
+        try:
+            await answer.prepare(request)
+            await answer.write(event_json({"output": handed.text, "seq": handed.seq}).encode())
+            await answer.write_eof()
+            arrived = True
+        finally:
+            handed.arrived(arrived)
+        return answer
+
+    def close(self) -> None:
+        """Hear no more of changes."""
+        if self._stop is not None:
+            self._stop()

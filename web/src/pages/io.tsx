@@ -1,0 +1,211 @@
+import { ArrowDownToLine, Cable, SendHorizontal } from "lucide-react";
+import { useRef, useState } from "react";
+import { Empty, Loading, Problem, Time } from "@/components/common";
+import { Back, Bar, Split, rowStyle } from "@/components/Split";
+import { Badge } from "@/components/ui/badge";
+import { Button } from "@/components/ui/button";
+import { Input, Textarea } from "@/components/ui/input";
+import { toast, toastError } from "@/components/ui/toast";
+import { post } from "@/lib/api";
+import { useData } from "@/lib/data";
+import type { News } from "@/lib/events";
+import { useT } from "@/lib/i18n";
+import { isSend, useKeys } from "@/lib/keys";
+import { go, href } from "@/lib/router";
+import { cn, onceKey } from "@/lib/utils";
+
+interface Session {
+  id: string;
+  active_ts: number;
+  inputs: number;
+  unconfirmed: number;
+  outputs: number;
+  waiting_agents: number;
+  waiting_readers: number;
+}
+interface Queued {
+  seq: number;
+  direction: "in" | "out";
+  text: string;
+  size: number;
+  created_ts: number;
+  state: "queued" | "handed" | "delivered";
+}
+
+const ofBridge = (news: News) => news.room === "io";
+
+/** #/io/SESSION */
+export function IoPage({ place }: { place: string[] }) {
+  const t = useT();
+  const sessions = useData<{ sessions: Session[] }>("/api/io", {}, ofBridge);
+  const [name, setName] = useState("");
+  const open = place[0];
+  useKeys({ Escape: () => go("io") });
+  return (
+    <Split
+      label={t("io")}
+      open={open !== undefined}
+      back={href("io")}
+      list={
+        <>
+          <Bar>
+            <h1 className="sr-only">{t("io")}</h1>
+            <Input
+              data-search
+              value={name}
+              aria-label={t("openSession")}
+              placeholder={t("openSession")}
+              onChange={(event) => setName(event.target.value)}
+              onKeyDown={(event) => {
+                if (event.key !== "Enter" || !name.trim()) return;
+                go("io", name.trim());
+                setName("");
+              }}
+            />
+          </Bar>
+          <div className="min-h-0 flex-1 overflow-y-auto">
+            {sessions.error ? (
+              <Problem error={sessions.error} retry={sessions.reload} />
+            ) : !sessions.value ? (
+              <Loading />
+            ) : !sessions.value.sessions.length ? (
+              <Empty icon={<Cable />} title={t("noSessions")} text={t("noSessionsHint")} />
+            ) : (
+              <ul>
+                {sessions.value.sessions.map((session) => (
+                  <li key={session.id}>
+                    <a data-row href={href("io", session.id)} aria-current={session.id === open} className={rowStyle}>
+                      <span className="min-w-0 flex-1">
+                        <span className="flex items-baseline gap-2">
+                          <span className="min-w-0 flex-1 truncate font-mono text-sm">{session.id}</span>
+                          {session.active_ts > 0 && (
+                            <Time ms={session.active_ts * 1000} className="shrink-0 text-xs text-muted-foreground" />
+                          )}
+                        </span>
+                        <span className="mt-1 flex flex-wrap gap-1.5">
+                          <Badge>{t("inputCount", { n: session.inputs })}</Badge>
+                          <Badge variant={session.outputs ? "solid" : "default"}>
+                            {t("outputCount", { n: session.outputs })}
+                          </Badge>
+                          {session.waiting_agents > 0 && <Badge variant="positive">{t("agentWaits")}</Badge>}
+                        </span>
+                      </span>
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </div>
+        </>
+      }
+    >
+      {open ? <Queue key={open} session={open} /> : <Empty icon={<Cable />} title={t("chooseSession")} text={t("ioHint")} />}
+    </Split>
+  );
+}
+
+function Queue({ session }: { session: string }) {
+  const t = useT();
+  const queue = useData<{ items: Queued[] }>("/api/io/queue", { session }, ofBridge);
+  const [taken, setTaken] = useState<{ seq: number; text: string }[]>([]);
+  const [text, setText] = useState("");
+  const [busy, setBusy] = useState(false);
+  const key = useRef(onceKey());
+  const items = queue.value?.items ?? [];
+  const outputs = items.filter((item) => item.direction === "out").length;
+
+  const send = async () => {
+    if (!text.trim() || busy) return;
+    setBusy(true);
+    try {
+      await post("/api/io/input", { session, text, key: key.current });
+      key.current = onceKey();
+      setText("");
+      queue.reload();
+    } catch (error) {
+      toastError(error, t("unreachable"));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const read = async () => {
+    setBusy(true);
+    try {
+      const found = await post<{ output: string | null; seq?: number }>("/api/io/output", { session });
+      if (found.output === null) toast(t("noOutput"));
+      else setTaken((before) => [...before, { seq: found.seq ?? 0, text: found.output ?? "" }]);
+      queue.reload();
+    } catch (error) {
+      toastError(error, t("unreachable"));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Bar>
+        <Back to={href("io")} />
+        <h2 className="min-w-0 flex-1 truncate font-mono text-sm font-semibold">{session}</h2>
+        <Button size="sm" variant={outputs ? "default" : "outline"} disabled={busy || !outputs} onClick={() => void read()}>
+          <ArrowDownToLine />
+          {t("readOutput")}
+        </Button>
+      </Bar>
+      <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="log" aria-label={t("io")}>
+        {queue.error ? (
+          <Problem error={queue.error} retry={queue.reload} />
+        ) : !queue.value ? (
+          <Loading />
+        ) : (
+          <div className="mx-auto flex max-w-3xl flex-col gap-3 p-4">
+            {!items.length && !taken.length && <Empty icon={<Cable />} title={t("emptyQueue")} text={t("emptyQueueHint")} />}
+            {taken.map((item) => (
+              <Bubble key={`t${item.seq}`} text={item.text} mine={false}>
+                <Badge variant="positive">{t("readHere")}</Badge>
+              </Bubble>
+            ))}
+            {items.map((item) => (
+              <Bubble key={item.seq} text={item.text} mine={item.direction === "in"}>
+                <Time ms={item.created_ts * 1000} />
+                <Badge variant={item.state === "queued" ? "default" : "accent"}>
+                  {t(item.direction === "in" ? `in_${item.state}` : "out_queued")}
+                </Badge>
+              </Bubble>
+            ))}
+          </div>
+        )}
+      </div>
+      <footer className="flex shrink-0 items-end gap-2 border-t bg-surface px-4 py-2.5">
+        <Textarea
+          rows={1}
+          value={text}
+          aria-label={t("sendInput")}
+          placeholder={t("sendInput")}
+          className="max-h-48 min-h-10 flex-1 field-sizing-content"
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => isSend(event) && void send()}
+        />
+        <Button className="h-10" aria-label={t("send")} title="Ctrl+Enter" disabled={!text.trim() || busy} onClick={() => void send()}>
+          <SendHorizontal />
+          <span className="max-sm:hidden">{t("send")}</span>
+        </Button>
+      </footer>
+    </>
+  );
+}
+
+function Bubble({ text, mine, children }: { text: string; mine: boolean; children: React.ReactNode }) {
+  return (
+    <article className={cn("flex max-w-[min(40rem,92%)] flex-col gap-1", mine && "items-end self-end")}>
+      <pre
+        className={cn(
+          "max-w-full overflow-x-auto rounded-2xl border px-3.5 py-2 font-sans text-sm whitespace-pre-wrap [overflow-wrap:anywhere]",
+          mine ? "rounded-tr-md bg-accent text-accent-foreground" : "rounded-tl-md bg-bubble",
+        )}
+      >
+        {text}
+      </pre>
+      <p className="flex items-center gap-1.5 text-xs text-muted-foreground">{children}</p>
+    </article>
+  );
+}
