@@ -10,7 +10,7 @@ from transcript_mcp.assistant.group_cards import chosen, closed_card, question_c
 from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
 
 OPTIONS = (Option("Ship it"), Option("Wait", "until Monday"), Option("2"))
-ASKED = Question("s", "1", "question", "Ship it now?", project="/work/shop", agent="Claude")
+ASKED = Question("s", "1", "question", "Ship it now?", project="/srv/shop", agent="Claude")
 ONE = replace(ASKED, choices=(Choice("?", options=OPTIONS),))
 STRICT = replace(ASKED, choices=(Choice("?", options=OPTIONS, custom=False),))
 SEVERAL = replace(ASKED, choices=(Choice("?", options=OPTIONS, multiple=True),))
