@@ -35,6 +35,11 @@ class Holder:
         self._noted: set[int] = set()
         self._unsettled: set[int] = set()
 
+    @property
+    def is_live(self) -> bool:
+        """True while the lock is held."""
+        return self._descriptor is not None
+
     def live(self) -> str:
         """The id, once the lock is held. Raises StoreError kinds."""
         with self._mutex:

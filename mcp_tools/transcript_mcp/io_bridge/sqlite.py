@@ -86,7 +86,7 @@ class SqliteQueueStore:
         # Looked at first, because whoever asks an empty queue time and again must not hold up those who write.
         if not await in_thread(self._database.read, look, missing=False):
             return None
-        holder = await in_thread(self._holder.live)
+        holder = self._holder.id if self._holder.is_live else await in_thread(self._holder.live)
 
         def work(db: sqlite3.Connection) -> Item | None:
             row = db.execute(_FREE, (session, direction)).fetchone()
@@ -135,7 +135,7 @@ class SqliteQueueStore:
         dead = await in_thread(self._dead)
         if not dead:
             return [], 0
-        holder = await in_thread(self._holder.live)
+        holder = self._holder.id if self._holder.is_live else await in_thread(self._holder.live)
 
         def work(db: sqlite3.Connection) -> tuple[list[Item], int]:
             taken_over: list[Item] = []
