@@ -110,7 +110,7 @@ def _endpoint(
     if url is None and not http and not (remote and len(names) == 1):
         if alone and len(names) > 1:
             hint = f"Add --http for the hub's servers, or give it an entry of its own: --servers {alone[0]}"
-            raise UsageError(f"{alone[0]} is served by the hub only.", hint=hint)
+            raise UsageError(f"{alone[0]} cannot stand in one entry with others.", hint=hint)
         settings = read_settings(config, store)
         _warn_of_variables(client, settings)
         return Endpoint(names, _program(), ("mcp", ",".join(names), *_origin(settings)))

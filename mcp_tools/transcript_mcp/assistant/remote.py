@@ -4,6 +4,7 @@ Speaks the protocol of the original's adapter, so that it works with the origina
 """
 
 import asyncio
+import io
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -113,7 +114,7 @@ class RemoteDesk:
         headers = {"Content-Type": "application/proto", "Connect-Protocol-Version": "1"}
         async with (
             aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=LARGEST) as http,
-            http.post(url, data=message.SerializeToString(), headers=headers) as response,
+            http.post(url, data=io.BytesIO(message.SerializeToString()), headers=headers) as response,
         ):
             body = await response.read()
         if response.status == 503:
