@@ -80,10 +80,11 @@ test-mcp2: ## the MCP servers' types and tests with SDK 2.x
 	@$(BIN)/basedpyright -p tools/basedpyright-mcp2.json
 	@$(MCP2)/bin/python -m pytest -m "not soak and not conformance" $(MCP_TESTS) $(SIDE_BY_SIDE) $(ARGS)
 
-test-conformance: ## the official MCP conformance suite and the Inspector, on both SDKs
+test-conformance: ## what needs Node: the MCP conformance suite and the Inspector on both SDKs, the web UI built again
 	@$(SETUP) mcp2 $(MCP2)
 	@$(SETUP) check
 	@$(BIN)/python tools/node_modules.py tests/conformance
+	@$(BIN)/python tools/node_modules.py web
 	@$(BIN)/python -m pytest -m conformance tests/conformance $(ARGS)
 
 setup: ## the whole development environment in .venv, for editors

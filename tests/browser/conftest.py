@@ -54,9 +54,10 @@ class Served:
         self._loop.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
-    """One Chromium for all tests."""
+    """One Chromium for the tests of a module. While it is there, Playwright's event loop is this thread's, so that no
+    asynchronous test can run."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:

