@@ -70,10 +70,7 @@ class Outbox:
         Raises InvalidPostError, PostConflictError (the key belongs to another post) and StoreError kinds.
         """
         fields = checked(session_key, content, card, agent, reply_to, wants_answers)
-        key = secrets.token_hex(16) if idempotency_key is None else idempotency_key
-        if not isinstance(key, str) or not key:
-            raise InvalidPostError("An idempotency key is a text of at least one character.", hint="Leave it out.")
-        name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        name = self.id_for(secrets.token_hex(16) if idempotency_key is None else idempotency_key)
         now = self._clock()
         job = {
             "id": name,
@@ -84,6 +81,13 @@ class Outbox:
         }
         self._database.write(lambda db: queueing.insert(db, job))
         return name
+
+    @staticmethod
+    def id_for(idempotency_key: str) -> str:
+        """The id of the post with this key, whether it is there or not. Raises InvalidPostError."""
+        if not isinstance(idempotency_key, str) or not idempotency_key:
+            raise InvalidPostError("An idempotency key is a text of at least one character.", hint="Leave it out.")
+        return hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def status(self, post_id: str) -> PostStatus:
         """How a post is doing. Raises UnknownPostError."""

@@ -106,7 +106,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
     await two.feishu.say(group, two.ada, "a group that both have heard of")
     assistant = Assistant(SqliteQuestionStore(two.folder / "hub"), chat=two.key(group))
     asked = len(two.model.requests)
-    async with GroupQuestions(assistant, Outbox(two.store_dir), two.store.members.name_of).running():
+    async with GroupQuestions(assistant, Outbox(two.store_dir), two.store.members).running():
         for number, (said, answer) in enumerate((("", "Ship it"), ("2", "Wait"))):
             choices = (Choice("?", options=(Option("Ship it"), Option("Wait"))),)
             after = len(group.messages)

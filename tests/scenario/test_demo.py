@@ -1,6 +1,7 @@
 """``nanobot-transcript demo``, run as a person runs it: with real gateways and an empty home folder."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -43,9 +44,12 @@ def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Sta
 def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     demo = start("--keep", terminal=True, NO_COLOR="1")
     prompt = "Chen │ "
+    demo.until("the group, live)")
+    (page,) = re.findall(r"page +(http://127\.0\.0\.1:\d+)", demo.seen)
     at = demo.until("The transcript is a plain file")
     demo.until(f"  {sys.executable} -m nanobot_transcript.cli tail -f --store {demo.temporary}", after=at)
     at = demo.until(prompt, after=demo.until("另一个机器人说了什么", after=demo.until("Your turn")))
+    assert f"Answer on the page, {page}" in demo.seen
     demo.type("between us: T-minus")
     at = demo.until("does not answer", after=demo.until("does not answer: for nobody in particular", after=at))
     at = demo.until(prompt, after=at)
@@ -55,9 +59,12 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     at = demo.until(prompt, after=demo.until("Alpha │ I am a script", after=at))
     demo.type("/who")
     at = demo.until(prompt, after=demo.until("cli_", after=demo.until("Beta", after=at)))
+    demo.type("/answer 2")
+    at = demo.until("✓ Alpha has your answer: 再等等 Wait", after=at)
+    demo.until("Alpha │ 收到：再等等 Wait", after=at)
     demo.type("/quit")
     assert demo.end() == 0, demo.seen
-    assert "15 in the group, 1 taken back, 15 entries in the file" in demo.seen.replace("\n", " ")
+    assert "18 in the group, 1 taken back, 18 entries in the file" in demo.seen.replace("\n", " ")
     assert demo.bots == set()
     (folder,) = demo.temporary.iterdir()
     assert "between us" not in "".join(path.read_text(encoding="utf-8") for path in folder.glob("*/config.json"))

@@ -61,8 +61,9 @@ def question_card(question: Question) -> dict[str, Any]:
     words, choice = _words_of(question), _choice(question)
     elements: list[dict[str, Any]] = [_markdown(_shown(question.text, _LONGEST))]
     if choice is not None:
-        elements.append(_markdown("\n".join(_numbered(choice))))
-        elements += _answers(choice, words["done"])
+        buttons = _answers(choice, words["done"])
+        elements += [] if _is_all_on_buttons(choice, buttons) else [_markdown("\n".join(_numbered(choice)))]
+        elements += buttons
     elif question.kind == "report":
         elements.append(_button(words["confirm"], {"confirm": True}))
     elements.append(_note(words[_how(choice)]))
@@ -143,6 +144,11 @@ def _answers(choice: Choice, done: str) -> list[dict[str, Any]]:
     send = {"tag": "button", "name": "send", "type": "primary", "text": _text(done), "form_action_type": "submit"}
     picking = {"tag": "multi_select_static", "name": _FIELD, "options": options}
     return [{"tag": "form", "name": "answer", "elements": [picking, send]}]
+
+
+def _is_all_on_buttons(choice: Choice, buttons: Sequence[Any]) -> bool:
+    short = all(not option.description and len(option.label) < _LONGEST_LABEL - 10 for option in choice.options)
+    return short and not choice.multiple and bool(buttons)
 
 
 def _numbered(choice: Choice) -> list[str]:

@@ -5,16 +5,17 @@ Nothing is kept here. A question's post is found again by the question itself, s
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, TranscriptError
 from nanobot_transcript.outbox import Answer, Outbox
+from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Event, Record
+from transcript_mcp.assistant.values import Event, Question, Record
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["GroupQuestions"]
@@ -32,12 +33,12 @@ class _Asked:
 
 
 class GroupQuestions:
-    """``name_of`` gives the name that goes with a member's id, if it is known."""
+    """``members`` of the chats say who answered, and which bots there are."""
 
-    def __init__(self, assistant: Assistant, outbox: Outbox, name_of: Callable[[str], str | None]) -> None:
+    def __init__(self, assistant: Assistant, outbox: Outbox, members: MemberDirectory) -> None:
         self._assistant = assistant
         self._outbox = outbox
-        self._name_of = name_of
+        self._members = members
         self._news: asyncio.Queue[Record] = asyncio.Queue()
         self._asked: dict[str, _Asked] = {}
         """By the id of the post."""
@@ -100,25 +101,29 @@ class GroupQuestions:
             return
         try:
             await self._tell(record)
-        except (InvalidPostError, PostConflictError) as error:  # such as a card that another version made
+        except InvalidPostError as error:
             logger.warning("A question cannot be asked in %s: %s", record.question.chat, error)
 
     async def _tell(self, record: Record) -> None:
         """Show in the chat how a question stands."""
-        question = record.question
-        post_id = await in_thread(
-            self._outbox.post,
-            question.chat or "",
-            card=question_card(question),
-            idempotency_key=f"question\0{question.scope}\0{question.id}",
-            expires_in=float(question.timeout),
-        )
+        post_id = await in_thread(self._post, record.question)
         if record.state == "waiting":
             self._asked[post_id] = _Asked(record, post_id)
             return
         self._asked.pop(post_id, None)
         await in_thread(self._outbox.revise, post_id, closed_card(record))
         await in_thread(self._outbox.close_answers, post_id)
+
+    def _post(self, question: Question) -> str:
+        """Put the question's card into its chat, once. A bot that asks says it itself, where it sits in the chat."""
+        chat, key = question.chat or "", f"question\0{question.scope}\0{question.id}"
+        bots = [member.name for member in self._members.of_chat(chat) if member.kind == "bot"]
+        agent = question.agent if question.agent in bots else None
+        card, life = question_card(question), float(question.timeout)
+        try:
+            return self._outbox.post(chat, card=card, agent=agent, idempotency_key=key, expires_in=life)
+        except PostConflictError:  # it stands there: as another version made it, or before the bot left the chat
+            return self._outbox.id_for(key)
 
     async def _look(self) -> None:
         """Hand on what was answered in the chats. Nothing is lost when that fails: it is looked at again."""
@@ -137,7 +142,7 @@ class GroupQuestions:
         else:
             contents = replied(question, answer.text)
         if contents:
-            by = answer.sender_name or await in_thread(self._name_of, answer.sender) or answer.sender
+            by = answer.sender_name or await in_thread(self._members.name_of, answer.sender) or answer.sender
             await self._assistant.answer(question.scope, question.id, contents, by=by, where="group")
         elif answer.kind == "reply":
             await in_thread(

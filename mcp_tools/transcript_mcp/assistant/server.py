@@ -45,7 +45,7 @@ def groups_from(settings: "Settings", assistant: Assistant) -> "GroupQuestions":
     from transcript_mcp.assistant.groups import GroupQuestions
 
     store = settings.store.open()
-    return GroupQuestions(assistant, Outbox(store.base_dir, settings.outbox.limits()), store.members.name_of)
+    return GroupQuestions(assistant, Outbox(store.base_dir, settings.outbox.limits()), store.members)
 
 
 def scopes_from(settings: "Settings", *, open_to_all: bool) -> "Scopes":

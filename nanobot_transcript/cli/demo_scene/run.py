@@ -75,7 +75,8 @@ class _Demo:
         self._json: bool = json
         self._began: float = time.monotonic()
         self._screen: Screen = Screen(aside=json)
-        self._world: World = World(folder, Endpoint.from_environment() or ScriptedMind(), host)
+        self._goes_on: bool = not json and sys.stdin.isatty() and sys.stdout.isatty()
+        self._world: World = World(folder, Endpoint.from_environment() or ScriptedMind(), host, page=self._goes_on)
         self._chronicle: Chronicle = Chronicle(self._world, self._screen.show)
 
     async def run(self) -> int:
@@ -95,13 +96,14 @@ class _Demo:
             await world.open(lambda bot: ready(bot.app.name))
         for bot in world.bots:
             screen.bot(bot, self._version)
-        screen.facts(world.mind.label, world.store.base_dir)
+        screen.facts(world.mind.label, world.store.base_dir, world.page.address if world.page else "")
+        if world.page is not None:
+            world.page.show()
         await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
-        going_on = not self._json and sys.stdin.isatty() and sys.stdout.isatty()
-        if going_on or self._keep:
-            screen.place(world.transcript, world.store.base_dir, follow=going_on, kept=self._keep)
-        if going_on:
+        if self._goes_on or self._keep:
+            screen.place(world.transcript, world.store.base_dir, follow=self._goes_on, kept=self._keep)
+        if self._goes_on:
             await Talking(world, screen).run()
             tally = await self._count()
         if not self._keep:

@@ -91,10 +91,12 @@ class Screen:
         """One bot is there."""
         self._labelled(bot.app.name, f"{version}, process {bot.pid}, connected after {bot.started_in:.1f} s")
 
-    def facts(self, model: str, record: Path) -> None:
+    def facts(self, model: str, record: Path, page: str) -> None:
         """What else takes part."""
         self._labelled("model", model)
         self._labelled("record", str(record))
+        if page:
+            self._labelled("page", f"{page}  (open it in a browser: the group, live)")
 
     def tally(self, tally: "Tally") -> None:
         """The numbers."""

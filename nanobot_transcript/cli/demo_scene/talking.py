@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from nanobot_transcript.cli.demo_scene.asking import Asking
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.keyboard import Keyboard
 from nanobot_transcript.cli.demo_scene.scene import why
@@ -16,6 +17,7 @@ _QUOTED: Final = 60
 _HELP: Final[list[tuple[str, ...]]] = [
     ("@Alpha …", "ask a bot; @Beta … the other one, @Alpha @Beta … both"),
     ("any text", "say it to the group; each bot's gate decides whether it is asked"),
+    ("/answer …", "answer Alpha's question here: the number of an option, or your own words"),
     ("/recall", "take your newest message back; once more, the one before"),
     ("/who", "whom of the group the record knows, and by which id"),
     ("/quit", "end the demo (Ctrl-D, too)"),
@@ -28,21 +30,27 @@ class Talking:
     def __init__(self, world: World, screen: Screen) -> None:
         self._world: World = world
         self._screen: Screen = screen
+        self._asking: Asking | None = Asking(world, screen, world.page) if world.page is not None else None
 
     async def run(self) -> None:
         """Returns when the person has had enough."""
         you = self._world.you.name
         self._screen.act("6", f"Your turn: you are {you}. Ask @Alpha or @Beta; /help says what else.")
         self._show_phrases()
+        if self._asking is not None and self._world.page is not None:
+            await self._asking.ask()
+            self._screen.remark(f"Alpha asks you. Answer on the page, {self._world.page.address}, or here: /answer 1")
         self._screen.typed_by = you
         async with Keyboard(f"{you:>{NAME_WIDTH}} │ ") as keyboard:
             self._screen.above = keyboard.above
             while (line := await keyboard.line()) is not None:
                 text = line.strip()
                 if text.casefold() in ("/quit", "/exit", "/q"):
-                    return
+                    break
                 if text:
                     await self._obey(text)
+        if self._asking is not None:
+            await self._asking.close()
 
     def _show_phrases(self) -> None:
         phrases = self._world.mind.phrases
@@ -53,7 +61,7 @@ class Talking:
     async def _obey(self, text: str) -> None:
         try:
             if text.startswith("/"):
-                await self._command(text.casefold())
+                await self._command(text)
             else:
                 await self._say(text)
         except DemoError as failure:
@@ -62,15 +70,19 @@ class Talking:
             self._screen.remark(f"✗ {failure} {failure.hint}".rstrip())
 
     async def _command(self, text: str) -> None:
-        if text == "/recall":
+        command, _, rest = text.partition(" ")
+        command = command.casefold()
+        if command == "/answer" and self._asking is not None and rest.strip():
+            await self._asking.answer(rest.strip())
+        elif command == "/recall":
             await self._recall()
-        elif text == "/who":
+        elif command == "/who":
             self._who()
-        elif text == "/help":
+        elif command == "/help":
             self._screen.table(_HELP)
             self._show_phrases()
         else:
-            self._screen.remark(f"There is no {text.split()[0]}; /help lists what there is.")
+            self._screen.remark(f"There is no {text}; /help lists what there is.")
 
     async def _say(self, text: str) -> None:
         """Say it and wait for the answers, however many; without one tell why."""

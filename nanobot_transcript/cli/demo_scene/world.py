@@ -1,4 +1,4 @@
-"""Everything of a demo that runs: the simulated platform, the model's address, two bots, and the record.
+"""Everything of a demo that runs: the simulated platform, the model's address, two bots, the record, and its page.
 
 All of it listens on 127.0.0.1 and writes below one folder.
 """
@@ -14,6 +14,7 @@ from nanobot_transcript.cli.demo_scene.bot import Bot, Places
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.hosts import Host
 from nanobot_transcript.cli.demo_scene.mind import Mind
+from nanobot_transcript.cli.demo_scene.page import Page
 from nanobot_transcript.cli.demo_scene.turns import Turns
 from nanobot_transcript.cli.problems import REMOTE
 from nanobot_transcript.entry import Entry
@@ -33,7 +34,7 @@ _T = TypeVar("_T")
 class World:
     """``async with World(folder, mind, host) as world: await world.open(ready)``; the end stops every process."""
 
-    def __init__(self, folder: Path, mind: Mind, host: Host) -> None:
+    def __init__(self, folder: Path, mind: Mind, host: Host, *, page: bool = False) -> None:
         self.folder: Path = folder
         self.mind: Mind = mind
         self.host: Host = host
@@ -50,6 +51,7 @@ class World:
         self.store: GroupTranscriptStore = GroupTranscriptStore(folder / "record")
         self.turns: Turns = Turns(self.store, self.key, self.group.apps)
         self.bots: list[Bot] = host.bots(self.group.apps, folder)
+        self.page: Page | None = Page(folder / "hub") if page else None
         self._running: AsyncExitStack = AsyncExitStack()
 
     @property
@@ -72,7 +74,7 @@ class World:
         self._running.callback(self.store.close)
         await self._running.enter_async_context(self.feishu)
         await self._running.enter_async_context(self.model)
-        self._running.push_async_callback(self._stop_bots)
+        self._running.push_async_callback(self._stop_processes)
         places = Places(self.feishu.base_url, self.model.base_url, self.store.base_dir)
 
         async def start(bot: Bot) -> None:
@@ -80,7 +82,8 @@ class World:
             await self._is_member(bot)
             ready(bot)
 
-        await _together(start(bot) for bot in self.bots)
+        pages = [] if self.page is None else [self.page.start(self.store.base_dir)]
+        await _together([*(start(bot) for bot in self.bots), *pages])
 
     async def __aenter__(self) -> Self:
         return self
@@ -185,8 +188,9 @@ class World:
         assert value is not None
         return value
 
-    async def _stop_bots(self) -> None:
-        await _together(bot.stop() for bot in self.bots)
+    async def _stop_processes(self) -> None:
+        pages = [] if self.page is None else [self.page]
+        await _together(process.stop() for process in (*self.bots, *pages))
 
 
 async def _together(works: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.waiting import until
 
+from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.errors import InvalidQuestionError
 from nanobot_transcript.outbox import Action, Outbox, OutboxServer, Receipt
 from transcript_mcp.assistant.groups import GroupQuestions
@@ -29,10 +30,14 @@ class Group:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.outbox = Outbox(folder / "transcripts")
+        self.store = GroupTranscriptStore(folder / "transcripts")
+        self.store.members.remember_person("on_ada", name="Ada")
+        self.sent_by: list[str | None] = []
         self.cards: dict[str, dict[str, Any]] = {}
         self.texts: list[str] = []
 
     async def send(self, job: Any) -> Receipt:
+        self.sent_by.append(job.agent)
         message_id = f"om_{len(self.cards) + len(self.texts) + 1}"
         if job.card is None:
             self.texts.append(job.content)
@@ -55,8 +60,8 @@ class Group:
     async def hub(self, chat: str = CHAT) -> AsyncIterator[Assistant]:
         """A hub's part in it, as after each start."""
         assistant = Assistant(SqliteQuestionStore(self.folder / "hub"), chat=chat)
-        names = {"on_ada": "Ada"}
-        async with GroupQuestions(assistant, Outbox(self.folder / "transcripts"), names.get).running():
+        outbox = Outbox(self.folder / "transcripts")
+        async with GroupQuestions(assistant, outbox, self.store.members).running():
             yield assistant
         assistant.close()
 
@@ -74,6 +79,7 @@ async def group(tmp_path: Path) -> AsyncIterator[Group]:
         server.stop()
         await serving
         one.outbox.close()
+        one.store.close()
 
 
 def asked(id: str = "1", **fields: Any) -> Question:  # noqa: A002
@@ -124,6 +130,27 @@ async def test_a_question_outlives_the_hub_and_is_asked_once(group: Group) -> No
     async with group.hub() as assistant:
         assert (await answered(assistant)).contents == (Content("text", "Yes, do."),)
         await until(lambda: "Ada answered" in group.shown())
+    assert len(group.cards) == 1
+
+
+async def test_a_bot_of_the_chat_asks_by_itself(group: Group) -> None:
+    group.store.members.remember_bot("cli_a", "Alpha")
+    group.store.append(CHAT, "assistant", "I am here.", "Alpha", "om_0", sender_kind="bot", agent="Alpha")
+    group.store.members.saw(CHAT, "Alpha")
+    async with group.hub() as assistant:
+        await assistant.ask(asked("1", agent="Alpha"))
+        await assistant.ask(asked("2", agent="Somebody else"))
+        await until(lambda: len(group.cards) == 2)
+    assert sorted(map(str, group.sent_by)) == ["Alpha", "None"]
+
+
+async def test_a_card_that_another_version_made_is_answered_all_the_same(group: Group) -> None:
+    group.outbox.post(CHAT, card={"an": "older card"}, idempotency_key="question\0s\x001")
+    await until(lambda: group.cards)
+    async with group.hub() as assistant:
+        await assistant.ask(asked())
+        await until(lambda: group.reply("Yes."))
+        assert (await answered(assistant)).contents == (Content("text", "Yes."),)
     assert len(group.cards) == 1
 
 

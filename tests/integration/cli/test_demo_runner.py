@@ -12,6 +12,7 @@ from support.procs import DEADLINE
 
 import nanobot_transcript
 import transcript_channels
+import transcript_mcp
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -41,7 +42,7 @@ def python_without_nanobot(tmp_path: Path) -> str:
     for package in Path(pytest.__file__).parents[1].iterdir():
         if not package.name.lower().startswith(("nanobot", "_", "__pycache__", "pip")) and package.suffix != ".pth":
             (packages / package.name).symlink_to(package)
-    for ours in (nanobot_transcript, transcript_channels):
+    for ours in (nanobot_transcript, transcript_channels, transcript_mcp):
         (packages / ours.__name__).symlink_to(Path(str(ours.__file__)).parent)
     python = str(place / "bin" / "python")
     found = subprocess.run(
@@ -68,9 +69,11 @@ def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start
     at = demo.until(prompt, after=demo.until("Beta │ I am a script", after=at))
     demo.type("/recall")
     at = demo.until(prompt, after=demo.until("The record hides “@Beta hi”", after=at))
+    demo.type("/answer 1")
+    at = demo.until("✓ Alpha has your answer: 现在发布 Ship it", after=at)
     demo.type("/who")
     demo.until(prompt, after=demo.until("cli_", after=demo.until("Dana", after=at)))
-    assert len(demo.bots) == 2
+    assert len(demo.bots) == 3, "two runners and the hub"
     demo.signal(signal.SIGINT)
     assert demo.end() == 130, demo.seen
     demo.expect_nothing_left()

@@ -36,6 +36,13 @@ def test_the_card_says_who_asks_what_and_how_to_answer() -> None:
     assert question_card(ONE) == card
 
 
+def test_options_that_fit_on_their_buttons_stand_there_alone() -> None:
+    short = replace(ASKED, choices=(Choice("?", options=(Option("Yes"), Option("No"))),))
+    assert "**1.**" not in json.dumps(question_card(short))
+    long = replace(ASKED, choices=(Choice("?", options=(Option("Yes"), Option("No" * 60))),))
+    assert "**1.** Yes" in json.dumps(question_card(long))
+
+
 def test_a_chinese_question_gets_chinese_words() -> None:
     card = question_card(replace(ONE, text="现在发布吗？"))
     assert card["header"]["title"]["content"] == "Claude 提问 · shop"

@@ -1,0 +1,75 @@
+"""Alpha asks the person something: on the page, as a card in the group, and here. The first answer counts."""
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.cli.demo_scene.failure import DemoError
+from nanobot_transcript.cli.demo_scene.page import Page
+from nanobot_transcript.cli.demo_scene.screen import Screen
+from nanobot_transcript.cli.demo_scene.world import World
+from nanobot_transcript.outbox import Outbox
+
+if TYPE_CHECKING:
+    from transcript_channels.simulator import Message
+
+__all__ = ["Asking"]
+
+_QUESTION: Final = "2.0 的更新日志写好了，现在发布吗？ The changelog of 2.0 is ready. Ship it now?"
+_OPTIONS: Final = ("现在发布 Ship it", "再等等 Wait")
+_OPEN: Final = "Nobody has answered yet."
+_LOOK_SECONDS: Final = 50
+_CARD_SECONDS: Final = 20.0
+
+
+class Asking:
+    """One question, from the card to the answer."""
+
+    def __init__(self, world: World, screen: Screen, page: Page) -> None:
+        self._world: World = world
+        self._screen: Screen = screen
+        self._page: Page = page
+        self._card: Message | None = None
+        self._waiting: asyncio.Task[None] | None = None
+
+    async def ask(self) -> None:
+        """Ask, and return once the card stands in the group. Raises DemoError."""
+        before = len(self._world.bot_messages)
+        asked = await self._page.call(
+            "ask_question",
+            project_directory=self._world.group.name,
+            question=_QUESTION,
+            agent_name=self._world.alpha.name,
+            options=list(_OPTIONS),
+            chat=self._world.key,
+            timeout=86_400,
+            wait=0,
+            id="demo",
+        )
+        if not asked.startswith(_OPEN):
+            raise DemoError(f"The question was not asked: {asked}")
+        try:
+            await self._world.feishu.wait_for(lambda: len(self._world.bot_messages) > before, _CARD_SECONDS)
+        except TimeoutError as error:
+            raise DemoError("Alpha's question did not reach the group.") from error
+        self._card = self._world.bot_messages[before]
+        self._waiting = asyncio.create_task(self._heard())
+
+    async def answer(self, text: str) -> None:
+        """The person answers here: a reply to the card, as in the group."""
+        world = self._world
+        await world.feishu.say(world.group, world.you, text, reply_to=self._card, in_thread=True)
+
+    async def close(self) -> None:
+        """Wait for the answer no more."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+            await asyncio.gather(self._waiting, return_exceptions=True)
+
+    async def _heard(self) -> None:
+        while (answer := await self._page.call("get_answer", id="demo", wait=_LOOK_SECONDS)).startswith(_OPEN):
+            continue
+        with self._screen.above():
+            self._screen.verdict(f"Alpha has your answer: {answer}")
+        with Outbox(self._world.store.base_dir) as outbox:
+            said = f"收到：{answer}。 Noted: {answer}."
+            await asyncio.to_thread(outbox.post, self._world.key, said, agent="Alpha", wants_answers=False)
