@@ -10,8 +10,10 @@ EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-heade
 # What depends on the version of nanobot: not our own claims, judge and demo, nor what reads the platform's events.
 PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/integration/nanobot_host) \
 	$(filter-out $(foreach name,claim gate_storm demo,%/test_$(name).py),$(wildcard tests/scenario/test_*.py))
-MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_* tests/$(kind)/filebox) \
-	tests/unit/mail/test_server.py tests/integration/mail/test_seed.py tests/unit/io_bridge/test_tools.py \
+# The tests that speak MCP, or ask what a server answers to it.
+MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_*) tests/unit/filebox/test_server.py \
+	tests/integration/filebox/test_clients.py tests/integration/filebox/test_readme.py tests/unit/mail/test_server.py \
+	tests/integration/mail/test_seed.py tests/unit/io_bridge/test_tools.py \
 	tests/integration/io_bridge/test_seed.py tests/integration/io_bridge/test_http.py \
 	tests/unit/assistant/test_tools.py tests/integration/assistant/test_adapter.py)
 SDK_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_sdk tests/$(kind)/mcp_hub))
