@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
-TESTS = ("tests/contract", "tests/unit/store", "tests/integration/store")
+TESTS = ("tests/contract", "tests/unit/store")
+PROCESSES = "tests/integration/store"  # on the newest version only
 ONCE = "--deselect=tests/contract/test_store_model.py"  # the same random histories on every version
 PROBE = "import sys, ctypes, sqlite3, ssl, venv; print('%d.%d' % sys.version_info[:2])"
 
@@ -23,11 +24,12 @@ PROBE = "import sys, ctypes, sqlite3, ssl, venv; print('%d.%d' % sys.version_inf
 def main(arguments: list[str]) -> int:
     own = "{}.{}".format(*sys.version_info)
     results = {own: "this one, see make test"}
-    for version in SUPPORTED:
-        if version != own:
-            python = find(version)
-            print(f"\n== Python {version}: {python or 'not installed here'}", flush=True)
-            results[version] = test(version, python, arguments) if python else "skipped, not installed"
+    found = {version: find(version) for version in SUPPORTED if version != own}
+    newest = max((version for version, python in found.items() if python), default="")
+    for version, python in found.items():
+        print(f"\n== Python {version}: {python or 'not installed here'}", flush=True)
+        more = [PROCESSES] if version == newest else []
+        results[version] = test(version, python, [*more, *arguments]) if python else "skipped, not installed"
     print("\n" + "\n".join(f"Python {version}: {results[version]}" for version in sorted(results)))
     return 1 if "failed" in results.values() else 0
 

@@ -20,6 +20,9 @@ LOOKED_AT: Final = 20_000
 _BEFORE: Final = 60
 _LENGTH: Final = 200
 _TO_A_WORD: Final = 20
+_PAST: Final = 2000
+"""Characters behind a piece in which a word that begins in it may end."""
+
 _MOST_TERMS: Final = 16
 _MOST_PARTS: Final = 16
 _LETTER: Final = rf"[^\W_{APART}]"
@@ -68,7 +71,8 @@ class Marker:
     def _cut(self, text: str, folded: str, first: re.Match[str]) -> str:
         start = _word_start(text, first.start())
         end = _word_end(text, max(start + _LENGTH, min(first.end(), start + 2 * _LENGTH)))
-        hits = takewhile(lambda hit: hit.start() < end, self._wanted.finditer(folded, first.start()))
+        found = self._wanted.finditer(folded, first.start(), max(end + _PAST, first.end()))
+        hits = takewhile(lambda hit: hit.start() < end, found)
         marks: list[tuple[int, int]] = []
         for hit in hits:
             touching = marks and marks[-1][1] == hit.start()
@@ -86,7 +90,9 @@ def _pattern(term: Term) -> str:
     parts: list[str] = _PART.findall(_folded(unicodedata.normalize("NFC", term.text)))[:_MOST_PARTS]
     if not parts:
         return ""
-    pattern = _edge(parts[0], rf"(?<!{_LETTER})") + re.escape(parts[0])
+    # The word first and then what may not stand before it: patterns that begin with letters are found much faster.
+    first = re.escape(parts[0])
+    pattern = first + _edge(parts[0], rf"(?<!{_LETTER}{first})")
     for before, part in pairwise(parts):
         glued = _apart(before) or _apart(part)
         pattern += rf"[\W_]{{{0 if glued else 1},20}}" + re.escape(part)
