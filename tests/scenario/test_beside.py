@@ -106,7 +106,8 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
     await two.feishu.say(group, two.ada, "a group that both have heard of")
     assistant = Assistant(SqliteQuestionStore(two.folder / "hub"), chat=two.key(group))
     asked = len(two.model.requests)
-    async with GroupQuestions(assistant, Outbox(two.store_dir), two.store.members).running():
+    outbox = Outbox(two.store_dir)
+    async with GroupQuestions(assistant, outbox, two.store.members).running():
         for number, (said, answer) in enumerate((("", "Ship it"), ("2", "Wait"))):
             choices = (Choice("?", options=(Option("Ship it"), Option("Wait"))),)
             after = len(group.messages)
@@ -114,6 +115,8 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
             await assistant.ask(question)
             await until(lambda after=after: len(group.messages) > after, 30)
             card = group.messages[after]
+            # A person takes longer to read it than the bot to note where it stands.
+            assert (await outbox.wait_sent(Outbox.id_for(f"question\0s\0{number}"), 30)).state == "sent"
             if said:
                 await two.feishu.say(group, two.ada, said, reply_to=card, in_thread=True, wait=False)
             else:
