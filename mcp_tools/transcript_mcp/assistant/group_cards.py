@@ -12,7 +12,9 @@ from transcript_mcp.assistant.values import Choice, Content, Question, Record
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]
 
-_LONGEST: Final = 6000
+# A card may have 30 KB; these leave room for buttons even where a character has three bytes.
+_LONGEST: Final = 3500
+_LONGEST_LIST: Final = 2500
 _LONGEST_LABEL: Final = 100
 _MOST_BUTTONS: Final = 20
 _DENSE: Final = re.compile(f"[{DENSE}]")
@@ -62,7 +64,11 @@ def question_card(question: Question) -> dict[str, Any]:
     elements: list[dict[str, Any]] = [_markdown(_shown(question.text, _LONGEST))]
     if choice is not None:
         buttons = _answers(choice, words["done"])
-        elements += [] if _is_all_on_buttons(choice, buttons) else [_markdown("\n".join(_numbered(choice)))]
+        elements += (
+            []
+            if _is_all_on_buttons(choice, buttons)
+            else [_markdown(_shown("\n".join(_numbered(choice)), _LONGEST_LIST))]
+        )
         elements += buttons
     elif question.kind == "report":
         elements.append(_button(words["confirm"], {"confirm": True}))
@@ -75,7 +81,7 @@ def closed_card(record: Record) -> dict[str, Any]:
     question, words = record.question, _words_of(record.question)
     if record.state == "answered":
         said = "\n".join(each.text for each in record.contents if each.kind == "text") or words["attached"]
-        outcome = words["answered"].format(by=_plain(record.by) or "?", answer=_shown(said, 1000))
+        outcome = words["answered"].format(by=_shown(_plain(record.by), 200) or "?", answer=_shown(said, 1000))
     else:
         outcome = words.get(record.state, words["cancelled"])
     elements = [_markdown(_shown(question.text, _LONGEST)), _markdown(outcome)]

@@ -52,9 +52,10 @@ def test_a_chinese_question_gets_chinese_words() -> None:
 def test_an_agents_text_mentions_nobody_and_loads_no_picture() -> None:
     text = "<at id=all></at> ![x](http://a.example/p.png) <AT user_id='ou_1'>"
     question = replace(ASKED, text=text, choices=(Choice("?", options=(Option(text, text),)),), agent=text)
+    said = Record(question, 1, 0.0, "answered", by=text, contents=(Content("text", text),))
     for card in (
         question_card(question),
-        closed_card(Record(question, 1, 0.0, "answered", contents=(Content("text", text),))),
+        closed_card(said),
     ):
         for one in card["body"]["elements"]:
             if one["tag"] == "markdown":
@@ -123,6 +124,18 @@ def test_many_options_have_numbers_and_no_buttons_and_a_huge_text_is_cut() -> No
     assert elements(card, "button") == []
     assert texts(replied(many, "30")) == ["o29"]
     assert len(json.dumps(card, ensure_ascii=False).encode()) < 30 * 1024
+
+
+@pytest.mark.parametrize("count", [2, 20, 21, 10_000])
+@pytest.mark.parametrize("multiple", [False, True])
+def test_no_question_makes_a_card_that_the_platform_refuses(count: int, *, multiple: bool) -> None:
+    options = tuple(Option("选" * 5000, "说" * 5000) for _ in range(count))
+    huge = replace(
+        ASKED, text="问" * 1_000_000, agent="名" * 1000, choices=(Choice("?", options=options, multiple=multiple),)
+    )
+    record = Record(huge, 1, 0.0, "answered", by="名" * 1000, contents=(Content("text", "答" * 100_000),))
+    for card in (question_card(huge), closed_card(record)):
+        assert len(json.dumps(card, ensure_ascii=False).encode()) < 30 * 1024
 
 
 def test_a_report_is_confirmed_with_a_button() -> None:
