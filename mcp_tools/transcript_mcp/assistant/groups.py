@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from nanobot_transcript.errors import InvalidPostError, PostConflictError, TranscriptError
+from nanobot_transcript.errors import AssistantError, InvalidPostError, PostConflictError, TranscriptError
 from nanobot_transcript.outbox import Answer, Outbox
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
@@ -132,7 +132,10 @@ class GroupQuestions:
         for post_id, answer in await in_thread(self._outbox.news, self._seen):
             asked = self._asked.get(post_id)
             if asked is not None:
-                await self._hand_on(asked, answer)
+                try:
+                    await self._hand_on(asked, answer)
+                except (AssistantError, InvalidPostError) as error:  # now or later; the others need not wait for that
+                    logger.warning("An answer from %s could not be kept: %s", asked.record.question.chat, error)
             self._seen = answer.seq
 
     async def _hand_on(self, asked: _Asked, answer: Answer) -> None:
