@@ -209,7 +209,7 @@ def _milliseconds(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
-def _invalid(kind: Kind, id: str, why: str) -> Any:  # noqa: A002
+def _invalid(kind: Kind, id: str, why: str) -> Any:
     """Callers of this protocol look for what is wrong with a request in its answer."""
     contents = [wire.new("McpResultContent", type=1, text=wire.new("TextContent", type="text", text=why))]
     name = "AskQuestionResponse" if kind == "question" else "WorkReportResponse"

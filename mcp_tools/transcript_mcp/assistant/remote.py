@@ -61,7 +61,7 @@ class RemoteDesk:
         self._asked[question.id] = question
         return Record(question, 0, time.time(), "waiting")
 
-    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:  # noqa: A002
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:
         """See ``Assistant.wait``. A hub that goes away meanwhile is asked again with the same id."""
         question = self._asked.get(id)
         known = question or Question(scope, id, "question", "", timeout=86_400)
@@ -73,7 +73,7 @@ class RemoteDesk:
             self._asked.pop(id, None)
         return record
 
-    async def withdraw(self, scope: str, id: str) -> Record:  # noqa: A002
+    async def withdraw(self, scope: str, id: str) -> Record:
         """See ``Assistant.withdraw``."""
         message = wire.new("AskQuestionRequest", ID=id, UserToken=self._token)
         answer = await self._call("Withdraw", message)

@@ -46,9 +46,9 @@ class Desk(Protocol):
 
     async def ask(self, question: Question) -> Record: ...
 
-    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record: ...  # noqa: A002
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record: ...
 
-    async def withdraw(self, scope: str, id: str) -> Record: ...  # noqa: A002
+    async def withdraw(self, scope: str, id: str) -> Record: ...
 
     async def messages_for(self, record: Record) -> Sequence[Record]: ...
 
@@ -113,7 +113,7 @@ class Assistant:
             self._tell(Event("asked", record))
         return record
 
-    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:  # noqa: A002
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:
         """The record once it has ended, or as it stands after ``seconds``. Raises UnknownQuestionError."""
         await self._load()
         held = self._held.get((scope, id))
@@ -132,7 +132,7 @@ class Assistant:
     async def answer(
         self,
         scope: str,
-        id: str,  # noqa: A002
+        id: str,
         contents: Sequence[Content],
         *,
         by: str,
@@ -161,7 +161,7 @@ class Assistant:
             return Outcome(True, record)
         return Outcome(first, record)
 
-    async def withdraw(self, scope: str, id: str) -> Record:  # noqa: A002
+    async def withdraw(self, scope: str, id: str) -> Record:
         """Take a question back; the record as it stands. Raises UnknownQuestionError."""
         await self._load()
         record = await self._end(scope, id, Ending("withdrawn"))
@@ -169,7 +169,7 @@ class Assistant:
             raise _unknown()
         return record
 
-    async def shown(self, scope: str, id: str, clients: int) -> None:  # noqa: A002
+    async def shown(self, scope: str, id: str, clients: int) -> None:
         """So many more clients were sent it."""
         held = self._held.get((scope, id))
         if held is not None:
@@ -259,7 +259,7 @@ class Assistant:
             if (held := self._held.get(key)) is not None:
                 held.deadline = asyncio.get_running_loop().call_later(_AGAIN, self._expire, key, ending.state)
 
-    async def _end(self, scope: str, id: str, ending: Ending) -> Record | None:  # noqa: A002
+    async def _end(self, scope: str, id: str, ending: Ending) -> Record | None:
         outcome = await self._store.end(scope, id, ending)
         if outcome is None:
             return None

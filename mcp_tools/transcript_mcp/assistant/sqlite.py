@@ -110,7 +110,7 @@ class SqliteQuestionStore:
         """See ``QuestionStore``."""
         return await self._write(lambda connection: self._put(connection, question, state, Ending("waiting")))
 
-    async def get(self, scope: str, id: str) -> Record | None:  # noqa: A002
+    async def get(self, scope: str, id: str) -> Record | None:
         """See ``QuestionStore``."""
 
         def work(connection: sqlite3.Connection) -> Record | None:
@@ -119,7 +119,7 @@ class SqliteQuestionStore:
 
         return await self._read(work, None)
 
-    async def end(self, scope: str, id: str, ending: Ending) -> tuple[Record, bool] | None:  # noqa: A002
+    async def end(self, scope: str, id: str, ending: Ending) -> tuple[Record, bool] | None:
         """See ``QuestionStore``."""
         contents = msgspec.msgpack.encode(ending.contents) if ending.contents else None
 
@@ -137,7 +137,7 @@ class SqliteQuestionStore:
 
         return await self._write(work)
 
-    async def shown(self, scope: str, id: str, clients: int) -> None:  # noqa: A002
+    async def shown(self, scope: str, id: str, clients: int) -> None:
         """See ``QuestionStore``."""
         await self._write(
             lambda connection: (

@@ -21,15 +21,15 @@ class QuestionStore(Protocol):
         """
         ...
 
-    async def get(self, scope: str, id: str) -> Record | None:  # noqa: A002 - the wire's word
+    async def get(self, scope: str, id: str) -> Record | None:
         """The record as it stands."""
         ...
 
-    async def end(self, scope: str, id: str, ending: Ending) -> tuple[Record, bool] | None:  # noqa: A002
+    async def end(self, scope: str, id: str, ending: Ending) -> tuple[Record, bool] | None:
         """End what is waiting; True for the one call that did. None for an unknown id. The first ending stays."""
         ...
 
-    async def shown(self, scope: str, id: str, clients: int) -> None:  # noqa: A002
+    async def shown(self, scope: str, id: str, clients: int) -> None:
         """So many more clients were sent it."""
         ...
 

@@ -1,7 +1,7 @@
 """The tools with which agents ask and report."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 from urllib.parse import quote
@@ -61,8 +61,8 @@ class Tools:
     def offer(self, server: Server) -> None:
         """Register them."""
         server.tool(self.ask_question, title="Ask a person")
-        server.tool(self.task_finish, title="Report what was done")
-        server.tool(self.work_report, title="Report what was done")
+        for name, said_as in (("task_finish", "TaskFinish"), ("work_report", "WorkReport")):
+            server.tool(self._report(said_as), name=name, title="Report what was done")
         server.tool(self.get_answer, title="Look for an answer")
         server.tool(self.withdraw_question, title="Take a question back", idempotent=True)
 
@@ -87,7 +87,7 @@ class Tools:
                 "Left out, the one of the settings, if they name one; an empty text for none."
             ),
         ] = None,
-        id: Annotated[  # noqa: A002
+        id: Annotated[
             str | None, Field(description="An id of your own; the same id again joins the question that is open.")
         ] = None,
     ) -> list[Block]:
@@ -117,85 +117,63 @@ class Tools:
         )
         return await self._asked(asked, wait, ctx)
 
-    async def task_finish(
-        self,
-        project_directory: _Project,
-        summary: Annotated[str, Field(description="What was done, in Markdown.")],
-        ctx: Context,
-        confirm: Annotated[bool, Field(description="Whether a person has to confirm it before you go on.")] = False,
-        timeout: _Timeout = None,  # noqa: ASYNC109
-        agent_name: _Agent = "",
-        reasoning_model_name: _Model = "",
-        wait: _Wait = None,
-    ) -> list[Block]:
-        """Tell people that a task is finished. Returns at once, unless you want it confirmed."""
-        about = (project_directory, agent_name, reasoning_model_name)
-        return await self._reported("TaskFinish", summary, about, ctx, confirm, timeout, wait)
-
-    async def work_report(
-        self,
-        project_directory: _Project,
-        summary: Annotated[str, Field(description="What was done, in Markdown.")],
-        ctx: Context,
-        confirm: Annotated[bool, Field(description="Whether a person has to confirm it before you go on.")] = False,
-        timeout: _Timeout = None,  # noqa: ASYNC109
-        agent_name: _Agent = "",
-        reasoning_model_name: _Model = "",
-        wait: _Wait = None,
-    ) -> list[Block]:
-        """Another name of task_finish."""
-        about = (project_directory, agent_name, reasoning_model_name)
-        return await self._reported("WorkReport", summary, about, ctx, confirm, timeout, wait)
-
     async def get_answer(
         self,
-        id: _Id,  # noqa: A002
+        id: _Id,
         ctx: Context,
         wait: Annotated[int, Field(description="How many seconds to wait for it.", ge=0, le=86_400)] = _POLL,
     ) -> list[Block]:
         """The answer to a question or report that you asked with `wait`, or the news that there is none yet."""
         return await self._outcome(self._scope_of(ctx), id, float(wait), ctx)
 
-    async def withdraw_question(self, id: _Id, ctx: Context) -> list[Block]:  # noqa: A002
+    async def withdraw_question(self, id: _Id, ctx: Context) -> list[Block]:
         """Take a question back that needs no answer any more. An answer that came before is returned."""
         record = await self._desk.withdraw(self._scope_of(ctx), id)
         if record.state == "withdrawn":
             return [Text("The question was taken back.")]
         return await self._blocks(record)
 
-    async def _reported(
-        self,
-        said_as: str,
-        summary: str,
-        about: tuple[str, str, str],
-        ctx: Context,
-        confirm: bool,
-        timeout: int | None,  # noqa: ASYNC109
-        wait: int | None,
-    ) -> list[Block]:
-        project, agent, model = about
-        report = Question(
-            scope=self._scope_of(ctx),
-            id=uuid4().hex,
-            kind="report",
-            text=summary,
-            said_as=said_as,
-            project=project,
-            agent=agent,
-            model=model,
-            client=ctx.client_name or "",
-            timeout=self._clamped(timeout),
-            expects=confirm,
-            fetched=wait is not None,
-        )
-        return await self._asked(report, wait, ctx)
+    def _report(self, said_as: str) -> Callable[..., Awaitable[list[Block]]]:
+        """The tool that reports. It has two names, and callers of the protocol are told by which one it was called."""
+
+        async def report(
+            project_directory: _Project,
+            summary: Annotated[str, Field(description="What was done, in Markdown.")],
+            ctx: Context,
+            confirm: Annotated[bool, Field(description="Whether a person has to confirm it before you go on.")] = False,
+            timeout: _Timeout = None,  # noqa: ASYNC109 - the person's time, not the call's
+            agent_name: _Agent = "",
+            reasoning_model_name: _Model = "",
+            wait: _Wait = None,
+        ) -> list[Block]:
+            """Tell people that a task is finished. Returns at once, unless you want it confirmed.
+
+            task_finish and work_report are the same tool.
+            """
+            reported = Question(
+                scope=self._scope_of(ctx),
+                id=uuid4().hex,
+                kind="report",
+                text=summary,
+                said_as=said_as,
+                project=project_directory,
+                agent=agent_name,
+                model=reasoning_model_name,
+                client=ctx.client_name or "",
+                timeout=self._clamped(timeout),
+                expects=confirm,
+                fetched=wait is not None,
+            )
+            return await self._asked(reported, wait, ctx)
+
+        return report
 
     async def _asked(self, question: Question, wait: int | None, ctx: Context) -> list[Block]:
         record = await self._desk.ask(question)
         seconds = None if wait is None else float(wait)
         return await self._outcome(record.question.scope, record.question.id, seconds, ctx)
 
-    async def _outcome(self, scope: str, id: str, seconds: float | None, ctx: Context) -> list[Block]:  # noqa: A002
+    async def _outcome(self, scope: str, id: str, seconds: float | None, ctx: Context) -> list[Block]:
         """What comes of it within so many seconds, with signs of life meanwhile."""
         waiting = asyncio.ensure_future(self._desk.wait(scope, id, seconds))
         begun = asyncio.get_running_loop().time()
