@@ -1,19 +1,27 @@
 """Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than one answer may hold."""
 
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from itertools import islice
-from typing import Any, Final
+from dataclasses import replace
+from itertools import chain, islice
+from operator import attrgetter
+from typing import Any, Final, TypeVar
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from transcript_mcp.mail.rows import HEADERS, WHOLE, letter
 from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Project, Thread
 
-__all__ = ["MOST", "inbox", "inbox_sql", "message", "outbox", "thread"]
+__all__ = ["MOST", "MOST_TEXT", "inbox", "inbox_sql", "message", "outbox", "thread"]
 
 MOST: Final = 1000
 """Messages of one answer."""
+
+MOST_TEXT: Final = 4 << 20
+"""Characters of the bodies in one answer: a reader that wants more of them asks for fewer messages at a time."""
+
+_T = TypeVar("_T")
 
 _JOINED: Final = "JOIN projects ON projects.id = messages.project_id"
 # By name, because SQLite cannot know how few of somebody's messages are unread or urgent.
@@ -42,10 +50,9 @@ def inbox_sql(query: InboxQuery) -> str:
 def inbox(db: sqlite3.Connection, agent: Agent, query: InboxQuery) -> list[Delivery]:
     """What came to an agent, in all projects, the newest first."""
     rows = db.execute(inbox_sql(query), (agent.id,))
-    return [
-        Delivery(letter(row), row["kind"], row["read_ts"], row["ack_ts"])
-        for row in _newest(rows, query.since_ts, query.limit)
-    ]
+    with closing(rows):
+        found = (Delivery(read, row["kind"], row["read_ts"], row["ack_ts"]) for row, read in _letters(rows))
+        return _newest(found, attrgetter("letter.created_ts"), query.since_ts, query.limit)
 
 
 def outbox(
@@ -58,7 +65,8 @@ def outbox(
         " WHERE sender_id = ? ORDER BY seq DESC",
         (agent.id,),
     )
-    return [letter(row) for row in _newest(rows, since_ts, limit)]
+    with closing(rows):
+        return _newest((read for _, read in _letters(rows)), attrgetter("created_ts"), since_ts, limit)
 
 
 def message(db: sqlite3.Connection, message_id: str, project: Project | None) -> Letter:
@@ -87,20 +95,21 @@ def thread(
         f"SELECT {columns} FROM messages INDEXED BY messages_by_thread CROSS {_JOINED}"
         " WHERE thread_id = ? AND project_id = ? ORDER BY seq DESC LIMIT ?",
         (clean, project_id, most),
-    ).fetchall()
-    rows += db.execute(
-        f"SELECT {columns} FROM messages {_JOINED}"
-        " WHERE messages.id = ?1 AND project_id = ?2 AND thread_id IS NOT ?1 LIMIT ?3",
-        (clean, project_id, most - len(rows)),
-    ).fetchall()
-    if not rows:
+    )
+    first = db.execute(
+        f"SELECT {columns} FROM messages {_JOINED} WHERE messages.id = ?1 AND project_id = ?2 AND thread_id IS NOT ?1",
+        (clean, project_id),
+    )
+    with closing(rows), closing(first):
+        found = [(row["seq"], read) for row, read in islice(_letters(chain(rows, first)), most)]
+    if not found:
         where = "" if project is None else f" in {project.key}"
         raise LetterNotFoundError(
             f"There is no thread {clean[:80]}{where}.",
             hint="A thread's id is a message's thread_id or, without one, the id of its first message.",
         )
-    rows.sort(key=lambda row: row["seq"])
-    return Thread(clean, rows[0]["human_key"], tuple(letter(row) for row in rows))
+    found.sort(key=lambda each: each[0])
+    return Thread(clean, found[0][1].project, tuple(read for _, read in found))
 
 
 # From project to project through the index, however many messages a thread has in each.
@@ -123,20 +132,32 @@ def _latest_project(db: sqlite3.Connection, thread_id: str) -> int | None:
     return None if row is None else row["project_id"]
 
 
-def _newest(rows: sqlite3.Cursor, since_ts: Any, limit: Any) -> list[sqlite3.Row]:
-    """Of the first rows of a statement without a limit those that came since.
+def _letters(rows: Iterable[sqlite3.Row]) -> Iterator[tuple[sqlite3.Row, Letter]]:
+    """Each row as a message: the first body in any case, others as long as they fit into the answer."""
+    size = 0
+    for row in rows:
+        read = letter(row)
+        length = len(read.body or "")
+        if size and size + length > MOST_TEXT:
+            yield row, replace(read, body=None, left_out=True)
+        else:
+            size += length
+            yield row, read
+
+
+def _newest(sent: Iterator[_T], created: Callable[[_T], float], since_ts: Any, limit: Any) -> list[_T]:
+    """Of the first messages those that came since.
 
     Times rise with the messages unless a clock was set back. Then an older one may come first; and what was accepted
     after the very message that somebody has seen last is new, whatever its time.
     """
     since, most = moment(since_ts), bounded(limit)
-    found: list[sqlite3.Row] = []
-    with closing(rows):
-        for row in islice(rows, most):
-            if row["created_ts"] == since:
-                return found
-            found.append(row)
-    return [row for row in found if row["created_ts"] > since]
+    found: list[_T] = []
+    for each in islice(sent, most):
+        if created(each) == since:
+            return found
+        found.append(each)
+    return [each for each in found if created(each) > since]
 
 
 def bounded(limit: Any) -> int:

@@ -1,7 +1,7 @@
 """How Agent Mail looks to clients: plain values that become JSON, without what is empty."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from transcript_mcp.mail.moments import iso
 
@@ -23,6 +23,9 @@ __all__ = [
     "shown_registration",
     "shown_released",
 ]
+
+
+_LEFT_OUT: Final = "This answer is full. Ask for fewer messages at a time, or read resource://message/{id}."
 
 
 def shown_agent(agent: "Agent") -> dict[str, Any]:
@@ -88,6 +91,7 @@ def shown_letter(letter: "Letter") -> dict[str, Any]:
         "ack_required": letter.ack_required,
         **_filled({"reply_to": letter.reply_to, "attachments": [dict(each) for each in letter.attachments]}),
         **({} if letter.body is None else {"body_md": letter.body}),
+        **({"body_left_out": _LEFT_OUT.format(id=letter.id)} if letter.left_out else {}),
     }
 
 

@@ -12,8 +12,9 @@ from typing import Any, Final, TypedDict
 
 from transcript_mcp.mail.cues import Remark, key, remarks, words
 from transcript_mcp.mail.embedded import without_embedded
+from transcript_mcp.mail.values import Letter
 
-__all__ = ["Action", "Example", "Participant", "Point", "Summary", "summarize"]
+__all__ = ["Action", "Example", "Participant", "Point", "Summary", "summarize", "summarize_letters"]
 
 _MOST: Final = 20
 _MOST_POINTS: Final = 12
@@ -84,6 +85,25 @@ class _Message:
 
     def point(self, remark: Remark) -> Point:
         return {"text": _short(remark.text), "from": self.sender, "message_id": self.id}
+
+
+def summarize_letters(letters: Sequence[Letter], include_examples: bool = False) -> Summary:
+    """Summarise the letters of one thread; ``left_out["bodies"]`` counts those of which only the subject was read."""
+    messages = [
+        {
+            "id": letter.id,
+            "from_agent": letter.sender,
+            "subject": letter.subject,
+            "body_md": letter.body or "",
+            "created_ts": letter.created_ts,
+            "reply_to": letter.reply_to,
+        }
+        for letter in letters
+    ]
+    summary = summarize(messages, include_examples)
+    if unread := sum(letter.left_out for letter in letters):
+        summary["left_out"]["bodies"] = unread
+    return summary
 
 
 def summarize(messages: Sequence[Mapping[str, Any]], include_examples: bool = False) -> Summary:

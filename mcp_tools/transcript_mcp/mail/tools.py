@@ -261,21 +261,11 @@ class Tools:
         include_examples: Annotated[bool, Field(description="Show how some messages begin, too.")] = False,
     ) -> dict[str, Any]:
         """Who takes part in a thread, its key points, decisions, open questions and action items. Uses no model."""
-        from transcript_mcp.mail.summary import summarize
+        from transcript_mcp.mail.summary import summarize_letters
 
         thread = self._mail.thread(thread_id, project_key)
-        letters = [
-            {
-                "id": letter.id,
-                "from_agent": letter.sender,
-                "subject": letter.subject,
-                "body_md": letter.body or "",
-                "created_ts": letter.created_ts,
-                "reply_to": letter.reply_to,
-            }
-            for letter in thread.letters
-        ]
-        return {"thread_id": thread.id, "project": thread.project, **summarize(letters, include_examples)}
+        summary = summarize_letters(thread.letters, include_examples)
+        return {"thread_id": thread.id, "project": thread.project, **summary}
 
     # --
 
@@ -310,6 +300,7 @@ def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, An
     shown = showing.shown_delivery(delivery)
     if not bodies:
         shown.pop("body_md", None)
+        shown.pop("body_left_out", None)
     return shown | ({} if fit is None else {"score": fit.score, "why": fit.reason})
 
 

@@ -128,7 +128,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message as all may see it. ``body`` is None where bodies were not asked for."""
+    """A message as all may see it. ``body`` is None where bodies were not asked for, or ``left_out`` of the answer."""
 
     id: str
     project: str
@@ -143,6 +143,7 @@ class Letter:
     ack_required: bool
     attachments: tuple[Mapping[str, Any], ...]
     reply_to: str | None
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 import json
 import math
 import sqlite3
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +16,9 @@ from support.letterbox import BACKEND, FRONTEND, Letterbox
 
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError, UnknownProjectError
 from transcript_mcp.mail import reading
-from transcript_mcp.mail.values import Delivery, Draft, InboxQuery
+from transcript_mcp.mail.showing import shown_letter
+from transcript_mcp.mail.summary import summarize_letters
+from transcript_mcp.mail.values import Delivery, Draft, InboxQuery, Letter, MailOptions
 
 
 def subjects(found: list[Delivery]) -> list[str]:
@@ -296,3 +300,40 @@ def test_what_somebody_did_not_receive_it_cannot_acknowledge_and_then_nothing_is
             box.mail.mark_read(agent, ids)
         assert caught.value.hint
     assert box.mail.inbox(box.red)[0].read_ts is None
+
+
+# -- more than one answer holds
+
+
+def letters(box: Letterbox, read: str) -> Sequence[Letter]:
+    """All messages with their bodies, the newest first."""
+    if read == "inbox":
+        return [each.letter for each in box.mail.inbox(box.red, InboxQuery(include_bodies=True, limit=100))]
+    if read == "outbox":
+        return box.mail.outbox(box.green, include_bodies=True, limit=100)
+    return box.mail.thread("T").letters[::-1]
+
+
+@pytest.mark.parametrize("read", ["inbox", "outbox", "thread"])
+def test_the_bodies_of_an_answer_are_bounded_and_no_message_is_missing(box: Letterbox, read: str) -> None:
+    for number in range(5):
+        box.send(subject=f"s{number}", body="x" * 1_000_000, thread_id="T")
+    box.send(subject="s5", body="small", thread_id="T")
+    found = letters(box, read)
+    assert [letter.subject for letter in found] == [f"s{number}" for number in range(5, -1, -1)]
+    assert [letter.left_out for letter in found] == [False] * 5 + [True]
+    assert [letter.body is None for letter in found] == [False] * 5 + [True]
+    shown = shown_letter(found[-1])
+    assert "body_md" not in shown
+    assert f"resource://message/{found[-1].id}" in shown["body_left_out"]
+    assert box.mail.message(found[-1].id).body == "x" * 1_000_000
+    assert summarize_letters(found)["left_out"]["bodies"] == 1
+
+
+def test_a_body_that_fills_an_answer_alone_is_given(tmp_path: Path) -> None:
+    most = reading.MOST_TEXT + 1000
+    box = Letterbox(tmp_path, MailOptions(max_body=most))
+    box.send(subject="s0", body="small")
+    box.send(subject="s1", body="x" * most)
+    (large, small) = letters(box, "inbox")
+    assert (len(large.body or ""), small.left_out) == (most, True)

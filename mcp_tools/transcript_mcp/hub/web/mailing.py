@@ -9,7 +9,7 @@ from transcript_mcp.hub.web.asking import Asked, answered, done
 from transcript_mcp.hub.web.looking import stamp
 from transcript_mcp.mail import recent, showing
 from transcript_mcp.mail.service import ImageWish, MailService
-from transcript_mcp.mail.values import Draft, InboxQuery, Letter
+from transcript_mcp.mail.values import Draft, InboxQuery
 
 __all__ = ["MailRoom"]
 
@@ -71,14 +71,14 @@ class MailRoom:
 
     def thread(self, asked: Asked) -> dict[str, Any]:
         """A whole conversation, oldest message first, and its summary."""
-        from transcript_mcp.mail.summary import summarize
+        from transcript_mcp.mail.summary import summarize_letters
 
         thread = self._mail.thread(asked.text("id"), asked.text("project"))
         return {
             "id": thread.id,
             "project": thread.project,
             "messages": [showing.shown_letter(each) for each in thread.letters],
-            "summary": summarize([_plain(each) for each in thread.letters]),
+            "summary": summarize_letters(thread.letters),
         }
 
     def inbox(self, asked: Asked) -> dict[str, Any]:
@@ -141,14 +141,3 @@ class MailRoom:
         """The database as it is now."""
         database = self._mail.places.database
         return {(): (stamp(database), stamp(f"{database}-wal"))}
-
-
-def _plain(letter: Letter) -> dict[str, Any]:
-    return {
-        "id": letter.id,
-        "from_agent": letter.sender,
-        "subject": letter.subject,
-        "body_md": letter.body or "",
-        "created_ts": letter.created_ts,
-        "reply_to": letter.reply_to,
-    }
