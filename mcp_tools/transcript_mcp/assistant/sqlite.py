@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from nanobot_transcript.database import Database, Shape
+from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression, scope_word, spaced
 from transcript_mcp.assistant.values import (
     Choice,
@@ -165,23 +166,26 @@ class SqliteQuestionStore:
 
     async def pick_up(self, taker: Question) -> Sequence[Record]:
         """See ``QuestionStore``."""
-        who = (taker.scope, taker.project, taker.agent)
-        if not await self._read(lambda connection: _has_messages(connection, taker), False):
+        return await self._handed(taker, lambda connection: messages.pick_up(connection, taker, self._clock()))
+
+    async def lend(self, taker: Question) -> Sequence[Record]:
+        """See ``QuestionStore``."""
+        return await self._handed(taker, lambda connection: messages.lend(connection, taker))
+
+    async def settle(self, taker: Question, *, got: bool) -> Sequence[Record]:
+        """See ``QuestionStore``."""
+        rows = await self._write(lambda connection: messages.settle(connection, taker, self._clock(), got=got))
+        return [_record(row) for row in rows]
+
+    async def free(self) -> None:
+        """See ``QuestionStore``."""
+        if await self._read(messages.anything_lent, False):
+            await self._write(messages.free)
+
+    async def _handed(self, taker: Question, work: _Work) -> Sequence[Record]:
+        if not await self._read(lambda connection: messages.anything_for(connection, taker), False):
             return ()
-
-        def work(connection: sqlite3.Connection) -> Sequence[Record]:
-            connection.execute(
-                "UPDATE records SET state = 'picked_up', ended_ts = ?, taken_by = ?"
-                " WHERE scope = ? AND project = ? AND agent = ? AND state = 'waiting' AND kind = 'message'",
-                (self._clock(), taker.id, *who),
-            )
-            rows = connection.execute(
-                "SELECT * FROM records WHERE scope = ? AND taken_by = ? AND kind = 'message' ORDER BY seq",
-                (taker.scope, taker.id),
-            )
-            return [_record(row) for row in rows]
-
-        return await self._write(work)
+        return [_record(row) for row in await self._write(work)]
 
     async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
         """See ``QuestionStore``."""
@@ -284,16 +288,6 @@ def _settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
         future.set_exception(outcome)
     else:
         future.set_result(outcome)
-
-
-def _has_messages(connection: sqlite3.Connection, taker: Question) -> bool:
-    waiting = connection.execute(
-        "SELECT 1 FROM records WHERE scope = ? AND project = ? AND agent = ?"
-        " AND state = 'waiting' AND kind = 'message'",
-        (taker.scope, taker.project, taker.agent),
-    ).fetchone()
-    taken = "SELECT 1 FROM records WHERE scope = ? AND taken_by = ? AND taken_by <> ''"
-    return waiting is not None or connection.execute(taken, (taker.scope, taker.id)).fetchone() is not None
 
 
 def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:

@@ -45,8 +45,23 @@ class QuestionStore(Protocol):
     async def pick_up(self, taker: Question) -> Sequence[Record]:
         """Hand the messages that wait for this question's agent over with its answer, the oldest first.
 
-        The same question gets the same messages again, no other one does.
+        The same question gets the same messages again, no other one does. What is lent stays where it is.
         """
+        ...
+
+    async def lend(self, taker: Question) -> Sequence[Record]:
+        """Lend the messages that wait for this question's agent to its id, the oldest first.
+
+        They wait on, but nobody else gets them before ``settle``, which has to follow.
+        """
+        ...
+
+    async def settle(self, taker: Question, *, got: bool) -> Sequence[Record]:
+        """What was lent to this id was got, and is picked up; or it was not, and anybody may have it. What that was."""
+        ...
+
+    async def free(self) -> None:
+        """Nothing is lent any more: processes that have ended will not settle it."""
         ...
 
     async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:

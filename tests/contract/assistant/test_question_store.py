@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 from typing import Any
 
+import pytest
 from contract.assistant.conftest import MakeStore
 
 from transcript_mcp.assistant.store import QuestionStore
@@ -123,6 +124,41 @@ async def test_the_same_question_gets_its_messages_again(make_store: MakeStore) 
     first = await make_store().pick_up(ASKED)
     assert [each.question.id for each in first] == ["m1"]
     assert await make_store().pick_up(ASKED) == first
+
+
+async def test_what_is_lent_still_waits_and_nobody_else_gets_it(make_store: MakeStore) -> None:
+    store, other_process = make_store(), make_store()
+    await store.write(other(id="m1", kind="message", text="stop"), Ending("waiting", "Ada", "web"))
+    (lent,) = await store.lend(other(id="session"))
+    assert (lent.question.text, lent.state, lent.ended_ts) == ("stop", "waiting", None)
+    assert not await other_process.lend(other(id="other session"))
+    assert not await other_process.pick_up(other(id="q2"))
+    assert not await store.lend(other(id="third", agent="Beta"))
+
+
+@pytest.mark.parametrize("got", [True, False])
+async def test_what_was_lent_is_picked_up_or_can_be_had_again(make_store: MakeStore, got: bool) -> None:
+    store, other_process = make_store(), make_store()
+    for number in range(2):
+        await store.write(other(id=f"m{number}", kind="message", text="stop"), Ending("waiting", "Ada", "web"))
+        await store.lend(other(id="session"))
+    await store.write(other(id="m2", kind="message", text="later"), Ending("waiting", "Ada", "web"))
+    settled = await other_process.settle(other(id="session"), got=got)
+    assert [each.question.id for each in settled] == ["m0", "m1"]
+    assert {(each.state, each.ended_ts is None) for each in settled} == {("picked_up" if got else "waiting", not got)}
+    assert not await store.settle(other(id="session"), got=got)
+    left = [each.question.id for each in await store.pick_up(other(id="q2"))]
+    assert left == (["m2"] if got else ["m0", "m1", "m2"])
+
+
+async def test_what_a_process_lent_that_has_ended_can_be_had_again(make_store: MakeStore) -> None:
+    first = make_store()
+    await first.free()
+    await first.write(other(id="m1", kind="message", text="stop"), Ending("waiting", "Ada", "web"))
+    await first.lend(other(id="session"))
+    second = make_store()
+    await second.free()
+    assert [each.question.id for each in await second.pick_up(other(id="q2"))] == ["m1"]
 
 
 async def test_a_message_is_no_question_that_can_be_answered(store: QuestionStore) -> None:

@@ -1,0 +1,66 @@
+"""What people wrote to agents unasked, in SQL: it waits, is lent to who may not come to see it, and is picked up.
+
+A message that is lent still waits, and ``taken_by`` names to whom: that keeps everybody else from it.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Final
+
+from transcript_mcp.assistant.values import Question
+
+__all__ = ["anything_for", "anything_lent", "free", "lend", "pick_up", "settle"]
+
+_WAITING: Final = "state = 'waiting' AND kind = 'message'"
+_FREE: Final = f"scope = ? AND project = ? AND agent = ? AND taken_by = '' AND {_WAITING}"
+_LENT: Final = f"taken_by <> '' AND {_WAITING}"
+_LENT_TO: Final = f"SELECT * FROM records WHERE scope = ? AND taken_by = ? AND {_WAITING} ORDER BY seq"
+_TAKEN: Final = "SELECT * FROM records WHERE scope = ? AND taken_by = ? AND kind = 'message' ORDER BY seq"
+
+
+def anything_for(connection: sqlite3.Connection, taker: Question) -> bool:
+    """Whether a message waits for this question's agent, or was handed to this question before."""
+    taken = "SELECT 1 FROM records WHERE scope = ? AND taken_by = ? AND taken_by <> ''"
+    return (
+        connection.execute(f"SELECT 1 FROM records WHERE {_FREE}", _agent(taker)).fetchone() is not None
+        or connection.execute(taken, (taker.scope, taker.id)).fetchone() is not None
+    )
+
+
+def anything_lent(connection: sqlite3.Connection) -> bool:
+    """Whether a message is lent to anybody."""
+    return connection.execute(f"SELECT 1 FROM records WHERE {_LENT}").fetchone() is not None
+
+
+def pick_up(connection: sqlite3.Connection, taker: Question, now: float) -> Sequence[sqlite3.Row]:
+    """See ``QuestionStore``."""
+    connection.execute(
+        f"UPDATE records SET state = 'picked_up', ended_ts = ?, taken_by = ? WHERE {_FREE}",
+        (now, taker.id, *_agent(taker)),
+    )
+    return connection.execute(_TAKEN, (taker.scope, taker.id)).fetchall()
+
+
+def lend(connection: sqlite3.Connection, taker: Question) -> Sequence[sqlite3.Row]:
+    """See ``QuestionStore``."""
+    connection.execute(f"UPDATE records SET taken_by = ? WHERE {_FREE}", (taker.id, *_agent(taker)))
+    return connection.execute(_LENT_TO, (taker.scope, taker.id)).fetchall()
+
+
+def settle(connection: sqlite3.Connection, taker: Question, now: float, *, got: bool) -> Sequence[sqlite3.Row]:
+    """See ``QuestionStore``."""
+    change, values = ("state = 'picked_up', ended_ts = ?", (now,)) if got else ("taken_by = ''", ())
+    settled = connection.execute(
+        f"UPDATE records SET {change} WHERE scope = ? AND taken_by = ? AND {_WAITING} RETURNING *",
+        (*values, taker.scope, taker.id),
+    )
+    return sorted(settled, key=lambda row: row["seq"])
+
+
+def free(connection: sqlite3.Connection) -> int:
+    """See ``QuestionStore``."""
+    return connection.execute(f"UPDATE records SET taken_by = '' WHERE {_LENT}").rowcount
+
+
+def _agent(taker: Question) -> tuple[str, str, str]:
+    return taker.scope, taker.project, taker.agent
