@@ -1,20 +1,20 @@
-import { Cable, HandHelping, Inbox, Keyboard, KeyRound, Languages, Mail, MessagesSquare, Moon, ServerCog, Sun, SunMoon } from "lucide-react";
+import { Cable, HandHelping, Inbox, Keyboard, Mail, MessagesSquare, ServerCog } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { Choices } from "@/components/Choices";
 import { Problem } from "@/components/common";
+import { Logo } from "@/components/Logo";
+import { TokenGate } from "@/components/TokenGate";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
-import { Input, Label } from "@/components/ui/input";
 import { Toasts } from "@/components/ui/toast";
 import { ApiError, get, onRefused } from "@/lib/api";
 import { isOpen, startAssistant, useAssistant } from "@/lib/assistant/store";
 import { startEvents, useConnection } from "@/lib/events";
-import { type Key, setLanguage, useLanguage, useT } from "@/lib/i18n";
+import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { notify } from "@/lib/notify";
 import { go, href, usePlace } from "@/lib/router";
-import { setTheme, useTheme } from "@/lib/theme";
-import { setToken, token } from "@/lib/token";
 import { cn } from "@/lib/utils";
 import { BoxesPage } from "@/pages/boxes";
 import { GroupsPage } from "@/pages/groups";
@@ -210,16 +210,6 @@ function step(by: number): void {
   if (next instanceof HTMLAnchorElement) next.click();
 }
 
-function Logo() {
-  return (
-    <svg viewBox="0 0 32 32" className="size-7 shrink-0" aria-hidden>
-      <rect width="32" height="32" rx="8" fill="#0f766e" />
-      <path d="M7 10a3 3 0 0 1 3-3h9a3 3 0 0 1 3 3v4a3 3 0 0 1-3 3h-6l-4 3v-3.2A3 3 0 0 1 7 14z" fill="#fff" />
-      <path d="M24 13a3 3 0 0 1 2 2.8V20a3 3 0 0 1-2 2.8V26l-4-3h-5a3 3 0 0 1-2.7-1.7L14 20h6a4 4 0 0 0 4-4z" fill="#99f6e4" />
-    </svg>
-  );
-}
-
 function Connected() {
   const t = useT();
   const connection = useConnection();
@@ -234,74 +224,5 @@ function Connected() {
       />
       <span className={connection === "live" ? "max-md:sr-only" : ""}>{t(connection)}</span>
     </p>
-  );
-}
-
-function Choices() {
-  const t = useT();
-  const theme = useTheme();
-  const language = useLanguage();
-  const next = theme === "system" ? "light" : theme === "light" ? "dark" : "system";
-  const title = t("themeIs", { theme: t(`theme_${theme}`) });
-  return (
-    <>
-      <Button variant="ghost" size="icon" aria-label={title} title={title} onClick={() => setTheme(next)}>
-        {theme === "system" ? <SunMoon /> : theme === "light" ? <Sun /> : <Moon />}
-      </Button>
-      <Button
-        variant="ghost"
-        size="icon"
-        aria-label={t("language")}
-        title={t("language")}
-        onClick={() => setLanguage(language === "zh" ? "en" : "zh")}
-      >
-        <Languages />
-      </Button>
-    </>
-  );
-}
-
-function TokenGate({ enter }: { enter: () => Promise<void> }) {
-  const t = useT();
-  const [text, setText] = useState("");
-  const [wrong, setWrong] = useState(token() !== "");
-  return (
-    <main className="flex h-dvh items-center justify-center p-4">
-      <form
-        className="flex w-full max-w-sm flex-col gap-3 rounded-xl border bg-surface p-6 shadow-sm"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setToken(text);
-          setWrong(false);
-          void enter().then(() => setWrong(true)); // it is still here: the token did not open anything
-        }}
-      >
-        <div className="flex items-center gap-3">
-          <Logo />
-          <h1 className="flex-1 text-lg font-semibold">nanobot-transcript</h1>
-          <Choices />
-        </div>
-        <p className="text-sm text-muted-foreground">{t("tokenWanted")}</p>
-        <Label htmlFor="token">{t("token")}</Label>
-        <Input
-          id="token"
-          type="password"
-          autoComplete="off"
-          autoFocus
-          required
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        {wrong && (
-          <p role="alert" className="text-sm text-destructive">
-            {t("tokenWrong")}
-          </p>
-        )}
-        <Button type="submit">
-          <KeyRound />
-          {t("enter")}
-        </Button>
-      </form>
-    </main>
   );
 }

@@ -75,7 +75,7 @@ export function Time({ ms, className }: { ms: number; className?: string }) {
   );
 }
 
-export function shortTime(date: Date, language: string): string {
+function shortTime(date: Date, language: string): string {
   const now = new Date();
   const clock = date.toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit", hour12: false });
   if (date.toDateString() === now.toDateString()) return clock;

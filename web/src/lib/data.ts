@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { type ApiError, address, get } from "@/lib/api";
 import { type News, useNews } from "@/lib/events";
 
-export interface Data<T> {
+interface Data<T> {
   value: T | undefined;
   error: ApiError | undefined;
   reload: () => void;

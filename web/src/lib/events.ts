@@ -10,10 +10,10 @@ export interface News {
   agent?: string;
 }
 
-export type Connection = "connecting" | "live" | "offline";
+type Connection = "connecting" | "live" | "offline";
 
 /** What is told when everything may have changed. */
-export const EVERYTHING: News = { room: "*" };
+const EVERYTHING: News = { room: "*" };
 
 const SHORTEST = 500;
 const LONGEST = 15_000;

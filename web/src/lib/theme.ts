@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-export type Theme = "system" | "light" | "dark";
+type Theme = "system" | "light" | "dark";
 
 const KEY = "nanobot-transcript.theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");

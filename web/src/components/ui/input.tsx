@@ -1,7 +1,7 @@
 import type { ComponentProps } from "react";
 import { cn } from "@/lib/utils";
 
-export const fieldStyle =
+const fieldStyle =
   "w-full rounded-md border border-input bg-surface px-3 text-sm placeholder:text-muted-foreground disabled:opacity-50";
 
 export function Input({ className, ...props }: ComponentProps<"input">) {

@@ -34,12 +34,12 @@ export interface WireRequest {
     NotifyOnly?: boolean;
   };
 }
-export interface WireResponse {
+interface WireResponse {
   ID: string;
   IsError: boolean;
   contents: WireContent[];
 }
-export interface WireMessage {
+interface WireMessage {
   id: string;
   projectDirectory: string;
   agentName: string;

@@ -290,7 +290,7 @@ function Stage({ decision }: { decision: Decision }) {
 }
 
 /** Shows a message that is on the page, and marks it for a moment. */
-export function jump(id: string): void {
+function jump(id: string): void {
   const found = document.getElementById(`m-${id}`);
   if (!found) return;
   found.scrollIntoView({ block: "center" });

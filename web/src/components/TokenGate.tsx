@@ -1,0 +1,54 @@
+import { KeyRound } from "lucide-react";
+import { useState } from "react";
+import { Choices } from "@/components/Choices";
+import { Logo } from "@/components/Logo";
+import { Button } from "@/components/ui/button";
+import { Input, Label } from "@/components/ui/input";
+import { useT } from "@/lib/i18n";
+import { setToken, token } from "@/lib/token";
+
+/** What is there instead of the pages while the hub wants a token. */
+export function TokenGate({ enter }: { enter: () => Promise<void> }) {
+  const t = useT();
+  const [text, setText] = useState("");
+  const [wrong, setWrong] = useState(token() !== "");
+  return (
+    <main className="flex h-dvh items-center justify-center p-4">
+      <form
+        className="flex w-full max-w-sm flex-col gap-3 rounded-xl border bg-surface p-6 shadow-sm"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setToken(text);
+          setWrong(false);
+          void enter().then(() => setWrong(true)); // it is still here: the token did not open anything
+        }}
+      >
+        <div className="flex items-center gap-3">
+          <Logo />
+          <h1 className="flex-1 text-lg font-semibold">nanobot-transcript</h1>
+          <Choices />
+        </div>
+        <p className="text-sm text-muted-foreground">{t("tokenWanted")}</p>
+        <Label htmlFor="token">{t("token")}</Label>
+        <Input
+          id="token"
+          type="password"
+          autoComplete="off"
+          autoFocus
+          required
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {wrong && (
+          <p role="alert" className="text-sm text-destructive">
+            {t("tokenWrong")}
+          </p>
+        )}
+        <Button type="submit">
+          <KeyRound />
+          {t("enter")}
+        </Button>
+      </form>
+    </main>
+  );
+}

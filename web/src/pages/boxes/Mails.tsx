@@ -1,0 +1,80 @@
+import { Archive, Search, ShieldAlert } from "lucide-react";
+import type { ReactNode } from "react";
+import { Avatar, Empty, Highlit, Loading, Problem, Time } from "@/components/common";
+import { rowStyle } from "@/components/Split";
+import { Badge } from "@/components/ui/badge";
+import { useData } from "@/lib/data";
+import { useT } from "@/lib/i18n";
+import { href } from "@/lib/router";
+import { cn } from "@/lib/utils";
+import { Kind } from "@/pages/boxes/Kind";
+import { type BoxName, type MailRow, concerns, utc } from "@/pages/boxes/types";
+
+export function Mails({ agent, box, current }: { agent: string; box: BoxName; current: string | undefined }) {
+  const t = useT();
+  const page = useData<{ messages: MailRow[]; total: number }>("/api/boxes/page", { agent, box }, concerns(agent));
+  if (page.error) return <Problem error={page.error} retry={page.reload} />;
+  if (!page.value) return <Loading />;
+  if (!page.value.messages.length) return <Empty icon={<Archive />} title={t("emptyBox")} />;
+  return (
+    <ul>
+      {page.value.messages.map((mail) => (
+        <li key={mail.file}>
+          <MailLink agent={agent} box={box} mail={mail} current={mail.id === current}>
+            {box === "outbox" ? `→ ${mail.to}` : mail.from}
+          </MailLink>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Found({ agent, query }: { agent: string; query: string }) {
+  const t = useT();
+  const found = useData<{ hits: MailRow[] }>("/api/boxes/search", { agent, q: query }, concerns(agent));
+  if (found.error) return <Problem error={found.error} retry={found.reload} />;
+  if (!found.value) return <Loading />;
+  if (!found.value.hits.length) return <Empty icon={<Search />} title={t("nothingFound")} />;
+  return (
+    <ul>
+      {found.value.hits.map((hit) => (
+        <li key={`${hit.box} ${hit.file}`}>
+          <MailLink agent={agent} box={hit.box ?? "inbox"} mail={hit} current={false}>
+            <Highlit text={hit.text ?? ""} word={query.split(/\s+/)[0] ?? ""} />
+          </MailLink>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function MailLink(props: { agent: string; box: string; mail: MailRow; current: boolean; children: ReactNode }) {
+  const t = useT();
+  const { mail } = props;
+  if (!mail.id) {
+    return (
+      <p className={cn(rowStyle, "text-[13px]")}>
+        <ShieldAlert className="size-4 shrink-0 text-warning" aria-hidden />
+        <span>
+          {mail.file}: {mail.problem}
+        </span>
+      </p>
+    );
+  }
+  return (
+    <a data-row href={href("boxes", props.agent, props.box, mail.id)} aria-current={props.current} className={rowStyle}>
+      <Avatar name={(props.box === "outbox" ? mail.to : mail.from) ?? "?"} bot small />
+      <span className="min-w-0 flex-1">
+        <span className="flex items-baseline gap-2">
+          <span className={cn("min-w-0 flex-1 truncate text-sm", mail.unread && "font-bold")}>{mail.title}</span>
+          {mail.time && <Time ms={Date.parse(utc(mail.time))} className="shrink-0 text-xs text-muted-foreground" />}
+        </span>
+        <span className="mt-0.5 flex items-center gap-1.5 text-[13px] text-muted-foreground">
+          <span className="min-w-0 flex-1 truncate">{props.children}</span>
+          <Kind type={mail.type} />
+          {mail.unread && <Badge variant="solid">{t("unread")}</Badge>}
+        </span>
+      </span>
+    </a>
+  );
+}

@@ -1,0 +1,127 @@
+import { Lock, Mail, MailPlus, Users } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Empty, Loading, Problem } from "@/components/common";
+import { Bar, Split } from "@/components/Split";
+import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
+import { Select } from "@/components/ui/input";
+import { useData } from "@/lib/data";
+import { type Key, useT } from "@/lib/i18n";
+import { useKeys } from "@/lib/keys";
+import { go, href } from "@/lib/router";
+import { cn } from "@/lib/utils";
+import { Find } from "@/pages/groups";
+import { Agents } from "@/pages/mail/Agents";
+import { Claims } from "@/pages/mail/Claims";
+import { Found } from "@/pages/mail/Found";
+import { Inbox } from "@/pages/mail/Inbox";
+import { Thread } from "@/pages/mail/Thread";
+import { Threads } from "@/pages/mail/Threads";
+import { type Project, ofMail } from "@/pages/mail/types";
+import { Write } from "@/pages/mail/Write";
+
+const VIEWS: { name: string; title: Key; icon: ReactNode }[] = [
+  { name: "threads", title: "threads", icon: <Mail /> },
+  { name: "agents", title: "agents", icon: <Users /> },
+  { name: "claims", title: "claims", icon: <Lock /> },
+];
+
+/** #/mail/PROJECT/VIEW/WHAT: a thread, or the letters of an agent. */
+export function MailPage({ place }: { place: string[] }) {
+  const t = useT();
+  const projects = useData<{ projects: Project[] }>("/api/mail/projects", {}, ofMail);
+  const [query, setQuery] = useState("");
+  const [writing, setWriting] = useState<string[] | null>(null);
+  const known = projects.value?.projects ?? [];
+  const project = place[0] ?? known.at(-1)?.key;
+  const view = place[1] ?? "threads";
+  const open = place[2];
+  useKeys({
+    Escape: () => project && go("mail", project, view),
+    c: () => setWriting([]),
+  });
+
+  if (projects.error) return <Problem error={projects.error} retry={projects.reload} />;
+  if (!projects.value) return <Loading />;
+  if (!project) return <Empty icon={<Mail />} title={t("noMail")} text={t("noMailHint")} />;
+  return (
+    <>
+      <Split
+        label={t("mail")}
+        open={open !== undefined}
+        back={href("mail", project, view)}
+        wide
+        list={
+          <>
+            <Bar>
+              <h1 className="sr-only">{t("mail")}</h1>
+              <Select
+                aria-label={t("project")}
+                value={project}
+                className="min-w-0 flex-1"
+                onChange={(event) => go("mail", event.target.value, view)}
+              >
+                {known.map((each) => (
+                  <option key={each.key} value={each.key}>
+                    {each.key}
+                  </option>
+                ))}
+              </Select>
+              <Button aria-label={t("write")} title={`${t("write")} (c)`} onClick={() => setWriting([])}>
+                <MailPlus />
+              </Button>
+            </Bar>
+            <div className="flex shrink-0 gap-2 border-b px-4 py-2">
+              <Find query={query} setQuery={setQuery} label={t("searchMail")} />
+            </div>
+            <Views view={view} link={(name) => href("mail", project, name)} />
+            <div className="min-h-0 flex-1 overflow-y-auto">
+              {query ? (
+                <Found project={project} query={query} />
+              ) : view === "agents" ? (
+                <Agents project={project} current={open} />
+              ) : view === "claims" ? (
+                <Claims project={project} />
+              ) : (
+                <Threads project={project} current={open} />
+              )}
+            </div>
+          </>
+        }
+      >
+        {view === "agents" && open ? (
+          <Inbox project={project} agent={open} write={() => setWriting([open])} />
+        ) : open ? (
+          <Thread key={open} project={project} id={open} view={view} />
+        ) : (
+          <Empty icon={<Mail />} title={t(view === "agents" ? "chooseAgent" : "chooseThread")} text={t("mailHint")} />
+        )}
+      </Split>
+      <Dialog open={writing !== null} title={t("writeAsPerson")} onClose={() => setWriting(null)}>
+        {writing && <Write project={project} to={writing} done={() => setWriting(null)} />}
+      </Dialog>
+    </>
+  );
+}
+
+function Views(props: { view: string; link: (name: string) => string }) {
+  const t = useT();
+  return (
+    <nav aria-label={t("views")} className="flex shrink-0 gap-1 border-b px-3 py-1.5">
+      {VIEWS.map((each) => (
+        <a
+          key={each.name}
+          href={props.link(each.name)}
+          aria-current={each.name === props.view ? "page" : undefined}
+          className={cn(
+            "flex items-center gap-1.5 rounded-md px-2.5 py-1.5 text-[13px] font-medium [&_svg]:size-4",
+            each.name === props.view ? "bg-accent text-accent-foreground" : "text-muted-foreground hover:bg-muted",
+          )}
+        >
+          {each.icon}
+          {t(each.title)}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,77 @@
+import type { News } from "@/lib/events";
+
+export interface Project {
+  key: string;
+  slug: string;
+}
+export interface Agent {
+  name: string;
+  project: string;
+  program: string;
+  model: string;
+  task: string;
+  last_active: string;
+  unread: number;
+}
+export interface Conversation {
+  id: string;
+  subject: string;
+  messages: number;
+  senders: string[];
+  last_from: string;
+  last_ts: number;
+  importance: string;
+}
+export interface Letter {
+  id: string;
+  thread_id: string | null;
+  from: string;
+  to: string[];
+  cc?: string[];
+  subject: string;
+  created_ts: number;
+  importance: string;
+  ack_required: boolean;
+  body_md?: string;
+  attachments?: { type?: string; path?: string }[];
+  read?: string | null;
+  acknowledged?: string | null;
+  kind?: string;
+}
+export interface Point {
+  text: string;
+  from: string;
+  message_id: string;
+  owner?: string | null;
+  done?: boolean;
+}
+export interface Summary {
+  messages: number;
+  participants: { name: string; messages: number }[];
+  key_points: Point[];
+  decisions: Point[];
+  open_questions: Point[];
+  action_items: Point[];
+}
+export interface ThreadValue {
+  id: string;
+  messages: Letter[];
+  summary: Summary;
+}
+export interface Hit {
+  id: string;
+  thread_id: string | null;
+  subject: string;
+  from: string;
+  created_ts: number;
+  snippet: string;
+}
+export interface Claim {
+  path: string;
+  agent: string;
+  exclusive: boolean;
+  reason: string;
+  expires_ts: number;
+}
+
+export const ofMail = (news: News) => news.room === "mail";

@@ -1,0 +1,44 @@
+import { SendHorizontal } from "lucide-react";
+import { useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Textarea } from "@/components/ui/input";
+import { toast } from "@/components/ui/toast";
+import { type Talk, write } from "@/lib/assistant/store";
+import { useT } from "@/lib/i18n";
+import { isSend } from "@/lib/keys";
+import { AddFile, Files, useFiles } from "@/pages/questions/files";
+
+export function Unasked({ talk }: { talk: Talk }) {
+  const t = useT();
+  const [text, setText] = useState("");
+  const { files, setFiles, add, paste } = useFiles();
+  const ready = text.trim() !== "" || files.length > 0;
+  const send = () => {
+    if (!ready) return;
+    if (!write(talk, text, files.map((file) => file.content))) return toast(t("offline"), { bad: true });
+    setText("");
+    setFiles([]);
+  };
+  const label = t("writeUnasked", { name: talk.agent || t("agent") });
+  return (
+    <footer className="flex shrink-0 flex-col gap-2 border-t bg-surface px-4 py-2.5">
+      <Files files={files} remove={(file) => setFiles(files.filter((each) => each !== file))} />
+      <div className="flex items-end gap-2">
+        <Textarea
+          rows={1}
+          value={text}
+          aria-label={label}
+          placeholder={label}
+          className="max-h-48 min-h-10 flex-1 field-sizing-content"
+          onPaste={paste}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={(event) => isSend(event) && send()}
+        />
+        <AddFile add={(chosen) => void add(chosen)} />
+        <Button variant="outline" className="h-10" aria-label={t("send")} title="Ctrl+Enter" disabled={!ready} onClick={send}>
+          <SendHorizontal />
+        </Button>
+      </div>
+    </footer>
+  );
+}

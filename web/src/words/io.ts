@@ -1,0 +1,43 @@
+// Words of the page of the IO bridge.
+
+export const en = {
+  openSession: "Open a session by its id …",
+  noSessions: "No session yet",
+  noSessionsHint: "Sessions appear here once an agent calls i_tool or o_tool, or somebody sends an input.",
+  chooseSession: "Choose a session",
+  ioHint: "What you send is the next input of the session's agent; an output that you read here nobody else gets.",
+  inputCount: "1 input|{n} inputs",
+  outputCount: "1 output|{n} outputs",
+  agentWaits: "agent waits",
+  readOutput: "Read output",
+  noOutput: "Somebody else has read it.",
+  emptyQueue: "Nothing waits here",
+  emptyQueueHint: "Inputs that the agent has confirmed and outputs that were read are gone.",
+  readHere: "read here",
+  in_queued: "waits for the agent",
+  in_handed: "on its way",
+  in_delivered: "with the agent",
+  out_queued: "waits to be read",
+  sendInput: "Send an input …",
+};
+
+export const zh: Record<keyof typeof en, string> = {
+  openSession: "输入会话 ID 打开……",
+  noSessions: "还没有会话",
+  noSessionsHint: "智能体调用 i_tool 或 o_tool，或有人发送输入后，会话会出现在这里。",
+  chooseSession: "请选择一个会话",
+  ioHint: "发送的内容会成为该会话智能体的下一个输入；在这里读取的输出，别处就读不到了。",
+  inputCount: "{n} 个输入",
+  outputCount: "{n} 个输出",
+  agentWaits: "智能体在等待",
+  readOutput: "读取输出",
+  noOutput: "输出已被别处读取。",
+  emptyQueue: "队列是空的",
+  emptyQueueHint: "智能体已确认的输入和已读取的输出不再保留。",
+  readHere: "已在此读取",
+  in_queued: "等待智能体",
+  in_handed: "正在送达",
+  in_delivered: "已在智能体手中",
+  out_queued: "等待读取",
+  sendInput: "发送输入……",
+};
