@@ -15,6 +15,7 @@ from uuid import uuid4
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from nanobot_transcript.session_key import FEISHU, session_key, split
 from transcript_mcp.assistant.store import QuestionStore
+from transcript_mcp.assistant.unasked import Unasked
 from transcript_mcp.assistant.values import (
     Content,
     Ending,
@@ -73,15 +74,17 @@ class Assistant:
     """The questions of all scopes, for one event loop.
 
     ``grace`` is how many seconds a question stays open when nobody waits for its answer any more, unless whoever asked
-    said to come back for it. ``chat`` is the group in which questions are asked, too, that name none.
+    said to come back for it. ``chat`` is the group in which questions are asked, too, that name none. ``lease`` is that
+    of ``unasked``, in seconds.
     """
 
-    def __init__(self, store: QuestionStore, *, grace: float = 60.0, chat: str = "") -> None:
+    def __init__(self, store: QuestionStore, *, grace: float = 60.0, chat: str = "", lease: float = 60.0) -> None:
         self._store = store
         self._chat = chat
         self._grace = grace
         self._held: dict[tuple[str, str], _Held] = {}
-        self._listeners: list[Listener] = []
+        self.unasked = Unasked(store, self._load, self._tell, lease=lease)
+        self._listeners: list[Listener] = [self.unasked.heard]
         self._loading = asyncio.Lock()
         self._loaded = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -111,6 +114,7 @@ class Assistant:
             self._hold(record)
         if new:
             self._tell(Event("asked", record))
+            await self.unasked.asked(question)
         return record
 
     async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:
@@ -219,6 +223,7 @@ class Assistant:
             return
         async with self._loading:
             if not self._loaded:
+                await self._store.free()
                 for record in await self._store.waiting():
                     self._hold(record, before=True)
                 self._loaded = True

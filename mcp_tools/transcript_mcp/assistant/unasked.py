@@ -1,0 +1,138 @@
+"""Gives agents what people wrote to them unasked where no answer brings it along: with ``i_tool``.
+
+What is given is lent until the agent is heard of again, by its next call in the session or its next question or report:
+then it is picked up. What did not arrive can be had again at once, what nobody confirms after ``lease`` seconds.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+from uuid import uuid4
+
+from nanobot_transcript.errors import StoreError
+from transcript_mcp.assistant.store import QuestionStore
+from transcript_mcp.assistant.values import Event, Question, Record
+
+__all__ = ["Lent", "Unasked"]
+
+logger = logging.getLogger(__name__)
+
+_Agent: TypeAlias = tuple[str, str, str]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lent:
+    """Messages on their way to an agent. Say by ``arrived`` whether its client got them."""
+
+    taker: Question
+    session: str
+    until: float
+    messages: Sequence[Record]
+    arrived: Callable[[bool], None]
+
+
+class Unasked:
+    """Messages by agent, for one event loop. ``begin`` comes before all, ``tell`` spreads news."""
+
+    def __init__(
+        self,
+        store: QuestionStore,
+        begin: Callable[[], Awaitable[None]],
+        tell: Callable[[Event], None],
+        *,
+        lease: float = 60.0,
+    ) -> None:
+        self._store = store
+        self._begin = begin
+        self._tell = tell
+        self._lease = lease
+        self._lent: dict[str, Lent] = {}
+        self._news: dict[_Agent, set[asyncio.Event]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @contextmanager
+    def news(self, agent: Question) -> Iterator[asyncio.Event]:
+        """Set when there may be something for the agent of a question, until the end of the ``with`` block."""
+        event = asyncio.Event()
+        waiting = self._news.setdefault(_agent(agent), set())
+        waiting.add(event)
+        try:
+            yield event
+        finally:
+            waiting.discard(event)
+            if not waiting:
+                self._news.pop(_agent(agent), None)
+
+    def heard(self, event: Event) -> None:
+        """News of the assistant."""
+        if event.kind == "message":
+            self._wake(event.record.question)
+
+    async def lend(self, agent: Question, session: str) -> Lent | None:
+        """What waits for the agent of a question, given to it in a session. Raises StoreError kinds."""
+        await self._begin()
+        now = asyncio.get_running_loop().time()
+        for lent in [each for each in self._to(agent) if each.until <= now]:
+            await self._settle(lent.taker, got=False)
+        taker = replace(agent, id=f"i_tool/{session}/{uuid4().hex}")
+        try:
+            messages = await self._store.lend(taker)
+        except BaseException:
+            self._give_back(taker)  # they may be lent by now
+            raise
+        if not messages:
+            return None
+        lent = Lent(taker, session, now + self._lease, messages, lambda arrived: self._arrived(taker.id, arrived))
+        self._lent[taker.id] = lent
+        return lent
+
+    async def confirm(self, scope: str, session: str) -> None:
+        """The agent of a session has what it was lent there. Raises StoreError kinds."""
+        for lent in list(self._lent.values()):
+            if (lent.taker.scope, lent.session) == (scope, session):
+                await self._settle(lent.taker, got=True)
+
+    async def asked(self, question: Question) -> None:
+        """The agent of a new question has what it was lent."""
+        for lent in self._to(question):
+            await self._settle_if_possible(lent.taker, got=True)
+
+    def _arrived(self, id: str, arrived: bool) -> None:
+        lent = self._lent.get(id)
+        if lent is not None and arrived:
+            asyncio.get_running_loop().call_at(lent.until, self._wake, lent.taker)
+        elif lent is not None:
+            self._give_back(lent.taker)
+
+    def _give_back(self, taker: Question) -> None:
+        task = asyncio.get_running_loop().create_task(self._settle_if_possible(taker, got=False))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _settle_if_possible(self, taker: Question, *, got: bool) -> None:
+        try:
+            await self._settle(taker, got=got)
+        except StoreError as error:  # it stays lent until its time is over
+            logger.warning("What became of a message cannot be written down yet: %s", error)
+
+    async def _settle(self, taker: Question, *, got: bool) -> None:
+        settled = await self._store.settle(taker, got=got)
+        self._lent.pop(taker.id, None)
+        for each in settled if got else ():
+            self._tell(Event("picked_up", each))
+        if not got:
+            self._wake(taker)
+
+    def _to(self, agent: Question) -> list[Lent]:
+        return [each for each in self._lent.values() if _agent(each.taker) == _agent(agent)]
+
+    def _wake(self, agent: Question) -> None:
+        for event in self._news.get(_agent(agent), ()):
+            event.set()
+
+
+def _agent(question: Question) -> _Agent:
+    return question.scope, question.project, question.agent
