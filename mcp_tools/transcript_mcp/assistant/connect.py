@@ -83,6 +83,7 @@ class Calls:
             "TaskFinish": self._asking("report", "TaskFinish"),
             "Withdraw": self._withdraw,
             "SendMcpClientInfo": self._introduce,
+            "Heartbeat": self._alive,
             **dict.fromkeys(("AskQuestionReply", "WorkReportReply", "TaskFinishReply"), self._reply),
         }
         self._methods = {
@@ -149,6 +150,11 @@ class Calls:
     async def _introduce(self, _request: web.Request, message: Any) -> Any:
         self._scopes.of_token(message.UserToken)
         return wire.new("McpClientInfoResponse", Success=message.HasField("Request"))
+
+    async def _alive(self, _request: web.Request, message: Any) -> Any:
+        # Other servers drop the questions of a program that sends none; here they live with their connection.
+        self._scopes.of_token(message.UserToken)
+        return wire.new("McpHeartbeatResponse", Success=True)
 
     async def _reply(self, request: web.Request, message: Any) -> Any:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")

@@ -113,12 +113,21 @@ MESSAGES: Final[Mapping[str, Sequence[Field]]] = {
     "WorkReportResponse": _RESPONSE,
     "McpClientInfo": _fields(
         ("ProtocolVersion", 1, "string"),
-        ("ClientName", 2, "string"),
-        ("ClientVersion", 3, "string"),
-        ("CapabilitiesJson", 4, "string"),
+        ("CapabilitiesJson", 2, "string"),
+        ("ClientName", 3, "string"),
+        ("ClientVersion", 4, "string"),
     ),
-    "McpClientInfoRequest": _fields(("ID", 1, "string"), ("UserToken", 2, "string"), ("Request", 3, "McpClientInfo")),
+    "McpClientInfoRequest": _fields(
+        ("ID", 1, "string"),
+        ("UserToken", 2, "string"),
+        ("Request", 3, "McpClientInfo"),
+        ("Timestamp", 4, "int64", "milliseconds since 1970"),
+    ),
     "McpClientInfoResponse": _fields(("Success", 1, "bool")),
+    "McpHeartbeatRequest": _fields(
+        ("SessionId", 1, "string"), ("UserToken", 2, "string"), ("Timestamp", 3, "int64", "milliseconds since 1970")
+    ),
+    "McpHeartbeatResponse": _fields(("Success", 1, "bool")),
     "CheckMessageValidityRequest": _fields(("request_ids", 1, "repeated string")),
     "CheckMessageValidityResponse": _fields(("validity", 1, "map<string, bool>")),
     "GetPendingMessagesRequest": _fields(("user_token", 1, "string", "not looked at: the login says whose")),
@@ -136,6 +145,7 @@ MESSAGES: Final[Mapping[str, Sequence[Field]]] = {
         ("request_id", 1, "string"),
         ("reason", 2, "string", "timeout, cancelled or withdrawn"),
         ("message_type", 3, "string"),
+        ("reason_code", 4, "string", "the same as reason"),
     ),
     "OnlineUser": _fields(
         ("client_id", 1, "string"), ("nickname", 2, "string"), ("connected_at", 3, "int64", "seconds since 1970")
@@ -236,6 +246,7 @@ SERVICES: Final[Mapping[str, Sequence[Rpc]]] = {
         Rpc("WorkReport", *_REPORT),
         Rpc("TaskFinish", *_REPORT, "the older name of WorkReport"),
         Rpc("SendMcpClientInfo", "McpClientInfoRequest", "McpClientInfoResponse"),
+        Rpc("Heartbeat", "McpHeartbeatRequest", "McpHeartbeatResponse", "questions live with the calls that wait"),
         Rpc("Withdraw", *_ASK, "takes the question with this ID back"),
     ),
     "SrvAgentAssistReply": (

@@ -233,6 +233,7 @@ class Screens:
             request_id=record.question.id,
             reason=record.state,
             message_type=said_as,
+            reason_code=record.state,
         )
         _send_all(screens, "RequestCancelled", RequestCancelledNotification=cancelled)
 

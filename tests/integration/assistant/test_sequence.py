@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -218,6 +219,23 @@ async def test_the_history_is_searched_and_paged(hub: Hub) -> None:
         1,
     )
     assert found.ask_question_request.Request.Question == "发布第 1 版？"
+
+
+@pytest.mark.parametrize(
+    ("method", "request_name", "answer_name", "fields"),
+    [
+        ("SendMcpClientInfo", "McpClientInfoRequest", "McpClientInfoResponse", {"Request": {"ClientName": "Cursor"}}),
+        ("Heartbeat", "McpHeartbeatRequest", "McpHeartbeatResponse", {"SessionId": "s1"}),
+    ],
+)
+async def test_a_program_may_introduce_itself_and_say_that_it_lives(
+    hub: Hub, method: str, request_name: str, answer_name: str, fields: dict[str, Any]
+) -> None:
+    answer = await hub.caller.call(method, wire.new(request_name, UserToken="test-token", **fields), answer_name)
+    assert answer.Success
+    url = f"{hub.url}/agentassistproto.SrvAgentAssist/{method}"
+    async with aiohttp.ClientSession() as session, session.post(url, json={"UserToken": ""}) as refused:
+        assert refused.status == 401
 
 
 async def test_a_script_answers_with_the_token_as_bearer(hub: Hub) -> None:

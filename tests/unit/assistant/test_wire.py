@@ -29,6 +29,17 @@ def test_a_recorded_reply_is_understood() -> None:
     assert (content.type, content.text.type, content.text.text) == (1, "text", "ok")
 
 
+def test_how_a_program_introduces_itself_and_says_that_it_lives_is_understood() -> None:
+    about = b"\x0a\x0a2025-06-18\x12\x02{}\x1a\x06Cursor\x22\x031.2"
+    told = wire.decoded("McpClientInfoRequest", b"\x0a\x01r\x12\x01t\x1a" + bytes([len(about)]) + about + b"\x20\x05")
+    assert (told.ID, told.UserToken, told.Timestamp) == ("r", "t", 5)
+    client = told.Request
+    assert (client.ProtocolVersion, client.CapabilitiesJson, client.ClientName) == ("2025-06-18", "{}", "Cursor")
+    assert client.ClientVersion == "1.2"
+    lives = wire.decoded("McpHeartbeatRequest", b"\x0a\x01s\x12\x01t\x18\x05")
+    assert (lives.SessionId, lives.UserToken, lives.Timestamp) == ("s", "t", 5)
+
+
 def test_names_in_json_keep_their_first_capital() -> None:
     request = wire.new(
         "AskQuestionRequest",
