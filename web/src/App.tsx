@@ -9,7 +9,7 @@ import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { Toasts } from "@/components/ui/toast";
 import { ApiError, get, onRefused } from "@/lib/api";
-import { isOpen, startAssistant, useAssistant } from "@/lib/assistant/store";
+import { isOpen, startAssistant, talkKey, useAssistant } from "@/lib/assistant/store";
 import { startEvents, useConnection } from "@/lib/events";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
@@ -95,10 +95,7 @@ function Frame({ about }: { about: About }) {
   const waiting = [...items.values()].filter(isOpen).length;
   useEffect(() => {
     if (!asks) return;
-    startAssistant((item) => {
-      const place = JSON.stringify([item.project, item.agent]);
-      notify(item.agent || item.project, item.text, () => go("questions", place));
-    });
+    startAssistant((item) => notify(item.agent || item.project, item.text, () => go("questions", talkKey(item))));
   }, [asks]);
   useEffect(() => {
     const count = waiting ? `(${waiting}) ` : "";

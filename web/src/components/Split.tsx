@@ -9,7 +9,6 @@ export function Split(props: {
   list: ReactNode;
   label: string;
   open: boolean;
-  back: string;
   children: ReactNode;
   wide?: boolean;
 }) {
@@ -51,6 +50,3 @@ export function Bar({ children, className }: { children: ReactNode; className?: 
     </header>
   );
 }
-
-export const rowStyle =
-  "flex w-full items-start gap-3 border-b border-border/60 px-4 py-3 text-left hover:bg-muted/70 aria-[current=true]:bg-accent";

@@ -26,3 +26,8 @@ export function initials(name: string): string {
 export function onceKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+/** Without the marks of Markdown, of which a sentence that was cut out has only some. */
+export function plain(text: string): string {
+  return text.replace(/\*\*|`/g, "");
+}

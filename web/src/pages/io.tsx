@@ -1,18 +1,21 @@
 import { ArrowDownToLine, Cable, SendHorizontal } from "lucide-react";
-import { useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Empty, Loading, Problem, Time } from "@/components/common";
-import { Back, Bar, Split, rowStyle } from "@/components/Split";
+import { ListRow } from "@/components/ListRow";
+import { SendBar } from "@/components/SendBar";
+import { Back, Bar, Split } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
-import { Input, Textarea } from "@/components/ui/input";
-import { toast, toastError } from "@/components/ui/toast";
+import { Input } from "@/components/ui/input";
+import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
 import { useData } from "@/lib/data";
+import { useDoing } from "@/lib/doing";
 import type { News } from "@/lib/events";
 import { useT } from "@/lib/i18n";
-import { isSend, useKeys } from "@/lib/keys";
+import { useKeys } from "@/lib/keys";
 import { go, href } from "@/lib/router";
-import { cn, onceKey } from "@/lib/utils";
+import { cn } from "@/lib/utils";
 
 interface Session {
   id: string;
@@ -45,7 +48,6 @@ export function IoPage({ place }: { place: string[] }) {
     <Split
       label={t("io")}
       open={open !== undefined}
-      back={href("io")}
       list={
         <>
           <Bar>
@@ -74,23 +76,21 @@ export function IoPage({ place }: { place: string[] }) {
               <ul>
                 {sessions.value.sessions.map((session) => (
                   <li key={session.id}>
-                    <a data-row href={href("io", session.id)} aria-current={session.id === open} className={rowStyle}>
-                      <span className="min-w-0 flex-1">
-                        <span className="flex items-baseline gap-2">
-                          <span className="min-w-0 flex-1 truncate font-mono text-sm">{session.id}</span>
-                          {session.active_ts > 0 && (
-                            <Time ms={session.active_ts * 1000} className="shrink-0 text-xs text-muted-foreground" />
-                          )}
-                        </span>
-                        <span className="mt-1 flex flex-wrap gap-1.5">
-                          <Badge>{t("inputCount", { n: session.inputs })}</Badge>
-                          <Badge variant={session.outputs ? "solid" : "default"}>
-                            {t("outputCount", { n: session.outputs })}
-                          </Badge>
-                          {session.waiting_agents > 0 && <Badge variant="positive">{t("agentWaits")}</Badge>}
-                        </span>
+                    <ListRow
+                      to={href("io", session.id)}
+                      current={session.id === open}
+                      title={session.id}
+                      titleStyle="font-mono font-normal"
+                      ms={session.active_ts * 1000}
+                    >
+                      <span className="mt-1 flex flex-wrap gap-1.5">
+                        <Badge>{t("inputCount", { n: session.inputs })}</Badge>
+                        <Badge variant={session.outputs ? "solid" : "default"}>
+                          {t("outputCount", { n: session.outputs })}
+                        </Badge>
+                        {session.waiting_agents > 0 && <Badge variant="positive">{t("agentWaits")}</Badge>}
                       </span>
-                    </a>
+                    </ListRow>
                   </li>
                 ))}
               </ul>
@@ -108,45 +108,22 @@ function Queue({ session }: { session: string }) {
   const t = useT();
   const queue = useData<{ items: Queued[] }>("/api/io/queue", { session }, ofBridge);
   const [taken, setTaken] = useState<{ seq: number; text: string }[]>([]);
-  const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
-  const key = useRef(onceKey());
+  const [busy, doing] = useDoing();
   const items = queue.value?.items ?? [];
   const outputs = items.filter((item) => item.direction === "out").length;
 
-  const send = async () => {
-    if (!text.trim() || busy) return;
-    setBusy(true);
-    try {
-      await post("/api/io/input", { session, text, key: key.current });
-      key.current = onceKey();
-      setText("");
-      queue.reload();
-    } catch (error) {
-      toastError(error, t("unreachable"));
-    } finally {
-      setBusy(false);
-    }
-  };
   const read = async () => {
-    setBusy(true);
-    try {
-      const found = await post<{ output: string | null; seq?: number }>("/api/io/output", { session });
-      if (found.output === null) toast(t("noOutput"));
-      else setTaken((before) => [...before, { seq: found.seq ?? 0, text: found.output ?? "" }]);
-      queue.reload();
-    } catch (error) {
-      toastError(error, t("unreachable"));
-    } finally {
-      setBusy(false);
-    }
+    const found = await post<{ output: string | null; seq?: number }>("/api/io/output", { session });
+    if (found.output === null) toast(t("noOutput"));
+    else setTaken((before) => [...before, { seq: found.seq ?? 0, text: found.output ?? "" }]);
+    queue.reload();
   };
   return (
     <>
       <Bar>
         <Back to={href("io")} />
         <h2 className="min-w-0 flex-1 truncate font-mono text-sm font-semibold">{session}</h2>
-        <Button size="sm" variant={outputs ? "default" : "outline"} disabled={busy || !outputs} onClick={() => void read()}>
+        <Button size="sm" variant={outputs ? "default" : "outline"} disabled={busy || !outputs} onClick={() => void doing(read)}>
           <ArrowDownToLine />
           {t("readOutput")}
         </Button>
@@ -175,26 +152,20 @@ function Queue({ session }: { session: string }) {
           </div>
         )}
       </div>
-      <footer className="flex shrink-0 items-end gap-2 border-t bg-surface px-4 py-2.5">
-        <Textarea
-          rows={1}
-          value={text}
-          aria-label={t("sendInput")}
-          placeholder={t("sendInput")}
-          className="max-h-48 min-h-10 flex-1 field-sizing-content"
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => isSend(event) && void send()}
-        />
-        <Button className="h-10" aria-label={t("send")} title="Ctrl+Enter" disabled={!text.trim() || busy} onClick={() => void send()}>
-          <SendHorizontal />
-          <span className="max-sm:hidden">{t("send")}</span>
-        </Button>
-      </footer>
+      <SendBar
+        label={t("sendInput")}
+        action={t("send")}
+        icon={<SendHorizontal />}
+        send={async (text, key) => {
+          await post("/api/io/input", { session, text, key });
+          queue.reload();
+        }}
+      />
     </>
   );
 }
 
-function Bubble({ text, mine, children }: { text: string; mine: boolean; children: React.ReactNode }) {
+function Bubble({ text, mine, children }: { text: string; mine: boolean; children: ReactNode }) {
   return (
     <article className={cn("flex max-w-[min(40rem,92%)] flex-col gap-1", mine && "items-end self-end")}>
       <pre

@@ -66,10 +66,15 @@ export function useAssistant(): State {
   );
 }
 
+/** Names the conversation that something belongs to. */
+export function talkKey(item: Pick<Item, "project" | "agent">): string {
+  return JSON.stringify([item.project, item.agent]);
+}
+
 export function talksOf(items: ReadonlyMap<string, Item>): Talk[] {
   const talks = new Map<string, Talk>();
   for (const item of items.values()) {
-    const key = JSON.stringify([item.project, item.agent]);
+    const key = talkKey(item);
     const talk = talks.get(key) ?? { key, project: item.project, agent: item.agent, items: [], waiting: 0, latest: 0 };
     talks.set(key, talk);
     talk.items.push(item);

@@ -1,7 +1,7 @@
 import { Archive, Search, ShieldAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { Avatar, Empty, Highlit, Loading, Problem, Time } from "@/components/common";
-import { rowStyle } from "@/components/Split";
+import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
+import { ListRow, rowStyle } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
@@ -62,19 +62,20 @@ function MailLink(props: { agent: string; box: string; mail: MailRow; current: b
     );
   }
   return (
-    <a data-row href={href("boxes", props.agent, props.box, mail.id)} aria-current={props.current} className={rowStyle}>
-      <Avatar name={(props.box === "outbox" ? mail.to : mail.from) ?? "?"} bot small />
-      <span className="min-w-0 flex-1">
-        <span className="flex items-baseline gap-2">
-          <span className={cn("min-w-0 flex-1 truncate text-sm", mail.unread && "font-bold")}>{mail.title}</span>
-          {mail.time && <Time ms={Date.parse(utc(mail.time))} className="shrink-0 text-xs text-muted-foreground" />}
-        </span>
-        <span className="mt-0.5 flex items-center gap-1.5 text-[13px] text-muted-foreground">
-          <span className="min-w-0 flex-1 truncate">{props.children}</span>
+    <ListRow
+      to={href("boxes", props.agent, props.box, mail.id)}
+      current={props.current}
+      face={<Avatar name={(props.box === "outbox" ? mail.to : mail.from) ?? "?"} bot small />}
+      title={mail.title}
+      titleStyle={mail.unread ? "font-bold" : "font-normal"}
+      ms={mail.time ? Date.parse(utc(mail.time)) : undefined}
+      text={props.children}
+      marks={
+        <>
           <Kind type={mail.type} />
           {mail.unread && <Badge variant="solid">{t("unread")}</Badge>}
-        </span>
-      </span>
-    </a>
+        </>
+      }
+    />
   );
 }

@@ -1,17 +1,17 @@
 import { Ban, Check, Reply } from "lucide-react";
 import { useState } from "react";
-import { Avatar, Loading, Problem, Time } from "@/components/common";
-import { Markdown } from "@/components/Markdown";
+import { Loading, Problem } from "@/components/common";
+import { LetterCard } from "@/components/LetterCard";
+import { SendBar } from "@/components/SendBar";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
-import { Card } from "@/components/ui/card";
-import { Select, Textarea } from "@/components/ui/input";
-import { toast, toastError } from "@/components/ui/toast";
+import { Select } from "@/components/ui/input";
+import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
 import { useData } from "@/lib/data";
+import { useDoing } from "@/lib/doing";
 import { useT } from "@/lib/i18n";
-import { isSend } from "@/lib/keys";
 import { go, href } from "@/lib/router";
 import { Kind } from "@/pages/boxes/Kind";
 import { type BoxName, type ThreadValue, concerns, utc } from "@/pages/boxes/types";
@@ -19,19 +19,14 @@ import { type BoxName, type ThreadValue, concerns, utc } from "@/pages/boxes/typ
 export function Thread({ agent, id, box, types }: { agent: string; id: string; box: BoxName; types: string[] }) {
   const t = useT();
   const thread = useData<ThreadValue>("/api/boxes/thread", { agent, id }, concerns(agent));
-  const [busy, setBusy] = useState(false);
+  const [busy, doing] = useDoing();
+  const [type, setType] = useState("ACK");
   const value = thread.value;
   const move = async (what: "resolve" | "reject") => {
-    if (!value || busy) return;
-    setBusy(true);
-    try {
-      await post(`/api/boxes/${what}`, { agent, file: value.file });
-      toast(t(what === "resolve" ? "resolved" : "rejected"));
-      go("boxes", agent, box);
-    } catch (error) {
-      toastError(error, t("unreachable"));
-      setBusy(false);
-    }
+    if (!value) return;
+    await post(`/api/boxes/${what}`, { agent, file: value.file });
+    toast(t(what === "resolve" ? "resolved" : "rejected"));
+    go("boxes", agent, box);
   };
   const inInbox = value?.box === "inbox";
   const other = value ? (value.from === agent ? value.to : value.from) : undefined;
@@ -48,11 +43,11 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
         </div>
         {inInbox && (
           <>
-            <Button size="sm" variant="outline" disabled={busy} aria-label={t("resolve")} onClick={() => void move("resolve")}>
+            <Button size="sm" variant="outline" disabled={busy} aria-label={t("resolve")} onClick={() => void doing(() => move("resolve"))}>
               <Check />
               <span className="max-sm:hidden">{t("resolve")}</span>
             </Button>
-            <Button size="sm" variant="destructive" disabled={busy} aria-label={t("reject")} onClick={() => void move("reject")}>
+            <Button size="sm" variant="destructive" disabled={busy} aria-label={t("reject")} onClick={() => void doing(() => move("reject"))}>
               <Ban />
               <span className="max-sm:hidden">{t("reject")}</span>
             </Button>
@@ -67,73 +62,39 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
         ) : (
           <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">
             {value.entries.map((entry, index) => (
-              <Card key={`${entry.time} ${index}`}>
-                <header className="flex items-center gap-2.5 px-4 pt-3 text-[13px]">
-                  <Avatar name={entry.from} bot small />
-                  <span className="font-semibold">{entry.from}</span>
-                  <span className="text-muted-foreground">→ {entry.to}</span>
-                  <Kind type={entry.type} />
-                  <Time ms={Date.parse(utc(entry.time))} className="ml-auto text-xs text-muted-foreground" />
-                </header>
-                <div className="px-4 pt-2 pb-3.5 pl-12.5">
-                  <Markdown text={entry.text} />
-                  {entry.more && <p className="mt-1 text-xs text-muted-foreground">{entry.more}</p>}
-                </div>
-              </Card>
+              <LetterCard
+                key={`${entry.time} ${index}`}
+                from={entry.from}
+                bot
+                to={entry.to}
+                marks={<Kind type={entry.type} />}
+                ms={Date.parse(utc(entry.time))}
+                text={entry.text}
+              >
+                {entry.more && <p className="mt-1 text-xs text-muted-foreground">{entry.more}</p>}
+              </LetterCard>
             ))}
           </div>
         )}
       </div>
-      {inInbox && value.id && other && <Answer agent={agent} to={other} id={value.id} types={types} />}
+      {inInbox && value.id && other && (
+        <SendBar
+          label={t("replyAs", { name: agent, to: other })}
+          action={t("reply")}
+          icon={<Reply />}
+          send={async (content) => {
+            const reply = { agent, to: other, type, content, original: value.id };
+            const made = await post<{ note: string }>("/api/boxes/send", reply);
+            toast(t("sent"), { hint: made.note });
+          }}
+        >
+          <Select aria-label={t("type")} value={type} className="h-10" onChange={(event) => setType(event.target.value)}>
+            {types.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </Select>
+        </SendBar>
+      )}
     </>
-  );
-}
-
-function Answer({ agent, to, id, types }: { agent: string; to: string; id: string; types: string[] }) {
-  const t = useT();
-  const [text, setText] = useState("");
-  const [type, setType] = useState("ACK");
-  const [busy, setBusy] = useState(false);
-  const send = async () => {
-    if (!text.trim() || busy) return;
-    setBusy(true);
-    try {
-      const made = await post<{ note: string }>("/api/boxes/send", { agent, to, type, content: text, original: id });
-      setText("");
-      toast(t("sent"), { hint: made.note });
-    } catch (error) {
-      toastError(error, t("unreachable"));
-    } finally {
-      setBusy(false);
-    }
-  };
-  const label = t("replyAs", { name: agent, to });
-  return (
-    <footer className="flex shrink-0 items-end gap-2 border-t bg-surface px-4 py-2.5">
-      <Textarea
-        rows={1}
-        value={text}
-        aria-label={label}
-        placeholder={label}
-        className="max-h-48 min-h-10 flex-1 field-sizing-content"
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => isSend(event) && void send()}
-      />
-      <Select aria-label={t("type")} value={type} className="h-10" onChange={(event) => setType(event.target.value)}>
-        {types.map((each) => (
-          <option key={each}>{each}</option>
-        ))}
-      </Select>
-      <Button
-        className="h-10"
-        title="Ctrl+Enter"
-        aria-label={t("reply")}
-        disabled={!text.trim() || busy}
-        onClick={() => void send()}
-      >
-        <Reply />
-        <span className="max-sm:hidden">{t("reply")}</span>
-      </Button>
-    </footer>
   );
 }

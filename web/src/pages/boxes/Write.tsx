@@ -1,8 +1,9 @@
 import { useId, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input, Label, Select, Textarea } from "@/components/ui/input";
-import { toast, toastError } from "@/components/ui/toast";
+import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
+import { useDoing } from "@/lib/doing";
 import { useT } from "@/lib/i18n";
 import { isSend } from "@/lib/keys";
 import { go } from "@/lib/router";
@@ -14,29 +15,26 @@ export function Write({ agent, others, types, done }: { agent: string; others: s
   const [type, setType] = useState("INFO");
   const [title, setTitle] = useState("");
   const [content, setContent] = useState("");
-  const [busy, setBusy] = useState(false);
+  const [busy, doing] = useDoing();
   const ready = to !== "" && title.trim() !== "" && content.trim() !== "" && !busy;
   const send = async () => {
-    if (!ready) return;
-    setBusy(true);
-    try {
-      const made = await post<{ id: string; note: string }>("/api/boxes/send", { agent, to, type, title, content });
-      toast(t("sent"), { hint: made.note });
-      done();
-      go("boxes", agent, "outbox", made.id);
-    } catch (error) {
-      toastError(error, t("unreachable"));
-      setBusy(false);
-    }
+    const mail = { agent, to, type, title, content };
+    const made = await post<{ id: string; note: string }>("/api/boxes/send", mail);
+    toast(t("sent"), { hint: made.note });
+    done();
+    go("boxes", agent, "outbox", made.id);
+  };
+  const sendReady = () => {
+    if (ready) void doing(send);
   };
   return (
     <form
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        sendReady();
       }}
-      onKeyDown={(event) => isSend(event) && void send()}
+      onKeyDown={(event) => isSend(event) && sendReady()}
     >
       <div className="flex flex-wrap gap-3">
         <div className="flex flex-col gap-1">

@@ -1,7 +1,9 @@
 import { Ban, Check, Inbox, MailPlus, Send, ShieldAlert } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Empty, Loading, Problem } from "@/components/common";
+import { Find } from "@/components/Find";
 import { Bar, Split } from "@/components/Split";
+import { Tabs } from "@/components/Tabs";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { Select } from "@/components/ui/input";
@@ -9,12 +11,10 @@ import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { go, href } from "@/lib/router";
-import { cn } from "@/lib/utils";
 import { Found, Mails } from "@/pages/boxes/Mails";
 import { Thread } from "@/pages/boxes/Thread";
 import type { BoxName, Owner } from "@/pages/boxes/types";
 import { Write } from "@/pages/boxes/Write";
-import { Find } from "@/pages/groups";
 
 const BOXES: { name: BoxName; icon: ReactNode }[] = [
   { name: "inbox", icon: <Inbox /> },
@@ -45,7 +45,6 @@ export function BoxesPage({ place }: { place: string[] }) {
       <Split
         label={t("boxes")}
         open={open !== undefined}
-        back={href("boxes", agent, box)}
         wide
         list={
           <>
@@ -74,24 +73,14 @@ export function BoxesPage({ place }: { place: string[] }) {
               </Button>
             </Bar>
             <div className="flex shrink-0 gap-2 border-b px-4 py-2">
-              <Find query={query} setQuery={setQuery} label={t("searchMail")} />
+              <Find label={t("searchMail")} onFind={setQuery} />
             </div>
-            <nav aria-label={t("boxes")} className="flex shrink-0 gap-1 overflow-x-auto border-b px-3 py-1.5">
-              {BOXES.map((each) => (
-                <a
-                  key={each.name}
-                  href={href("boxes", agent, each.name)}
-                  aria-current={each.name === box ? "page" : undefined}
-                  className={cn(
-                    "flex items-center gap-1.5 rounded-md px-2.5 py-1.5 text-[13px] font-medium whitespace-nowrap [&_svg]:size-4",
-                    each.name === box ? "bg-accent text-accent-foreground" : "text-muted-foreground hover:bg-muted",
-                  )}
-                >
-                  {each.icon}
-                  {t(`box_${each.name}`)}
-                </a>
-              ))}
-            </nav>
+            <Tabs
+              label={t("boxes")}
+              tabs={BOXES.map((each) => ({ ...each, title: t(`box_${each.name}`) }))}
+              current={box}
+              link={(name) => href("boxes", agent, name)}
+            />
             <div className="min-h-0 flex-1 overflow-y-auto">
               {!owner?.permitted ? (
                 <Empty icon={<ShieldAlert />} title={t("notPermitted")} text={t("notPermittedHint")} />

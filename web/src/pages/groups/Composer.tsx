@@ -1,12 +1,12 @@
 import { CircleCheck, Clock, CornerUpLeft, SendHorizontal, TriangleAlert, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import { GrowingField } from "@/components/GrowingField";
 import { Button } from "@/components/ui/button";
-import { Label, Select, Textarea } from "@/components/ui/input";
-import { toastError } from "@/components/ui/toast";
+import { Label, Select } from "@/components/ui/input";
 import { get, post } from "@/lib/api";
+import { useDoing } from "@/lib/doing";
 import { useNews } from "@/lib/events";
 import { useT } from "@/lib/i18n";
-import { isSend } from "@/lib/keys";
 import { onceKey } from "@/lib/utils";
 import type { Member, Message, Post } from "@/pages/groups/types";
 
@@ -22,9 +22,10 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
   const t = useT();
   const [text, setText] = useState("");
   const [agent, setAgent] = useState("");
-  const [sending, setSending] = useState(false);
   const [posts, setPosts] = useState<Post[]>([]);
-  const key = useRef(onceKey());
+  // The same text is sent again under the same key, as after a failure nobody knows whether it arrived.
+  const [key, setKey] = useState(onceKey);
+  const [sending, doing] = useDoing();
   const field = useRef<HTMLTextAreaElement>(null);
 
   useEffect(() => {
@@ -53,26 +54,14 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
   }, [posts]);
 
   const send = async () => {
-    if (!text.trim() || sending) return;
-    setSending(true);
-    try {
-      const made = await post<Post>("/api/groups/post", {
-        chat,
-        text,
-        agent,
-        reply_to: answering?.id ?? null,
-        key: key.current,
-      });
-      setPosts((before) => [...before.slice(-4), { ...made, text }]);
-      setText("");
-      key.current = onceKey();
-      onDone();
-    } catch (error) {
-      toastError(error, t("unreachable"));
-    } finally {
-      setSending(false);
-      field.current?.focus();
-    }
+    const wanted = { chat, text, agent, reply_to: answering?.id ?? null, key };
+    const made = await post<Post>("/api/groups/post", wanted);
+    setPosts((before) => [...before.slice(-4), { ...made, text }]);
+    setText("");
+    onDone();
+  };
+  const sendReady = () => {
+    if (text.trim()) void doing(send).finally(() => field.current?.focus());
   };
 
   return (
@@ -104,16 +93,16 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
           </p>
         )}
         <div className="flex items-end gap-2">
-          <Textarea
+          <GrowingField
             ref={field}
-            rows={1}
+            label={t("writeGroup")}
             value={text}
-            aria-label={t("writeGroup")}
-            placeholder={t("writeGroup")}
-            className="max-h-48 min-h-10 flex-1 field-sizing-content"
-            onChange={(event) => setText(event.target.value)}
+            onText={(written) => {
+              setText(written);
+              setKey(onceKey());
+            }}
+            onSend={sendReady}
             onKeyDown={(event) => {
-              if (isSend(event)) void send();
               if (event.key === "Escape") {
                 event.currentTarget.blur();
                 onDone();
@@ -125,7 +114,7 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
             title="Ctrl+Enter"
             className="h-10"
             disabled={!text.trim() || sending}
-            onClick={() => void send()}
+            onClick={sendReady}
           >
             <SendHorizontal />
             <span className="max-sm:hidden">{t("send")}</span>

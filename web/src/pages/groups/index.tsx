@@ -1,10 +1,11 @@
 import { MessagesSquare, PanelRight, Search, X } from "lucide-react";
 import { useEffect, useState } from "react";
-import { Avatar, Empty, Highlit, Loading, Problem, Time } from "@/components/common";
-import { Back, Bar, Split, rowStyle } from "@/components/Split";
+import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
+import { Find } from "@/components/Find";
+import { Excerpt, ListRow } from "@/components/ListRow";
+import { Back, Bar, Split } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
-import { Input } from "@/components/ui/input";
 import { useData } from "@/lib/data";
 import { useLanguage, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
@@ -37,12 +38,11 @@ export function GroupsPage({ place }: { place: string[] }) {
     <Split
       label={t("groups")}
       open={key !== undefined}
-      back={href("groups")}
       list={
         <>
           <Bar>
             <h1 className="sr-only">{t("groups")}</h1>
-            <Find query={query} setQuery={setQuery} label={t("searchMessages")} />
+            <Find label={t("searchMessages")} onFind={setQuery} />
           </Bar>
           <div className="min-h-0 flex-1 overflow-y-auto">
             {query ? (
@@ -84,18 +84,14 @@ function ChatRow({ chat, current }: { chat: Chat; current: boolean }) {
   const t = useT();
   const language = useLanguage();
   return (
-    <a data-row href={href("groups", chat.key)} aria-current={current} className={rowStyle}>
-      <Faces chat={chat} />
-      <span className="min-w-0 flex-1">
-        <span className="flex items-baseline gap-2">
-          <span className="min-w-0 flex-1 truncate text-sm font-semibold">{titleOf(chat, language)}</span>
-          <Time ms={chat.last?.ts ?? chat.last_write} className="shrink-0 text-xs text-muted-foreground" />
-        </span>
-        <span className="mt-0.5 block truncate text-[13px] text-muted-foreground">
-          {chat.last ? `${chat.last.name}: ${chat.last.text.replace(/\s+/g, " ")}` : t("nothingYet")}
-        </span>
-      </span>
-    </a>
+    <ListRow
+      to={href("groups", chat.key)}
+      current={current}
+      face={<Faces chat={chat} />}
+      title={titleOf(chat, language)}
+      ms={chat.last?.ts ?? chat.last_write}
+      text={chat.last ? `${chat.last.name}: ${chat.last.text.replace(/\s+/g, " ")}` : t("nothingYet")}
+    />
   );
 }
 
@@ -217,52 +213,20 @@ function Hits({ query, chats }: { query: string; chats: Chat[] }) {
         const chat = chats.find((each) => each.key === hit.chat);
         return (
           <li key={`${hit.chat} ${hit.id} ${hit.ts}`}>
-            <a data-row href={href("groups", hit.chat, ...(hit.id ? [hit.id] : []))} className={rowStyle}>
-              <Avatar name={hit.name} bot={hit.bot} small />
-              <span className="min-w-0 flex-1">
-                <span className="flex items-baseline gap-2 text-[13px]">
-                  <span className="min-w-0 flex-1 truncate font-semibold">{hit.name}</span>
-                  <Time ms={hit.ts} className="shrink-0 text-xs text-muted-foreground" />
-                </span>
-                <span className="mt-0.5 line-clamp-3 text-[13px] [overflow-wrap:anywhere]">
-                  <Highlit text={hit.text} word={query} />
-                </span>
-                {chat && <span className="block truncate text-xs text-muted-foreground">{titleOf(chat, language)}</span>}
-              </span>
-            </a>
+            <ListRow
+              to={href("groups", hit.chat, ...(hit.id ? [hit.id] : []))}
+              face={<Avatar name={hit.name} bot={hit.bot} small />}
+              title={hit.name}
+              ms={hit.ts}
+            >
+              <Excerpt>
+                <Highlit text={hit.text} word={query} />
+              </Excerpt>
+              {chat && <span className="block truncate text-xs text-muted-foreground">{titleOf(chat, language)}</span>}
+            </ListRow>
           </li>
         );
       })}
     </ul>
-  );
-}
-
-/** A search field that waits until somebody stops typing. */
-export function Find(props: { query: string; setQuery: (query: string) => void; label: string }) {
-  const [text, setText] = useState(props.query);
-  const { setQuery } = props;
-  useEffect(() => {
-    const timer = setTimeout(() => setQuery(text.trim()), 250);
-    return () => clearTimeout(timer);
-  }, [text, setQuery]);
-  return (
-    <span className="relative flex-1">
-      <Search className="pointer-events-none absolute top-2.5 left-2.5 size-4 text-muted-foreground" aria-hidden />
-      <Input
-        type="search"
-        data-search
-        value={text}
-        aria-label={props.label}
-        placeholder={props.label}
-        className="pl-8.5"
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") {
-            setText("");
-            event.currentTarget.blur();
-          }
-        }}
-      />
-    </span>
   );
 }

@@ -1,6 +1,6 @@
 import { Users } from "lucide-react";
-import { Avatar, Empty, Loading, Problem, Time } from "@/components/common";
-import { rowStyle } from "@/components/Split";
+import { Avatar, Empty, Loading, Problem } from "@/components/common";
+import { ListRow } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
@@ -15,32 +15,23 @@ export function Agents({ project, current }: { project: string; current: string 
   if (!agents.value.agents.length) return <Empty icon={<Users />} title={t("noAgents")} />;
   return (
     <ul>
-      {agents.value.agents.map((agent) => (
-        <li key={`${agent.project} ${agent.name}`}>
-          <a
-            data-row
-            href={href("mail", project, "agents", agent.name)}
-            aria-current={agent.name === current}
-            className={rowStyle}
-          >
-            <Avatar name={agent.name} bot={agent.program !== "person"} />
-            <span className="min-w-0 flex-1">
-              <span className="flex items-baseline gap-2">
-                <span className="min-w-0 flex-1 truncate text-sm font-semibold">{agent.name}</span>
-                <Time ms={Date.parse(agent.last_active)} className="shrink-0 text-xs text-muted-foreground" />
-              </span>
-              <span className="mt-0.5 flex items-center gap-1.5 text-[13px] text-muted-foreground">
-                <span className="min-w-0 flex-1 truncate">
-                  {[agent.task, agent.program === "person" ? t("person") : agent.program, agent.model]
-                    .filter(Boolean)
-                    .join(" · ")}
-                </span>
-                {agent.unread > 0 && <Badge variant="solid">{t("unreadCount", { n: agent.unread })}</Badge>}
-              </span>
-            </span>
-          </a>
-        </li>
-      ))}
+      {agents.value.agents.map((agent) => {
+        const person = agent.program === "person";
+        const about = [agent.task, person ? t("person") : agent.program, agent.model];
+        return (
+          <li key={`${agent.project} ${agent.name}`}>
+            <ListRow
+              to={href("mail", project, "agents", agent.name)}
+              current={agent.name === current}
+              face={<Avatar name={agent.name} bot={!person} />}
+              title={agent.name}
+              ms={Date.parse(agent.last_active)}
+              text={about.filter(Boolean).join(" · ")}
+              marks={agent.unread > 0 && <Badge variant="solid">{t("unreadCount", { n: agent.unread })}</Badge>}
+            />
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -1,6 +1,6 @@
 import { Clock, Lock } from "lucide-react";
 import { Avatar, Empty, Loading, Problem, useNow, useSpan } from "@/components/common";
-import { rowStyle } from "@/components/Split";
+import { rowStyle } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";

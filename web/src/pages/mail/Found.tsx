@@ -1,6 +1,6 @@
 import { Search } from "lucide-react";
-import { Avatar, Empty, Loading, Marked, Problem, Time } from "@/components/common";
-import { rowStyle } from "@/components/Split";
+import { Avatar, Empty, Loading, Marked, Problem } from "@/components/common";
+import { Excerpt, ListRow } from "@/components/ListRow";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
@@ -22,18 +22,16 @@ export function Found({ project, query }: { project: string; query: string }) {
       <ul>
         {found.value.hits.map((hit) => (
           <li key={hit.id}>
-            <a data-row href={href("mail", project, "threads", hit.thread_id ?? hit.id)} className={rowStyle}>
-              <Avatar name={hit.from} small />
-              <span className="min-w-0 flex-1">
-                <span className="flex items-baseline gap-2">
-                  <span className="min-w-0 flex-1 truncate text-sm font-semibold">{hit.subject}</span>
-                  <Time ms={hit.created_ts * 1000} className="shrink-0 text-xs text-muted-foreground" />
-                </span>
-                <span className="mt-0.5 line-clamp-3 text-[13px] [overflow-wrap:anywhere]">
-                  {hit.from}: <Marked text={hit.snippet} />
-                </span>
-              </span>
-            </a>
+            <ListRow
+              to={href("mail", project, "threads", hit.thread_id ?? hit.id)}
+              face={<Avatar name={hit.from} small />}
+              title={hit.subject}
+              ms={hit.created_ts * 1000}
+            >
+              <Excerpt>
+                {hit.from}: <Marked text={hit.snippet} />
+              </Excerpt>
+            </ListRow>
           </li>
         ))}
       </ul>

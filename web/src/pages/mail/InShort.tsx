@@ -1,5 +1,5 @@
 import { type Key, listed, useLanguage, useT } from "@/lib/i18n";
-import { cn } from "@/lib/utils";
+import { cn, plain } from "@/lib/utils";
 import type { Point, Summary } from "@/pages/mail/types";
 
 export function InShort({ summary }: { summary: Summary }) {
@@ -36,9 +36,4 @@ export function InShort({ summary }: { summary: Summary }) {
       </div>
     </details>
   );
-}
-
-/** Without the marks of Markdown, of which a sentence that was cut out has only some. */
-function plain(text: string): string {
-  return text.replace(/\*\*|`/g, "");
 }

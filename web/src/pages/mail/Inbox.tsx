@@ -1,16 +1,17 @@
 import { Mail, MailPlus } from "lucide-react";
 import { useState } from "react";
-import { Avatar, Empty, Loading, Problem, Time } from "@/components/common";
-import { Back, Bar, rowStyle } from "@/components/Split";
+import { Avatar, Empty, Loading, Problem } from "@/components/common";
+import { ListRow } from "@/components/ListRow";
+import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useData } from "@/lib/data";
 import { listed, useLanguage, useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
-import { cn } from "@/lib/utils";
 import { Importance } from "@/pages/mail/Importance";
 import { type Letter, ofMail } from "@/pages/mail/types";
 
+/** What came to an agent, or what it sent. */
 export function Inbox({ project, agent, write }: { project: string; agent: string; write: () => void }) {
   const t = useT();
   const language = useLanguage();
@@ -48,34 +49,36 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
           <ul>
             {letters.value.messages.map((letter) => (
               <li key={letter.id}>
-                <a href={href("mail", project, "threads", letter.thread_id ?? letter.id)} className={rowStyle}>
-                  <Avatar name={box === "inbox" ? letter.from : (letter.to[0] ?? "")} small />
-                  <span className="min-w-0 flex-1">
-                    <span className="flex items-baseline gap-2">
-                      <span className={cn("min-w-0 flex-1 truncate text-sm", letter.read === null && "font-bold")}>
-                        {letter.subject}
-                      </span>
-                      <Time ms={letter.created_ts * 1000} className="shrink-0 text-xs text-muted-foreground" />
-                    </span>
-                    <span className="mt-0.5 flex items-center gap-1.5 text-[13px] text-muted-foreground">
-                      <span className="min-w-0 flex-1 truncate">
-                        {box === "inbox" ? letter.from : listed(letter.to, language)}
-                      </span>
-                      <Importance level={letter.importance} />
-                      {letter.read === null && <Badge variant="solid">{t("unread")}</Badge>}
-                      {letter.acknowledged ? (
-                        <Badge variant="positive">{t("acknowledged")}</Badge>
-                      ) : letter.ack_required ? (
-                        <Badge variant="warning">{t("toAcknowledge")}</Badge>
-                      ) : null}
-                    </span>
-                  </span>
-                </a>
+                <ListRow
+                  to={href("mail", project, "threads", letter.thread_id ?? letter.id)}
+                  walked={false}
+                  face={<Avatar name={box === "inbox" ? letter.from : (letter.to[0] ?? "")} small />}
+                  title={letter.subject}
+                  titleStyle={letter.read === null ? "font-bold" : "font-normal"}
+                  ms={letter.created_ts * 1000}
+                  text={box === "inbox" ? letter.from : listed(letter.to, language)}
+                  marks={<Marks letter={letter} />}
+                />
               </li>
             ))}
           </ul>
         )}
       </div>
+    </>
+  );
+}
+
+function Marks({ letter }: { letter: Letter }) {
+  const t = useT();
+  return (
+    <>
+      <Importance level={letter.importance} />
+      {letter.read === null && <Badge variant="solid">{t("unread")}</Badge>}
+      {letter.acknowledged ? (
+        <Badge variant="positive">{t("acknowledged")}</Badge>
+      ) : letter.ack_required ? (
+        <Badge variant="warning">{t("toAcknowledge")}</Badge>
+      ) : null}
     </>
   );
 }

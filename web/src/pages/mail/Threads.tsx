@@ -1,6 +1,6 @@
 import { Mail } from "lucide-react";
-import { Avatar, Empty, Loading, Problem, Time } from "@/components/common";
-import { rowStyle } from "@/components/Split";
+import { Avatar, Empty, Loading, Problem } from "@/components/common";
+import { ListRow } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
 import { useData } from "@/lib/data";
 import { listed, useLanguage, useT } from "@/lib/i18n";
@@ -19,25 +19,20 @@ export function Threads({ project, current }: { project: string; current: string
     <ul>
       {threads.value.threads.map((each) => (
         <li key={each.id}>
-          <a
-            data-row
-            href={href("mail", project, "threads", each.id)}
-            aria-current={each.id === current}
-            className={rowStyle}
-          >
-            <Avatar name={each.last_from} small />
-            <span className="min-w-0 flex-1">
-              <span className="flex items-baseline gap-2">
-                <span className="min-w-0 flex-1 truncate text-sm font-semibold">{each.subject}</span>
-                <Time ms={each.last_ts * 1000} className="shrink-0 text-xs text-muted-foreground" />
-              </span>
-              <span className="mt-1 flex items-center gap-1.5 text-[13px] text-muted-foreground">
-                <span className="min-w-0 flex-1 truncate">{listed(each.senders, language)}</span>
+          <ListRow
+            to={href("mail", project, "threads", each.id)}
+            current={each.id === current}
+            face={<Avatar name={each.last_from} small />}
+            title={each.subject}
+            ms={each.last_ts * 1000}
+            text={listed(each.senders, language)}
+            marks={
+              <>
                 <Importance level={each.importance} />
                 <Badge>{each.messages}</Badge>
-              </span>
-            </span>
-          </a>
+              </>
+            }
+          />
         </li>
       ))}
     </ul>

@@ -2,9 +2,10 @@ import { CheckCheck } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input, Label, Select, Textarea } from "@/components/ui/input";
-import { toast, toastError } from "@/components/ui/toast";
+import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
 import { useData } from "@/lib/data";
+import { useDoing } from "@/lib/doing";
 import { useT } from "@/lib/i18n";
 import { isSend } from "@/lib/keys";
 import { go } from "@/lib/router";
@@ -20,42 +21,31 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
   const [body, setBody] = useState("");
   const [importance, setImportance] = useState("normal");
   const [ack, setAck] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const key = useRef(onceKey());
+  const [busy, doing] = useDoing();
+  const [key] = useState(onceKey);
   const ready = chosen.length > 0 && subject.trim() !== "" && body.trim() !== "" && !busy;
   const names = (agents.value?.agents ?? []).filter((agent) => agent.program !== "person").map((agent) => agent.name);
   const subjectField = useRef<HTMLInputElement>(null);
   useEffect(() => subjectField.current?.focus(), []);
 
   const send = async () => {
-    if (!ready) return;
-    setBusy(true);
-    try {
-      const made = await post<{ id: string; thread_id: string | null }>("/api/mail/send", {
-        project,
-        to: chosen,
-        subject,
-        body,
-        importance,
-        ack,
-        key: key.current,
-      });
-      toast(t("sent"));
-      done();
-      go("mail", project, "threads", made.thread_id ?? made.id);
-    } catch (error) {
-      toastError(error, t("unreachable"));
-      setBusy(false);
-    }
+    const letter = { project, to: chosen, subject, body, importance, ack, key };
+    const made = await post<{ id: string; thread_id: string | null }>("/api/mail/send", letter);
+    toast(t("sent"));
+    done();
+    go("mail", project, "threads", made.thread_id ?? made.id);
+  };
+  const sendReady = () => {
+    if (ready) void doing(send);
   };
   return (
     <form
       className="flex flex-col gap-3"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        sendReady();
       }}
-      onKeyDown={(event) => isSend(event) && void send()}
+      onKeyDown={(event) => isSend(event) && sendReady()}
     >
       <p className="text-[13px] text-muted-foreground">{t("asPersonHint")}</p>
       <fieldset>

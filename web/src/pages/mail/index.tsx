@@ -1,7 +1,9 @@
 import { Lock, Mail, MailPlus, Users } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Empty, Loading, Problem } from "@/components/common";
+import { Find } from "@/components/Find";
 import { Bar, Split } from "@/components/Split";
+import { Tabs } from "@/components/Tabs";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { Select } from "@/components/ui/input";
@@ -9,8 +11,6 @@ import { useData } from "@/lib/data";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { go, href } from "@/lib/router";
-import { cn } from "@/lib/utils";
-import { Find } from "@/pages/groups";
 import { Agents } from "@/pages/mail/Agents";
 import { Claims } from "@/pages/mail/Claims";
 import { Found } from "@/pages/mail/Found";
@@ -49,7 +49,6 @@ export function MailPage({ place }: { place: string[] }) {
       <Split
         label={t("mail")}
         open={open !== undefined}
-        back={href("mail", project, view)}
         wide
         list={
           <>
@@ -72,9 +71,14 @@ export function MailPage({ place }: { place: string[] }) {
               </Button>
             </Bar>
             <div className="flex shrink-0 gap-2 border-b px-4 py-2">
-              <Find query={query} setQuery={setQuery} label={t("searchMail")} />
+              <Find label={t("searchMail")} onFind={setQuery} />
             </div>
-            <Views view={view} link={(name) => href("mail", project, name)} />
+            <Tabs
+              label={t("views")}
+              tabs={VIEWS.map((each) => ({ ...each, title: t(each.title) }))}
+              current={view}
+              link={(name) => href("mail", project, name)}
+            />
             <div className="min-h-0 flex-1 overflow-y-auto">
               {query ? (
                 <Found project={project} query={query} />
@@ -101,27 +105,5 @@ export function MailPage({ place }: { place: string[] }) {
         {writing && <Write project={project} to={writing} done={() => setWriting(null)} />}
       </Dialog>
     </>
-  );
-}
-
-function Views(props: { view: string; link: (name: string) => string }) {
-  const t = useT();
-  return (
-    <nav aria-label={t("views")} className="flex shrink-0 gap-1 border-b px-3 py-1.5">
-      {VIEWS.map((each) => (
-        <a
-          key={each.name}
-          href={props.link(each.name)}
-          aria-current={each.name === props.view ? "page" : undefined}
-          className={cn(
-            "flex items-center gap-1.5 rounded-md px-2.5 py-1.5 text-[13px] font-medium [&_svg]:size-4",
-            each.name === props.view ? "bg-accent text-accent-foreground" : "text-muted-foreground hover:bg-muted",
-          )}
-        >
-          {each.icon}
-          {t(each.title)}
-        </a>
-      ))}
-    </nav>
   );
 }

@@ -1,11 +1,10 @@
 import { CheckCheck, SendHorizontal } from "lucide-react";
 import { useState } from "react";
+import { GrowingField } from "@/components/GrowingField";
 import { Button } from "@/components/ui/button";
-import { Textarea } from "@/components/ui/input";
 import type { WireContent } from "@/lib/assistant/socket";
 import { type Item, answer } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
-import { isSend } from "@/lib/keys";
 import { cn } from "@/lib/utils";
 import { AddFile, Files, useFiles } from "@/pages/questions/files";
 
@@ -69,15 +68,12 @@ export function Reply({ item, disabled }: { item: Item; disabled: boolean }) {
       ))}
       <Files files={files} remove={(file) => setFiles(files.filter((each) => each !== file))} />
       <div className="flex items-end gap-2">
-        <Textarea
-          rows={1}
+        <GrowingField
+          label={t("yourAnswer")}
           value={text}
-          aria-label={t("yourAnswer")}
-          placeholder={t("yourAnswer")}
-          className="max-h-60 min-h-10 flex-1 field-sizing-content"
+          onText={setText}
+          onSend={() => ready && !disabled && send()}
           onPaste={paste}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => isSend(event) && ready && !disabled && send()}
         />
         <AddFile add={(chosenFiles) => void add(chosenFiles)} />
         {isReport && !ready ? (

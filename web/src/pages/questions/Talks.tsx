@@ -1,30 +1,28 @@
 import { Search } from "lucide-react";
-import { Avatar, Empty, Highlit, Time } from "@/components/common";
-import { rowStyle } from "@/components/Split";
+import { Avatar, Empty, Highlit } from "@/components/common";
+import { Excerpt, ListRow } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
-import type { Item, Talk } from "@/lib/assistant/store";
+import { type Item, type Talk, talkKey } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
+import { plain } from "@/lib/utils";
 
 export function TalkRow({ talk, current }: { talk: Talk; current: boolean }) {
   const t = useT();
-  const last = talk.items.at(-1);
   return (
-    <a data-row href={href("questions", talk.key)} aria-current={current} className={rowStyle}>
-      <Avatar name={talk.agent || talk.project} bot />
-      <span className="min-w-0 flex-1">
-        <span className="flex items-baseline gap-2">
-          <span className="min-w-0 flex-1 truncate text-sm font-semibold">
-            {talk.agent || t("agent")} <span className="font-normal text-muted-foreground">{projectName(talk.project)}</span>
-          </span>
-          <Time ms={talk.latest} className="shrink-0 text-xs text-muted-foreground" />
-        </span>
-        <span className="mt-0.5 flex items-center gap-2 text-[13px] text-muted-foreground">
-          <span className="min-w-0 flex-1 truncate">{last?.text.replace(/\*\*|`/g, "")}</span>
-          {talk.waiting > 0 && <Badge variant="solid">{talk.waiting}</Badge>}
-        </span>
-      </span>
-    </a>
+    <ListRow
+      to={href("questions", talk.key)}
+      current={current}
+      face={<Avatar name={talk.agent || talk.project} bot />}
+      title={
+        <>
+          {talk.agent || t("agent")} <span className="font-normal text-muted-foreground">{nameOf(talk.project)}</span>
+        </>
+      }
+      ms={talk.latest}
+      text={plain(talk.items.at(-1)?.text ?? "")}
+      marks={talk.waiting > 0 && <Badge variant="solid">{talk.waiting}</Badge>}
+    />
   );
 }
 
@@ -36,24 +34,23 @@ export function Found({ items, query }: { items: readonly Item[] | undefined; qu
     <ul>
       {items.map((item) => (
         <li key={item.id}>
-          <a data-row href={href("questions", JSON.stringify([item.project, item.agent]))} className={rowStyle}>
-            <Avatar name={item.agent || item.project} bot small />
-            <span className="min-w-0 flex-1">
-              <span className="flex items-baseline gap-2 text-[13px]">
-                <span className="min-w-0 flex-1 truncate font-semibold">{item.agent || t("agent")}</span>
-                <Time ms={item.asked} className="shrink-0 text-xs text-muted-foreground" />
-              </span>
-              <span className="mt-0.5 line-clamp-3 text-[13px] [overflow-wrap:anywhere]">
-                <Highlit text={item.text} word={query.split(/\s+/)[0] ?? ""} />
-              </span>
-            </span>
-          </a>
+          <ListRow
+            to={href("questions", talkKey(item))}
+            face={<Avatar name={item.agent || item.project} bot small />}
+            title={item.agent || t("agent")}
+            ms={item.asked}
+          >
+            <Excerpt>
+              <Highlit text={item.text} word={query.split(/\s+/)[0] ?? ""} />
+            </Excerpt>
+          </ListRow>
         </li>
       ))}
     </ul>
   );
 }
 
-function projectName(path: string): string {
-  return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path;
+/** A project is known by its folder; the last part names it. */
+function nameOf(project: string): string {
+  return project.split(/[\\/]/).filter(Boolean).at(-1) ?? project;
 }

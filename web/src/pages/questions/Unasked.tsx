@@ -1,11 +1,10 @@
 import { SendHorizontal } from "lucide-react";
 import { useState } from "react";
+import { GrowingField } from "@/components/GrowingField";
 import { Button } from "@/components/ui/button";
-import { Textarea } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
 import { type Talk, write } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
-import { isSend } from "@/lib/keys";
 import { AddFile, Files, useFiles } from "@/pages/questions/files";
 
 export function Unasked({ talk }: { talk: Talk }) {
@@ -24,16 +23,7 @@ export function Unasked({ talk }: { talk: Talk }) {
     <footer className="flex shrink-0 flex-col gap-2 border-t bg-surface px-4 py-2.5">
       <Files files={files} remove={(file) => setFiles(files.filter((each) => each !== file))} />
       <div className="flex items-end gap-2">
-        <Textarea
-          rows={1}
-          value={text}
-          aria-label={label}
-          placeholder={label}
-          className="max-h-48 min-h-10 flex-1 field-sizing-content"
-          onPaste={paste}
-          onChange={(event) => setText(event.target.value)}
-          onKeyDown={(event) => isSend(event) && send()}
-        />
+        <GrowingField label={label} value={text} onText={setText} onSend={send} onPaste={paste} />
         <AddFile add={(chosen) => void add(chosen)} />
         <Button variant="outline" className="h-10" aria-label={t("send")} title="Ctrl+Enter" disabled={!ready} onClick={send}>
           <SendHorizontal />

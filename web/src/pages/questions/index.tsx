@@ -1,6 +1,7 @@
 import { Bell, BellOff, HandHelping } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Empty } from "@/components/common";
+import { Find } from "@/components/Find";
 import { Bar, Split } from "@/components/Split";
 import { Button } from "@/components/ui/button";
 import { Input, Label } from "@/components/ui/input";
@@ -8,8 +9,7 @@ import { loadOlder, nickname, search, setNickname, talksOf, useAssistant } from 
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { canNotify, mayNotify, wantNotify } from "@/lib/notify";
-import { go, href } from "@/lib/router";
-import { Find } from "@/pages/groups";
+import { go } from "@/lib/router";
 import { Found, TalkRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
 
@@ -28,12 +28,11 @@ export function QuestionsPage({ place }: { place: string[] }) {
     <Split
       label={t("questions")}
       open={place[0] !== undefined}
-      back={href("questions")}
       list={
         <>
           <Bar>
             <h1 className="sr-only">{t("questions")}</h1>
-            <Find query={query} setQuery={setQuery} label={t("searchQuestions")} />
+            <Find label={t("searchQuestions")} onFind={setQuery} />
             {canNotify() && (
               <Button
                 variant="ghost"
