@@ -35,7 +35,10 @@ def build_server(desk: Desk, scope_of: Callable[[Context], str], options: ToolOp
 def assistant_from(settings: "Settings") -> Assistant:
     """The questions of the hub that the settings describe."""
     return Assistant(
-        SqliteQuestionStore(settings.hub.data_dir), grace=settings.assistant.grace, chat=settings.assistant.chat or ""
+        SqliteQuestionStore(settings.hub.data_dir),
+        grace=settings.assistant.grace,
+        chat=settings.assistant.chat or "",
+        lease=settings.io.lease,
     )
 
 

@@ -1,19 +1,19 @@
 """The tools with which agents ask and report."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
-from urllib.parse import quote
 from uuid import uuid4
 
 from pydantic import Field
 
 from transcript_mcp.assistant import frames
 from transcript_mcp.assistant.service import Desk
+from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
-from transcript_mcp.sdk import Audio, Context, Embedded, Image, Server, Text
 from transcript_mcp.sdk import Content as Block
+from transcript_mcp.sdk import Context, Server, Text
 
 __all__ = ["ToolOptions", "Tools"]
 
@@ -203,34 +203,9 @@ class Tools:
         contents = [*record.contents, *frames.written_contents(messages)]
         if record.state == "notified":
             contents.insert(0, Content("text", "People have been told."))
-        return self._shown(contents)
-
-    def _shown(self, contents: Sequence[Content]) -> list[Block]:
-        return [self._block(number, content) for number, content in enumerate(contents)]
-
-    def _block(self, number: int, content: Content) -> Block:
-        if content.kind == "text":
-            return Text(content.text)
-        if len(content.data) > self._options.max_attachment:
-            name = content.uri or content.mime_type or content.kind
-            return Text(f"({name}: {len(content.data)} bytes, more than assistant.max_attachment lets through)")
-        if content.kind == "image":
-            return Image(content.data, content.mime_type)
-        if content.kind == "audio":
-            return Audio(content.data, content.mime_type)
-        uri = f"attachment://file/{number}/{quote(content.uri.rpartition('/')[2] or 'file', safe='')}"
-        return Embedded(uri, _text_or_bytes(content), content.mime_type or None)
+        return shown(contents, self._options.max_attachment)
 
     def _clamped(self, timeout: int | None) -> int:
         options = self._options
         asked = timeout if timeout is not None and timeout > 0 else options.timeout
         return max(1, options.shortest, min(asked, options.longest))
-
-
-def _text_or_bytes(content: Content) -> str | bytes:
-    if content.mime_type.startswith("text/"):
-        try:
-            return content.data.decode()
-        except UnicodeDecodeError:
-            return content.data
-    return content.data

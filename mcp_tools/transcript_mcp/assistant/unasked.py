@@ -89,11 +89,10 @@ class Unasked:
         self._lent[taker.id] = lent
         return lent
 
-    async def confirm(self, scope: str, session: str) -> None:
-        """The agent of a session has what it was lent there. Raises StoreError kinds."""
-        for lent in list(self._lent.values()):
-            if (lent.taker.scope, lent.session) == (scope, session):
-                await self._settle(lent.taker, got=True)
+    async def confirm(self, scope: str, session: str) -> int:
+        """The agent of a session has what it was lent there; how many messages. Raises StoreError kinds."""
+        mine = [each for each in self._lent.values() if (each.taker.scope, each.session) == (scope, session)]
+        return sum([await self._settle(lent.taker, got=True) for lent in mine])
 
     async def asked(self, question: Question) -> None:
         """The agent of a new question has what it was lent."""
@@ -118,13 +117,14 @@ class Unasked:
         except StoreError as error:  # it stays lent until its time is over
             logger.warning("What became of a message cannot be written down yet: %s", error)
 
-    async def _settle(self, taker: Question, *, got: bool) -> None:
+    async def _settle(self, taker: Question, *, got: bool) -> int:
         settled = await self._store.settle(taker, got=got)
         self._lent.pop(taker.id, None)
         for each in settled if got else ():
             self._tell(Event("picked_up", each))
         if not got:
             self._wake(taker)
+        return len(settled)
 
     def _to(self, agent: Question) -> list[Lent]:
         return [each for each in self._lent.values() if _agent(each.taker) == _agent(agent)]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.identity import AgentProfile
     from nanobot_transcript.store.front import GroupTranscriptStore
+    from transcript_mcp.io_bridge.unasked import Unasked
 
 __all__ = ["Record", "Room", "build_rooms"]
 
@@ -35,6 +36,7 @@ class Room:
     ``own_access`` the room looks at the tokens of its routes itself; the hub checks where a request comes from.
     ``max_body`` is the largest request of its routes in bytes, which they hold themselves; None: as everywhere.
     ``core`` is what the room works on, for the pages that show it. ``running`` is what goes on as long as the hub does.
+    ``unasked`` is what people write to agents in this room, ``hear`` tells a room of it that gives it to agents.
     """
 
     server: Server
@@ -43,6 +45,8 @@ class Room:
     max_body: int | None = None
     core: object = None
     running: "Callable[[], AbstractAsyncContextManager[None]] | None" = None
+    unasked: "Unasked | None" = None
+    hear: "Callable[[Unasked], None] | None" = None
 
 
 def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
@@ -50,7 +54,12 @@ def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: 
 
     ``cwd`` is the folder in which a client started this process, which tells who it is; None in the hub.
     """
-    return {name: _BUILDERS[name](settings, cwd) for name in (_BUILDERS if names is None else names)}
+    rooms = {name: _BUILDERS[name](settings, cwd) for name in (_BUILDERS if names is None else names)}
+    for unasked in [room.unasked for room in rooms.values() if room.unasked is not None]:
+        for room in rooms.values():
+            if room.hear is not None:
+                room.hear(unasked)
+    return rooms
 
 
 def _transcript(settings: Settings, _cwd: Path | None) -> Room:
@@ -82,26 +91,30 @@ def _mail(settings: Settings, _cwd: Path | None) -> Room:
 
 def _io(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.io_bridge.server import bridge_from, build_server
+    from transcript_mcp.io_bridge.tools import Tools
 
     bridge = bridge_from(settings)
+    tools = Tools(bridge)
 
     def routes() -> "Iterable[AbstractRouteDef]":
         from transcript_mcp.io_bridge.routes import Routes
 
         return Routes(bridge)()
 
-    return Room(build_server(bridge), routes, core=bridge)
+    return Room(build_server(bridge, tools), routes, core=bridge, hear=tools.hear)
 
 
 def _assistant(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.assistant.server import assistant_from, build_server, groups_from, options_from, scopes_from
     from transcript_mcp.assistant.sizes import LARGEST
     from transcript_mcp.hub.access import is_loopback
+    from transcript_mcp.hub.unasked import UnaskedMessages
 
     # Mailbox tokens say that not everybody on this machine is trusted.
     open_to_all = is_loopback(settings.hub.host) and not settings.filebox.tokens
     assistant, scopes = assistant_from(settings), scopes_from(settings, open_to_all=open_to_all)
-    server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), options_from(settings))
+    options = options_from(settings)
+    server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), options)
     server.on_close(assistant.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
@@ -112,7 +125,15 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
     def running() -> "AbstractAsyncContextManager[None]":
         return groups_from(settings, assistant).running()
 
-    return Room(server, routes, own_access=True, max_body=LARGEST, core=assistant, running=running)
+    return Room(
+        server,
+        routes,
+        own_access=True,
+        max_body=LARGEST,
+        core=assistant,
+        running=running,
+        unasked=UnaskedMessages(assistant, scopes, options.max_attachment),
+    )
 
 
 _BUILDERS: Final[Mapping[str, Callable[[Settings, Path | None], Room]]] = {

@@ -142,9 +142,12 @@ class Bridge:
         await self.confirm(session)
         return put
 
-    async def confirm(self, session: str) -> int:
-        """The agent has the inputs it was given; how many. Raises StoreError kinds."""
-        return await self._confirm(session, given_back=True)
+    async def confirm(self, session: str, *, given_back: bool = True) -> int:
+        """The agent has the inputs it was given; how many. Raises StoreError kinds.
+
+        With ``given_back`` also those that were freed since because nobody had confirmed them in time.
+        """
+        return await self._confirm(session, given_back=given_back)
 
     # -- for who watches
 

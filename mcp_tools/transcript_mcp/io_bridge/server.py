@@ -22,10 +22,10 @@ _INSTRUCTIONS: Final = (
 )
 
 
-def build_server(bridge: Bridge) -> Server:
-    """The server over a bridge, which it closes with itself."""
+def build_server(bridge: Bridge, tools: Tools | None = None) -> Server:
+    """The server over a bridge, which it closes with itself. ``tools`` over the same bridge, else its own."""
     server = Server("io", version=nanobot_transcript.__version__, title="IO bridge", instructions=_INSTRUCTIONS)
-    Tools(bridge).offer(server)
+    (tools or Tools(bridge)).offer(server)
     server.on_close(bridge.close)
     return server
 

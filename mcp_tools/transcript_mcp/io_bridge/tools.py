@@ -1,12 +1,14 @@
 """The tools as clients see them."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from pydantic import Field
 
-from transcript_mcp.io_bridge.bridge import Bridge
+from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.checking import MOST_ID, checked_key, checked_session, checked_text
-from transcript_mcp.sdk import Context, Server
+from transcript_mcp.io_bridge.unasked import Addressee, Messages, Unasked, next_of_both
+from transcript_mcp.sdk import Content, Context, Server
 
 __all__ = ["Tools"]
 
@@ -25,6 +27,14 @@ _Timeout = Annotated[
         le=_LONGEST,
     ),
 ]
+_Project = Annotated[
+    str | None,
+    Field(
+        description="The directory of your project, the same that you give to ask_question. With it you get here, too, "
+        "what people wrote to you without being asked."
+    ),
+]
+_Agent = Annotated[str, Field(description="Your name, if you have one, the same that you give to ask_question.")]
 _Output = Annotated[str, Field(description="What to hand to whoever reads the outputs of this session.")]
 _Key = Annotated[
     str | None,
@@ -40,6 +50,11 @@ class Tools:
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
+        self._unasked: Unasked | None = None
+
+    def hear(self, unasked: Unasked) -> None:
+        """Give agents from now on also what people write to them."""
+        self._unasked = unasked
 
     def offer(self, server: Server) -> None:
         """Register all tools."""
@@ -49,39 +64,61 @@ class Tools:
             server.tool(self.o_tool, name=name, title="Return output", open_world=True)
         server.tool(self.ack_input, title="Confirm input", idempotent=True)
 
-    async def i_tool(self, session_id: _Session, ctx: Context, timeout: _Timeout = None) -> str:  # noqa: ASYNC109
+    async def i_tool(
+        self,
+        session_id: _Session,
+        ctx: Context,
+        timeout: _Timeout = None,  # noqa: ASYNC109
+        project_directory: _Project = None,
+        agent_name: _Agent = "",
+    ) -> str | Sequence[Content]:
         """Get the next input of a session, and wait for it when there is none yet. get_input is the same tool.
 
         The answer is the input itself. Your next i_tool, o_tool or ack_input of the session confirms that you have
         it; an input that nobody confirms is handed over again.
         """
         session = checked_session(session_id)
-
-        async def tell(waited: float) -> None:
-            await ctx.progress(waited, timeout, f"No input in session {session} yet.")
-
-        handed = await self._bridge.next_input(session, wait=timeout, is_gone=lambda: ctx.is_gone, tell=tell)
-        if handed is None:
+        project, name = checked_text(project_directory or "", "project"), checked_text(agent_name, "name")
+        agent = Addressee(ctx.caller, project, name)
+        given = await self._given(session, agent, timeout, ctx)
+        if given is None:
             return (
                 f"No input in session {session} yet, after {timeout or 0:g} s. "
                 "Call i_tool again with the same session_id to go on waiting."
             )
-        ctx.when_answered(handed.arrived)
-        return handed.text
+        ctx.when_answered(given.arrived)
+        return given.text if isinstance(given, Handed) else given.contents
 
-    async def o_tool(self, session_id: _Session, output: _Output, idempotency_key: _Key = None) -> str:
+    async def _given(
+        self, session: str, agent: Addressee, wait: float | None, ctx: Context
+    ) -> Handed | Messages | None:
+        async def tell(waited: float) -> None:
+            await ctx.progress(waited, wait, f"No input in session {session} yet.")
+
+        await self._confirm_messages(ctx, session)
+        if self._unasked is None or not agent.project:
+            return await self._bridge.next_input(session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell)
+        return await next_of_both(
+            self._bridge, self._unasked, agent, session, wait=wait, is_gone=lambda: ctx.is_gone, tell=tell
+        )
+
+    async def o_tool(self, session_id: _Session, output: _Output, ctx: Context, idempotency_key: _Key = None) -> str:
         """Hand an output of a session to whoever reads it, and confirm the inputs you were given. Returns at once.
 
         return_output is the same tool.
         """
         session, text = checked_session(session_id), checked_text(output, "output")
         put = await self._bridge.send_output(session, text, checked_key(idempotency_key))
+        await self._confirm_messages(ctx, session)
         if put.repeated:
             return f"Output {put.seq} of session {session} was handed over before; nothing was added."
         return f"Output {put.seq} of session {session} is kept until it is read."
 
-    async def ack_input(self, session_id: _Session) -> str:
+    async def ack_input(self, session_id: _Session, ctx: Context) -> str:
         """Confirm that you have the input that i_tool gave you, before long work: else it is handed over again."""
         session = checked_session(session_id)
-        count = await self._bridge.confirm(session)
+        count = await self._bridge.confirm(session) + await self._confirm_messages(ctx, session)
         return f"Confirmed {count} input{'' if count == 1 else 's'} of session {session}."
+
+    async def _confirm_messages(self, ctx: Context, session: str) -> int:
+        return 0 if self._unasked is None else await self._unasked.confirm(ctx.caller, session)

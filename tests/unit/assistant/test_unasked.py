@@ -34,9 +34,9 @@ class Place:
         self.news: list[Event] = []
         self.assistant = self.start()
 
-    def start(self, **options: float) -> Assistant:
+    def start(self, lease: float = 60.0) -> Assistant:
         """Another process's assistant, in place of the one before."""
-        self.assistant = Assistant(SqliteQuestionStore(self.folder), **options)
+        self.assistant = Assistant(SqliteQuestionStore(self.folder), lease=lease)
         self.assistant.listen(self.news.append)
         return self.assistant
 

@@ -1,0 +1,38 @@
+"""Answers and messages as an agent is shown them: content of a tool's result."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from transcript_mcp.assistant.values import Content
+from transcript_mcp.sdk import Audio, Embedded, Image, Text
+from transcript_mcp.sdk import Content as Block
+
+__all__ = ["shown"]
+
+
+def shown(contents: Sequence[Content], largest: int) -> list[Block]:
+    """One block for each; what has more than ``largest`` bytes is named instead."""
+    return [_block(number, content, largest) for number, content in enumerate(contents)]
+
+
+def _block(number: int, content: Content, largest: int) -> Block:
+    if content.kind == "text":
+        return Text(content.text)
+    if len(content.data) > largest:
+        name = content.uri or content.mime_type or content.kind
+        return Text(f"({name}: {len(content.data)} bytes, more than assistant.max_attachment lets through)")
+    if content.kind == "image":
+        return Image(content.data, content.mime_type)
+    if content.kind == "audio":
+        return Audio(content.data, content.mime_type)
+    uri = f"attachment://file/{number}/{quote(content.uri.rpartition('/')[2] or 'file', safe='')}"
+    return Embedded(uri, _text_or_bytes(content), content.mime_type or None)
+
+
+def _text_or_bytes(content: Content) -> str | bytes:
+    if content.mime_type.startswith("text/"):
+        try:
+            return content.data.decode()
+        except UnicodeDecodeError:
+            return content.data
+    return content.data

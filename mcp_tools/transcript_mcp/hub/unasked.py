@@ -1,0 +1,57 @@
+"""What people write to agents in Agent Assistant, for the IO bridge: neither of the two rooms knows the other."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from nanobot_transcript.errors import TokenRefusedError
+from transcript_mcp.assistant.frames import written_contents
+from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.showing import shown
+from transcript_mcp.assistant.unasked import Lent
+from transcript_mcp.assistant.values import Question
+from transcript_mcp.io_bridge.unasked import Addressee
+from transcript_mcp.sdk import Content
+
+__all__ = ["UnaskedMessages"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    contents: Sequence[Content]
+    lent: Lent
+
+    def arrived(self, arrived: bool) -> None:
+        self.lent.arrived(arrived)
+
+
+class UnaskedMessages:
+    """An ``Unasked`` of the IO bridge. ``largest`` bounds what comes with a message, in bytes."""
+
+    def __init__(self, assistant: Assistant, scopes: Scopes, largest: int) -> None:
+        self._unasked = assistant.unasked
+        self._scopes = scopes
+        self._largest = largest
+
+    def news(self, agent: Addressee) -> AbstractContextManager[asyncio.Event]:
+        """See ``Unasked``."""
+        return self._unasked.news(self._question(agent))
+
+    async def take(self, agent: Addressee, session: str) -> _Shown | None:
+        """See ``Unasked``."""
+        lent = await self._unasked.lend(self._question(agent), session)
+        return None if lent is None else _Shown(shown(written_contents(lent.messages), self._largest), lent)
+
+    async def confirm(self, caller: str | None, session: str) -> int:
+        """See ``Unasked``."""
+        try:
+            scope = self._scopes.of_caller(caller)
+        except TokenRefusedError:
+            return 0  # whoever has no scope was given nothing
+        return await self._unasked.confirm(scope, session)
+
+    def _question(self, agent: Addressee) -> Question:
+        scope = self._scopes.of_caller(agent.caller)
+        return Question(scope, "", "question", "", project=agent.project, agent=agent.name)
