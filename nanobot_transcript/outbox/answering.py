@@ -1,85 +1,47 @@
 """Finding the post that a reply or a pressed button answers, and keeping the answer."""
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import Any, Final
 
-from nanobot_transcript.entry import Entry, well_formed
-from nanobot_transcript.outbox.values import Action, Answer
-from nanobot_transcript.turns.speakers import is_person
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.outbox import early
+from nanobot_transcript.outbox.offers import Offer
+from nanobot_transcript.outbox.values import Answer
 
-__all__ = ["found", "keep_action", "keep_reply", "news", "post_at", "post_of_reply", "remember_places"]
-
-_LONGEST: Final = 100_000
-_NO_TIME: Final = 2.0**53
+__all__ = ["forget", "found", "is_wanted", "keep", "news", "remember_places"]
 
 
 def remember_places(db: sqlite3.Connection, job_id: str, places: Iterable[str | None]) -> None:
-    """What stands at these message ids, or in these threads, answers the post."""
+    """What stands at these message ids, or in these threads, answers the post; also what came there before."""
     rows = [(well_formed(place), job_id) for place in places if isinstance(place, str) and place]
-    db.executemany("INSERT OR IGNORE INTO places (place, job_id) VALUES (?, ?)", rows)
+    if db.executemany("INSERT OR IGNORE INTO places (place, job_id) VALUES (?, ?)", rows).rowcount > 0:
+        early.adopt(db, job_id)
 
 
-def post_at(db: sqlite3.Connection, places: Iterable[object]) -> str | None:
-    """The post that wants answers and has one of these places."""
-    sql = "SELECT id FROM jobs JOIN places ON job_id=id WHERE place=? AND wants_answers"
-    for place in places:
-        if isinstance(place, str) and place and (row := db.execute(sql, (well_formed(place),)).fetchone()):
-            return row["id"]
-    return None
+def is_wanted(db: sqlite3.Connection, offer: Offer) -> bool:
+    """Whether it answers a post, or may answer one that is under way."""
+    # In this order: a post whose place is noted between the two looks is found by the second.
+    return early.is_under_way(db, offer.session_key) or _post_at(db, offer.places) is not None
 
 
-def post_of_reply(db: sqlite3.Connection, entry: Entry) -> str | None:
-    """The post that a person's message answers; bots answer nothing."""
-    if not is_person(entry) or not entry.get("message_id"):
-        return None
-    return post_at(db, (entry.get("reply_to"), entry.get("root_id"), entry.get("thread_id")))
-
-
-def keep_reply(db: sqlite3.Connection, job_id: str, entry: Entry) -> bool:
-    """Keep a reply once; False when the post is gone. A thread that grew out of the post is remembered as its own."""
-    if not _is_there(db, job_id):
-        return False
-    sql = "SELECT 1 FROM places WHERE job_id=? AND place=?"
-    root, thread = entry.get("root_id"), entry.get("thread_id")
-    if thread and root and db.execute(sql, (job_id, well_formed(root))).fetchone():
-        remember_places(db, job_id, [thread])
-    message_id = str(entry["message_id"])
-    answer = {
-        "job_id": job_id,
-        "mark": f"message {message_id}",
-        "kind": "reply",
-        "message_id": message_id,
-        "sender": entry["sender"],
-        "sender_name": entry.get("sender_name") or "",
-        "ts": _milliseconds(entry["ts"]),
-        "body": json.dumps({"text": entry["content"][:_LONGEST]}),
-    }
-    _keep(db, answer)
-    return True
-
-
-def keep_action(db: sqlite3.Connection, job_id: str, action: Action, now_ms: int) -> bool:
-    """Keep a pressed button once; False when the post is gone."""
-    if not _is_there(db, job_id):
-        return False
-    body = _json({"value": dict(action.value), "form": dict(action.form)})
-    told = action.action_id or f"{action.operator} {body}"
-    digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
-    answer = {
-        "job_id": job_id,
-        "mark": f"action {action.message_id} {digest}",
-        "kind": "action",
-        "message_id": action.message_id,
-        "sender": action.operator,
-        "sender_name": action.operator_name,
-        "ts": now_ms,
-        "body": body,
-    }
-    _keep(db, answer)
-    return True
+def keep(db: sqlite3.Connection, offer: Offer) -> bool:
+    """Keep what answers a post, once; False when it answers none so far. A thread that grew out of the post is
+    remembered as its own.
+    """
+    job_id = _post_at(db, offer.places)
+    if job_id is not None:
+        if offer.thread_id and offer.root_id and _is_place_of(db, job_id, offer.root_id):
+            remember_places(db, job_id, [offer.thread_id])
+        db.execute(
+            "INSERT OR IGNORE INTO answers (job_id, mark, kind, message_id, sender, sender_name, ts, body)"
+            " VALUES (:job_id, :mark, :kind, :message_id, :sender, :sender_name, :ts, :body)",
+            {"job_id": job_id, **offer.answer},
+        )
+    # A direct reply may be for the post under way even where it stands in the thread of another one.
+    if early.is_under_way(db, offer.session_key) and _post_at(db, offer.places[:1]) is None:
+        early.keep(db, offer)
+    return job_id is not None
 
 
 def found(db: sqlite3.Connection, job_id: str, after: int) -> list[Answer]:
@@ -94,23 +56,22 @@ def news(db: sqlite3.Connection, after: int, limit: int) -> list[tuple[str, Answ
     return [(row["job_id"], _answer(row)) for row in rows]
 
 
-def _is_there(db: sqlite3.Connection, job_id: str) -> bool:
-    # Its chat may have been erased since the post was found.
-    return db.execute("SELECT 1 FROM jobs WHERE id=?", (job_id,)).fetchone() is not None
+def forget(db: sqlite3.Connection, session_key: str | None, sender: str) -> int:
+    """Remove a person's answers, in this chat or in all; how many."""
+    within = "(SELECT id FROM jobs WHERE :key IS NULL OR session_key=:key)"
+    sql = f"DELETE FROM answers WHERE sender=:sender AND job_id IN {within}"
+    return db.execute(sql, {"key": session_key, "sender": sender}).rowcount
 
 
-def _milliseconds(ts: float) -> int:
-    """The time as SQLite holds it; 0 for what is none."""
-    return int(ts) if abs(ts) < _NO_TIME else 0
+def _post_at(db: sqlite3.Connection, places: Iterable[str]) -> str | None:
+    """The post that wants answers and has one of these places."""
+    sql = "SELECT id FROM jobs JOIN places ON job_id=id WHERE place=? AND wants_answers"
+    rows = (db.execute(sql, (place,)).fetchone() for place in places)
+    return next((row["id"] for row in rows if row is not None), None)
 
 
-def _keep(db: sqlite3.Connection, answer: dict[str, Any]) -> None:
-    clean = {name: well_formed(value) if isinstance(value, str) else value for name, value in answer.items()}
-    db.execute(
-        "INSERT OR IGNORE INTO answers (job_id, mark, kind, message_id, sender, sender_name, ts, body)"
-        " VALUES (:job_id, :mark, :kind, :message_id, :sender, :sender_name, :ts, :body)",
-        clean,
-    )
+def _is_place_of(db: sqlite3.Connection, job_id: str, place: str) -> bool:
+    return db.execute("SELECT 1 FROM places WHERE job_id=? AND place=?", (job_id, place)).fetchone() is not None
 
 
 def _answer(row: sqlite3.Row) -> Answer:
@@ -126,8 +87,3 @@ def _answer(row: sqlite3.Row) -> Answer:
         value=body.get("value", {}),
         form=body.get("form", {}),
     )
-
-
-def _json(value: dict[str, Any]) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return text if len(text) <= _LONGEST else json.dumps({"value": {}, "form": {}, "too_long": len(text)})

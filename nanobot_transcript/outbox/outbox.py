@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
-from nanobot_transcript.outbox import answering, queueing, revising
+from nanobot_transcript.outbox import answering, early, offers, queueing, revising
 from nanobot_transcript.outbox.checking import card_text, checked, lifetime
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt, Revision
@@ -108,8 +108,7 @@ class Outbox:
 
     def close_answers(self, post_id: str) -> None:
         """Enough answers: what is replied from now on is for the agents again."""
-        sql = "UPDATE jobs SET wants_answers=0 WHERE id=?"
-        self._database.write(lambda db: db.execute(sql, (well_formed(post_id),)))
+        self._database.write(lambda db: queueing.close_answers(db, well_formed(post_id)))
 
     def revise(self, post_id: str, card: dict[str, Any]) -> None:
         """Show another card in the place of a post's, as soon as that stands in the chat; of several the newest.
@@ -168,7 +167,8 @@ class Outbox:
         final = retry_after is None or job.attempt >= self.limits.max_attempts
         now = self._clock()
         bound = {"id": job.id, "holder": job.holder, "attempt": job.attempt, "error": well_formed(error), "now": now}
-        bound |= {"state": "failed" if final else "queued", "due": now + (retry_after or 0), "doubtful": doubtful}
+        bound |= {"state": "failed" if final else "queued", "due": now + (retry_after or 0)}
+        bound["doubtful"] = doubtful or job.in_doubt  # this attempt tells nothing about an earlier one
         self._database.write(lambda db: queueing.mark_failed(db, bound))
 
     def take_revision(self, holder: str, agent: str) -> Revision | None:
@@ -191,23 +191,20 @@ class Outbox:
         due = None if final else self._clock() + (retry_after or 0)
         self._database.write(lambda db: revising.mark_failed(db, revision, due))
 
-    def offer_reply(self, entry: Entry) -> bool:
+    def offer_reply(self, entry: Entry, session_key: str | None = None) -> bool:
         """True when a person's message answers a post that wants answers: it is kept, and no agent need be asked.
 
         It does when it replies to the post or stands in its thread. All bots of a chat may offer it; it counts once.
+        While a post is being sent, nobody knows yet where it stands: what may answer it is kept, too, but False, so
+        that the agents have it in any case. ``session_key`` is the chat; without it, a post of any chat may be meant.
         """
-        job_id = self._database.read(lambda db: answering.post_of_reply(db, entry), None)
-        if job_id is None:
-            return False
-        return self._database.write(lambda db: answering.keep_reply(db, job_id, entry))
+        return self._offer(offers.of_reply(entry, session_key))
 
     def offer_action(self, action: Action) -> bool:
-        """True when a button of a post that wants answers was pressed: it is kept, once."""
-        job_id = self._database.read(lambda db: answering.post_at(db, [action.message_id]), None)
-        if job_id is None:
-            return False
-        now = int(self._clock() * 1000)
-        return self._database.write(lambda db: answering.keep_action(db, job_id, action, now))
+        """True when a button of a post that wants answers was pressed: it is kept, once. Early ones as in
+        ``offer_reply``.
+        """
+        return self._offer(offers.of_action(action, int(self._clock() * 1000)))
 
     def clean(self) -> int:
         """Give up what is overdue and remove what ended long ago; returns how many posts were removed."""
@@ -227,14 +224,17 @@ class Outbox:
         """
         if session_key is None and sender is None:
             raise InvalidPostError("It needs to be said what to erase: a chat or a sender.")
-        bound = {name: well_formed(text) if text else text for name, text in (("key", session_key), ("sender", sender))}
-        sql = "DELETE FROM jobs WHERE session_key=:key"
-        if sender is not None:
-            within = "(SELECT id FROM jobs WHERE :key IS NULL OR session_key=:key)"
-            sql = f"DELETE FROM answers WHERE sender=:sender AND job_id IN {within}"
+        key, who = (well_formed(text) if text else text for text in (session_key, sender))
+
+        def work(db: sqlite3.Connection) -> int:
+            dropped = early.forget(db, key, who)
+            if who is None:
+                return queueing.forget(db, key)
+            return answering.forget(db, key, who) + dropped
+
         if not self._database.path.exists():
             return 0
-        erased = self._database.write(lambda db: db.execute(sql, bound).rowcount)
+        erased = self._database.write(work)
         self._database.read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), [])
         return erased
 
@@ -249,3 +249,8 @@ class Outbox:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
+
+    def _offer(self, offer: offers.Offer | None) -> bool:
+        if offer is None or not self._database.read(lambda db: answering.is_wanted(db, offer), False):
+            return False
+        return self._database.write(lambda db: answering.keep(db, offer))

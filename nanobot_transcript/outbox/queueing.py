@@ -8,10 +8,10 @@ from typing import Any, Final, cast
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import PostConflictError
-from nanobot_transcript.outbox import answering
+from nanobot_transcript.outbox import answering, early
 from nanobot_transcript.outbox.values import Job, OutboxLimits, PostState, PostStatus, Receipt
 
-__all__ = ["give_up", "insert", "mark_failed", "mark_sent", "status", "take", "waiting"]
+__all__ = ["close_answers", "forget", "give_up", "insert", "mark_failed", "mark_sent", "status", "take", "waiting"]
 
 _UNCERTAIN: Final = 50 * 60.0
 _GIVEN_UP: Final = "No bot could send it in as many attempts as it had."
@@ -79,6 +79,7 @@ def mark_sent(db: sqlite3.Connection, job: Job, receipt: Receipt, agent: str | N
     # A thread that was there before is not the post's: what is said in it is no answer.
     thread = receipt.thread_id if job.reply_to is None else None
     answering.remember_places(db, job.id, [receipt.message_id, *receipt.message_ids, thread])
+    early.clear(db)
 
 
 def mark_failed(db: sqlite3.Connection, bound: dict[str, Any]) -> None:
@@ -90,6 +91,7 @@ def mark_failed(db: sqlite3.Connection, bound: dict[str, Any]) -> None:
         " WHERE id=:id AND state='queued' AND holder=:holder AND attempts=:attempt"
     )
     db.execute(sql, bound)
+    early.clear(db)
 
 
 def give_up(db: sqlite3.Connection, now: float, max_attempts: int) -> None:
@@ -98,6 +100,18 @@ def give_up(db: sqlite3.Connection, now: float, max_attempts: int) -> None:
     db.execute(ended + "uncertain_since<?", ("failed", _NOT_KNOWN, now, now, now - _UNCERTAIN))
     db.execute(ended + "attempts>=?", ("failed", _GIVEN_UP, now, now, max_attempts))
     db.execute(ended + "expires<=?", ("expired", None, now, now, now))
+    early.clear(db)
+
+
+def close_answers(db: sqlite3.Connection, job_id: str) -> None:
+    """The post wants no answers any more."""
+    db.execute("UPDATE jobs SET wants_answers=0 WHERE id=?", (job_id,))
+    early.clear(db)
+
+
+def forget(db: sqlite3.Connection, session_key: str | None) -> int:
+    """Remove the posts of a chat with their answers; how many."""
+    return db.execute("DELETE FROM jobs WHERE session_key=?", (session_key,)).rowcount
 
 
 def status(row: sqlite3.Row, now: float) -> PostStatus:
@@ -127,4 +141,5 @@ def _job(row: sqlite3.Row, holder: str) -> Job:
         uuid=row["id"],
         attempt=row["attempts"] + 1,
         holder=holder,
+        in_doubt=row["uncertain_since"] is not None,
     )

@@ -68,7 +68,30 @@ CREATE TABLE revisions (
 ) WITHOUT ROWID
 """
 
+# Answers that came before anybody had noted where their post stands; ``session_key`` only where the bot said it.
+_EARLY: Final = """
+CREATE TABLE early (
+    seq INTEGER PRIMARY KEY,
+    session_key TEXT,
+    mark TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    reply_to TEXT,
+    root_id TEXT,
+    thread_id TEXT,
+    message_id TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    sender_name TEXT NOT NULL,
+    ts INTEGER NOT NULL,
+    body TEXT NOT NULL
+)
+"""
+_UNDER_WAY: Final = (
+    "CREATE INDEX jobs_under_way ON jobs (session_key)"
+    " WHERE state='queued' AND uncertain_since IS NOT NULL AND wants_answers"
+)
+
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (_JOBS, _QUEUE, _ENDED, _PLACES, _PLACES_OF, _ANSWERS),
     (_SENT_BY, _REVISIONS),
+    (_EARLY, _UNDER_WAY),
 )

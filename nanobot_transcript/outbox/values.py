@@ -29,6 +29,7 @@ class Job:
 
     ``uuid`` (32 characters) is the same at every attempt: given to the platform, it delivers at most once an hour under
     it. ``content`` is the text, ``card`` a card of the platform that goes in its place; one of them may be missing.
+    ``in_doubt``: an earlier attempt may have arrived.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Job:
     uuid: str
     attempt: int
     holder: str
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Action:
     """Somebody pressed something on a card: ``message_id`` is the card's, ``value`` what the button carries.
 
     ``action_id`` is the platform's id of the event. Without one, the same value from the same person counts once.
+    ``session_key`` is the chat; it may be missing.
     """
 
     message_id: str
@@ -91,6 +94,7 @@ class Action:
     operator_name: str = ""
     form: Mapping[str, Any] = field(default_factory=dict)
     action_id: str = ""
+    session_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,10 @@ from typing import Any
 from support.worker import ready, say
 
 from nanobot_transcript import TranscriptError
-from nanobot_transcript.outbox import Job, Outbox, OutboxLimits, OutboxServer
+from nanobot_transcript.outbox import Action, Job, Outbox, OutboxLimits, OutboxServer
 
 KEY = "feishu:oc_posts"
+_UUID = 32
 
 
 def post_same(base_dir: str, key: str) -> str:
@@ -69,6 +70,23 @@ def serve(base_dir: str, platform: str, lease: float = 0.6, die: str = "") -> No
     asyncio.run(server.serve())
 
 
+def answer_forever(base_dir: str, platform: str, ack: str) -> None:
+    """Press on each message and reply to it as soon as it stands there; note its uuid and what the outbox said."""
+    outbox = Outbox(base_dir)
+    ready()
+    done: set[str] = set()
+    while True:
+        for uuid in {name for name in os.listdir(platform) if len(name) == _UUID} - done:  # noqa: PTH208 - names alone
+            said: Any = {"role": "user", "content": "Yes", "sender": "on_ada", "message_id": f"om_to_{uuid}", "ts": 1}
+            taken = (
+                outbox.offer_action(Action(f"om_{uuid}", {"ok": uuid}, "on_ada", session_key=KEY)),
+                outbox.offer_reply({**said, "reply_to": f"om_{uuid}"}, KEY),
+            )
+            done.add(uuid)
+            _note(ack, f"{uuid} {taken}")
+        time.sleep(0.001)
+
+
 def post_until_error(base_dir: str, limit: int, count: int = 2000) -> dict[str, Any]:
     """Post until the outbox refuses; ``limit`` bounds the size of any file this process may write."""
     outbox = Outbox(base_dir)
@@ -109,7 +127,8 @@ def _die_if(now: bool) -> None:
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
-    action.__name__: action for action in (post_forever, post_same, post_until_error, serve, take_forever)
+    action.__name__: action
+    for action in (answer_forever, post_forever, post_same, post_until_error, serve, take_forever)
 }
 
 if __name__ == "__main__":

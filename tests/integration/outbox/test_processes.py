@@ -1,4 +1,4 @@
-"""Posts between real processes that are killed at any moment: nothing lost, nothing twice."""
+"""Posts and their answers between real processes that are killed at any moment: nothing lost, nothing twice."""
 
 import random
 from collections import Counter
@@ -57,6 +57,27 @@ def test_a_sender_killed_in_the_middle_is_succeeded_and_nothing_stands_twice(
     assert len(lines(platform / "sends")) == (1 if when == "taken" else 2)
 
 
+def test_a_press_between_a_killed_senders_message_and_its_note_reaches_who_asked(
+    base_dir: Path, platform: Path, tmp_path: Path, outbox: Outbox, spawn_outbox: SpawnAction
+) -> None:
+    post_id = outbox.post(KEY, "Ship it?")
+    first = started(spawn_outbox("serve", base_dir=base_dir, platform=platform, die="delivered"))
+    first.process.wait(30)
+    ack = tmp_path / "answered"
+    started(spawn_outbox("answer_forever", base_dir=base_dir, platform=platform, ack=ack))
+    until(lambda: lines(ack), "somebody has answered")
+    assert lines(ack) == [f"{post_id} (False, False)"]
+    assert (outbox.status(post_id).state, outbox.answers(post_id)) == ("queued", [])
+    started(spawn_outbox("serve", base_dir=base_dir, platform=platform))
+    until(lambda: outbox.status(post_id).state == "sent", "the successor was told the same message")
+    pressed, replied = outbox.answers(post_id)
+    assert (pressed.kind, pressed.value, pressed.sender, pressed.message_id) == (
+        "action", {"ok": post_id}, "on_ada", f"om_{post_id}",
+    )  # fmt: skip
+    assert (replied.kind, replied.text, replied.message_id) == ("reply", "Yes", f"om_to_{post_id}")
+    assert lines(platform / "messages") == ["Ship it?"]
+
+
 def test_what_was_accepted_from_a_killed_poster_is_queued(
     base_dir: Path, tmp_path: Path, outbox: Outbox, spawn_outbox: SpawnAction
 ) -> None:
@@ -71,8 +92,11 @@ def test_what_was_accepted_from_a_killed_poster_is_queued(
 
 
 def storm(base_dir: Path, platform: Path, outbox: Outbox, spawn_outbox: SpawnAction, kills: int, seed: int) -> int:
-    """Two servers, one poster, all killed again and again; the number of posts that were accepted."""
-    dice, ack = random.Random(seed), platform.parent / "accepted"
+    """Two servers, one poster, all killed again and again, and somebody who answers everything as soon as it stands
+    there; the number of posts that were accepted.
+    """
+    dice, ack, answered = random.Random(seed), platform.parent / "accepted", platform.parent / "answered"
+    started(spawn_outbox("answer_forever", base_dir=base_dir, platform=platform, ack=answered))
     servers = [started(spawn_outbox("serve", base_dir=base_dir, platform=platform)) for _ in range(2)]
     for number in range(kills):
         poster = started(spawn_outbox("post_forever", base_dir=base_dir, prefix=f"p{number}_", ack=ack))
@@ -89,6 +113,9 @@ def storm(base_dir: Path, platform: Path, outbox: Outbox, spawn_outbox: SpawnAct
     messages = Counter(lines(platform / "messages"))
     assert max(messages.values()) == 1
     assert {key for key, _ in accepted} <= messages.keys()
+    until(lambda: len(lines(answered)) == messages.total(), "everything was answered")
+    for line in lines(answered):
+        assert [answer.kind for answer in outbox.answers(line.split()[0])] == ["action", "reply"]
     return len(accepted)
 
 
@@ -116,4 +143,5 @@ def test_a_long_storm_of_kills_loses_and_doubles_nothing(
 ) -> None:
     posts = storm(base_dir, platform, outbox, spawn_outbox, kills=40, seed=7)
     sends = len(lines(platform / "sends"))
-    soak_row(kills=80, posts=posts, sends=sends, lost=0, twice=0)  # type: ignore[operator]
+    early = sum(line.endswith("(False, False)") for line in lines(platform.parent / "answered"))
+    soak_row(kills=80, posts=posts, sends=sends, lost=0, twice=0, answered_early=early, answers_lost=0)  # type: ignore[operator]

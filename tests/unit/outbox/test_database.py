@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathError
-from nanobot_transcript.outbox import Outbox
+from nanobot_transcript.database import Database, Shape
+from nanobot_transcript.outbox import Action, Outbox
+from nanobot_transcript.outbox.schema import MIGRATIONS
 
 KEY = "feishu:oc_1"
 MakeOutbox = Callable[..., Outbox]
@@ -76,6 +78,26 @@ def test_a_database_that_lost_its_tables_is_kept_aside(outbox: Outbox, base_dir:
     outbox.close()
     changed(base_dir, "PRAGMA writable_schema=1; DELETE FROM sqlite_master; PRAGMA writable_schema=0; VACUUM;")
     assert outbox.status(outbox.post(KEY, "again")).state == "queued"
+
+
+def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_outbox: MakeOutbox) -> None:
+    path = database(base_dir)
+    older = Database(path, path.with_name("lock"), Shape(MIGRATIONS[:2]), busy=5)
+    insert = (
+        "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
+        " lease_until, uncertain_since) VALUES (?, 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"
+    )
+    clock = 1_763_600_000.0
+    older.write(lambda db: db.execute(insert, ("under way", KEY, clock - 1, clock - 61)))
+    older.write(lambda db: db.execute("INSERT INTO places VALUES ('om_1', 'under way')"))
+    older.close()
+    outbox = make_outbox()
+    assert not outbox.offer_action(Action("om_2", {"ok": 1}, "on_ada"))
+    assert outbox.offer_action(Action("om_1", {"ok": 1}, "on_ada"))
+    job = outbox.take("one", [KEY])
+    assert job is not None
+    outbox.sent(job, "om_2")
+    assert [answer.message_id for answer in outbox.answers("under way")] == ["om_1", "om_2"]
 
 
 def test_a_newer_database_is_left_untouched(outbox: Outbox, base_dir: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownPostError
-from nanobot_transcript.outbox import Action, Job, Outbox, Receipt
-from nanobot_transcript.outbox.answering import keep_action, keep_reply
+from nanobot_transcript.outbox import Action, Job, Outbox, Receipt, answering, offers
 
 KEY = "feishu:oc_1"
 OTHER = "feishu:oc_2"
@@ -60,10 +59,16 @@ def test_a_reply_without_a_sensible_time_is_kept_nevertheless(outbox: Outbox, ts
 def test_an_answer_to_a_post_that_is_erased_meanwhile_is_none(outbox: Outbox) -> None:
     # Both steps of an offer, with the erasing of another process between them.
     post_id = sent(outbox)
+    said, pressed = offers.of_reply(reply(reply_to="om_1"), None), offers.of_action(Action("om_1", {"ok": 1}), 1)
+    for offer in (said, pressed):
+        assert offer is not None
+        assert outbox._database.read(lambda db, offer=offer: answering.is_wanted(db, offer), False)
     outbox.forget(session_key=KEY)
-    kept = outbox._database.write(lambda db: keep_reply(db, post_id, reply(reply_to="om_1")))
-    pressed = outbox._database.write(lambda db: keep_action(db, post_id, Action("om_1", {"ok": 1}), 1))
-    assert (kept, pressed) == (False, False)
+    assert [outbox._database.write(lambda db, offer=offer: answering.keep(db, offer)) for offer in (said, pressed)] == [
+        False,
+        False,
+    ]
+    assert outbox.answers(post_id) == []
 
 
 def test_a_post_is_queued_and_given_to_one_that_sits_in_the_chat(outbox: Outbox) -> None:
