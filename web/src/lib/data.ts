@@ -2,56 +2,52 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { type ApiError, address, get } from "@/lib/api";
 import { type News, useNews } from "@/lib/events";
 
-interface Data<T> {
+export interface Data<T> {
   value: T | undefined;
+  /** Why the last request failed; what an earlier one brought is still in `value`. */
   error: ApiError | undefined;
   reload: () => void;
 }
 
 type Values = Parameters<typeof address>[1];
 
-/**
- * What the hub answers to a request, asked again whenever there is news that concerns it. A null path asks nothing.
- */
-export function useData<T>(path: string | null, values: Values, concerns: (news: News) => boolean): Data<T> {
-  const key = path === null ? null : address(path, values);
-  const [state, setState] = useState<{ key: string | null; value?: T; error?: ApiError }>({ key: null });
-  const current = useRef(key);
-  current.current = key;
-  const busy = useRef<{ key: string; again: boolean } | null>(null);
-
-  const load = useCallback(async (wanted: string) => {
-    if (busy.current?.key === wanted) {
-      busy.current.again = true;
-      return;
-    }
-    const mine = { key: wanted, again: false };
-    busy.current = mine;
-    do {
-      mine.again = false;
-      try {
-        const value = await get<T>(wanted);
-        if (current.current === wanted) setState({ key: wanted, value });
-      } catch (error) {
-        if (current.current === wanted) {
-          setState((before) => ({ ...(before.key === wanted ? before : {}), key: wanted, error: error as ApiError }));
-        }
-      }
-    } while (mine.again && current.current === wanted);
-    if (busy.current === mine) busy.current = null;
-  }, []);
+/** What the hub answers to a request, asked again whenever there is news that concerns it. */
+export function useData<T>(path: string, values: Values, concerns: (news: News) => boolean): Data<T> {
+  const key = address(path, values);
+  const [state, setState] = useState<{ key: string; value?: T; error?: ApiError }>();
+  const ask = useRef(() => {});
 
   useEffect(() => {
-    if (key !== null) void load(key);
-  }, [key, load]);
+    const left = new AbortController();
+    let busy = false;
+    let again = false;
+    const load = async () => {
+      again = busy; // one request at a time, and one more for whatever is new meanwhile
+      if (busy) return;
+      busy = true;
+      do {
+        again = false;
+        try {
+          const value = await get<T>(key, {}, left.signal);
+          if (left.signal.aborted) return;
+          setState({ key, value });
+        } catch (error) {
+          if (left.signal.aborted) return;
+          setState((before) => ({ ...(before?.key === key ? before : {}), key, error: error as ApiError }));
+        }
+      } while (again);
+      busy = false;
+    };
+    ask.current = () => void load();
+    void load();
+    return () => left.abort();
+  }, [key]);
 
   useNews((news) => {
-    if (key !== null && (news.room === "*" || concerns(news))) void load(key);
+    if (news.room === "*" || concerns(news)) ask.current();
   });
 
-  const reload = useCallback(() => {
-    if (current.current !== null) void load(current.current);
-  }, [load]);
-  const fresh = state.key === key;
-  return { value: fresh ? state.value : undefined, error: fresh ? state.error : undefined, reload };
+  const reload = useCallback(() => ask.current(), []);
+  const fresh = state?.key === key ? state : undefined;
+  return { value: fresh?.value, error: fresh?.error, reload };
 }

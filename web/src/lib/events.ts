@@ -1,7 +1,8 @@
 // The one stream of news. It is read with fetch, as EventSource cannot send a token in a header.
 
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useEffectEvent } from "react";
 import { headers } from "@/lib/api";
+import { Watched, useWatched } from "@/lib/watched";
 
 export interface News {
   room: string;
@@ -20,8 +21,7 @@ const LONGEST = 15_000;
 const SILENT = 40_000;
 
 const listeners = new Set<(news: News) => void>();
-const watchers = new Set<() => void>();
-let connection: Connection = "connecting";
+const connection = new Watched<Connection>("connecting");
 let last = "";
 let running = false;
 
@@ -41,7 +41,7 @@ async function run(): Promise<void> {
     } catch {
       // Whatever it was: wait, then try again.
     }
-    become(connection === "live" ? "connecting" : "offline");
+    connection.set(connection.get() === "live" ? "connecting" : "offline");
     await wait(pause * (0.75 + Math.random() / 2));
     pause = Math.min(pause * 2, LONGEST);
   }
@@ -58,7 +58,7 @@ async function read(opened: () => void): Promise<void> {
     });
     if (!answer.ok || !answer.body) return;
     opened();
-    become("live");
+    connection.set("live");
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -92,12 +92,6 @@ function tell(news: News): void {
   for (const listener of [...listeners]) listener(news);
 }
 
-function become(next: Connection): void {
-  if (next === connection) return;
-  connection = next;
-  for (const watcher of watchers) watcher();
-}
-
 function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -111,21 +105,14 @@ function wait(milliseconds: number): Promise<void> {
 }
 
 export function useNews(call: (news: News) => void): void {
-  const latest = useRef(call);
-  latest.current = call;
+  const heard = useEffectEvent(call);
   useEffect(() => {
-    const listener = (news: News) => latest.current(news);
+    const listener = (news: News) => heard(news);
     listeners.add(listener);
     return () => void listeners.delete(listener);
   }, []);
 }
 
 export function useConnection(): Connection {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => void watchers.delete(watcher);
-    },
-    () => connection,
-  );
+  return useWatched(connection);
 }

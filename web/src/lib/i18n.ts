@@ -1,6 +1,7 @@
 // The words of the pages in the language that somebody chose. Of `one|many` the first is for n = 1.
 
-import { useCallback, useSyncExternalStore } from "react";
+import { useCallback } from "react";
+import { Watched, useWatched } from "@/lib/watched";
 import * as boxes from "@/words/boxes";
 import * as common from "@/words/common";
 import * as groups from "@/words/groups";
@@ -36,29 +37,21 @@ const zh: Record<Key, string> = {
 };
 
 const STORED = "nanobot-transcript.language";
-const watchers = new Set<() => void>();
-let current: Language = read();
-document.documentElement.lang = current === "zh" ? "zh-CN" : "en";
+const chosen = new Watched<Language>(read());
+mark(chosen.get());
 
 export function useLanguage(): Language {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => void watchers.delete(watcher);
-    },
-    () => current,
-  );
+  return useWatched(chosen);
 }
 
 export function setLanguage(language: Language): void {
-  current = language;
-  document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
+  mark(language);
   try {
     localStorage.setItem(STORED, language);
   } catch {
     // It lasts until the page is left.
   }
-  for (const watcher of watchers) watcher();
+  chosen.set(language);
 }
 
 /** The words of a key. Of `one|many` the first is for n = 1. */
@@ -83,6 +76,11 @@ export function listed(names: readonly string[], language: Language): string {
 
 export function isKey(text: string): text is Key {
   return Object.hasOwn(en, text);
+}
+
+/** The document says in what language it is: browsers choose fonts and voices by it. */
+function mark(language: Language): void {
+  document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
 }
 
 function read(): Language {

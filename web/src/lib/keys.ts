@@ -1,21 +1,20 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useEffectEvent } from "react";
 
 /** Calls what belongs to a key, unless somebody types or a dialog is open. */
 export function useKeys(keys: Record<string, () => void>): void {
-  const latest = useRef(keys);
-  latest.current = keys;
+  const pressed = useEffectEvent((event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const target = event.target as HTMLElement | null;
+    if (target?.closest("input, textarea, select, dialog[open], [contenteditable]")) return;
+    const call = keys[event.key];
+    if (!call) return;
+    event.preventDefault();
+    call();
+  });
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-      const target = event.target as HTMLElement | null;
-      if (target?.closest("input, textarea, select, dialog[open], [contenteditable]")) return;
-      const call = latest.current[event.key];
-      if (!call) return;
-      event.preventDefault();
-      call();
-    };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    const listener = (event: KeyboardEvent) => pressed(event);
+    addEventListener("keydown", listener);
+    return () => removeEventListener("keydown", listener);
   }, []);
 }
 

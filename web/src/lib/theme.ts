@@ -1,11 +1,10 @@
-import { useSyncExternalStore } from "react";
+import { Watched, useWatched } from "@/lib/watched";
 
 type Theme = "system" | "light" | "dark";
 
 const KEY = "nanobot-transcript.theme";
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const watchers = new Set<() => void>();
-let chosen: Theme = read();
+const chosen = new Watched<Theme>(read());
 
 export function startTheme(): void {
   dark.addEventListener("change", apply);
@@ -13,7 +12,7 @@ export function startTheme(): void {
 }
 
 export function setTheme(theme: Theme): void {
-  chosen = theme;
+  chosen.set(theme);
   try {
     localStorage.setItem(KEY, theme);
   } catch {
@@ -23,19 +22,12 @@ export function setTheme(theme: Theme): void {
 }
 
 export function useTheme(): Theme {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => void watchers.delete(watcher);
-    },
-    () => chosen,
-  );
+  return useWatched(chosen);
 }
 
 function apply(): void {
-  const isDark = chosen === "dark" || (chosen === "system" && dark.matches);
+  const isDark = chosen.get() === "dark" || (chosen.get() === "system" && dark.matches);
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
-  for (const watcher of watchers) watcher();
 }
 
 function read(): Theme {

@@ -1,6 +1,6 @@
-import { useSyncExternalStore } from "react";
 import { ApiError } from "@/lib/api";
 import { cn } from "@/lib/utils";
+import { Watched, useWatched } from "@/lib/watched";
 
 interface Toast {
   id: number;
@@ -9,14 +9,13 @@ interface Toast {
   bad: boolean;
 }
 
-const watchers = new Set<() => void>();
-let toasts: readonly Toast[] = [];
+const toasts = new Watched<readonly Toast[]>([]);
 let number = 0;
 
 export function toast(text: string, { hint = "", bad = false } = {}): void {
   const id = ++number;
-  show([...toasts.slice(-3), { id, text, hint, bad }]);
-  setTimeout(() => show(toasts.filter((each) => each.id !== id)), bad ? 9000 : 4000);
+  toasts.set([...toasts.get().slice(-3), { id, text, hint, bad }]);
+  setTimeout(() => toasts.set(toasts.get().filter((each) => each.id !== id)), bad ? 9000 : 4000);
 }
 
 /** Says what went wrong and what to do next. */
@@ -26,13 +25,7 @@ export function toastError(error: unknown, unreachable: string): void {
 }
 
 export function Toasts() {
-  const shown = useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => void watchers.delete(watcher);
-    },
-    () => toasts,
-  );
+  const shown = useWatched(toasts);
   return (
     <div
       role="status"
@@ -53,9 +46,4 @@ export function Toasts() {
       ))}
     </div>
   );
-}
-
-function show(next: readonly Toast[]): void {
-  toasts = next;
-  for (const watcher of watchers) watcher();
 }

@@ -1,8 +1,8 @@
 // What agents ask and what people answer, as this page knows it. It is the same for all views of the page.
 
-import { useSyncExternalStore } from "react";
 import { type Frame, Socket, type WireChoice, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
 import { onceKey } from "@/lib/utils";
+import { Watched, useWatched } from "@/lib/watched";
 
 export type Kind = "question" | "report" | "message";
 
@@ -43,10 +43,16 @@ interface State {
 
 const PAGE = 100;
 const NAME = "nanobot-transcript.nickname";
-const watchers = new Set<() => void>();
 /** Answers of which nobody has said yet that they arrived. */
 const unsure = new Map<string, Frame>();
-let state: State = { items: new Map(), open: false, refused: "", problem: "", older: 0n, found: undefined };
+const state = new Watched<State>({
+  items: new Map(),
+  open: false,
+  refused: "",
+  problem: "",
+  older: 0n,
+  found: undefined,
+});
 let socket: Socket | undefined;
 let searching = "";
 let asked: (item: Item) => void = () => undefined;
@@ -57,13 +63,7 @@ export function startAssistant(onAsked: (item: Item) => void): void {
 }
 
 export function useAssistant(): State {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => void watchers.delete(watcher);
-    },
-    () => state,
-  );
+  return useWatched(state);
 }
 
 /** Names the conversation that something belongs to. */
@@ -132,7 +132,8 @@ export function write(talk: Talk, text: string, contents: WireContent[]): boolea
 }
 
 export function loadOlder(): void {
-  if (state.older > 0n) ask({ text: "", before: state.older, limit: PAGE });
+  const { older } = state.get();
+  if (older > 0n) ask({ text: "", before: older, limit: PAGE });
 }
 
 export function search(text: string): void {
@@ -197,13 +198,13 @@ function taken(request: WireRequest | undefined, kind: Kind): void {
     socket?.send(said);
     return;
   }
-  const known = state.items.has(item.id);
+  const known = state.get().items.has(item.id);
   put([item]);
   if (!known) asked(item);
 }
 
 function end(id: string, ending: Pick<Item, "state" | "by" | "contents">): void {
-  const item = state.items.get(id);
+  const item = state.get().items.get(id);
   if (item) put([{ ...item, ...ending, ended: Date.now() }]);
 }
 
@@ -221,14 +222,13 @@ function history(frame: Frame): void {
 }
 
 function put(items: Item[]): void {
-  const all = new Map(state.items);
+  const all = new Map(state.get().items);
   for (const item of items) all.set(item.id, item);
   change({ items: all });
 }
 
 function change(next: Partial<State>): void {
-  state = { ...state, ...next };
-  for (const watcher of watchers) watcher();
+  state.set({ ...state.get(), ...next });
 }
 
 function ofRequest(request: WireRequest, kind: Kind): Item {
