@@ -61,8 +61,9 @@ export function App() {
     }
   }, []);
   useEffect(() => {
-    onRefused(() => setLocked(true));
+    const stop = onRefused(() => setLocked(true));
     void load();
+    return stop;
   }, [load]);
   useEffect(() => {
     if (!error) return;

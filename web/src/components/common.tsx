@@ -67,9 +67,10 @@ export function Loading() {
 export function Time({ ms, className }: { ms: number; className?: string }) {
   const language = useLanguage();
   const date = new Date(ms);
+  if (isNaN(ms)) return null; // somebody else's program wrote it
   const full = date.toLocaleString(language);
   return (
-    <time dateTime={isNaN(date.getTime()) ? undefined : date.toISOString()} title={full} className={className}>
+    <time dateTime={date.toISOString()} title={full} className={className}>
       {shortTime(date, language)}
     </time>
   );

@@ -16,9 +16,12 @@ type Values = Record<string, string | number | boolean | string[] | null | undef
 
 let refused: () => void = () => undefined;
 
-/** Called when the hub wants a token, or another one. */
-export function onRefused(call: () => void): void {
+/** Calls when the hub wants a token, or another one, until what is returned is called. */
+export function onRefused(call: () => void): () => void {
   refused = call;
+  return () => {
+    refused = () => undefined;
+  };
 }
 
 export function headers(): Record<string, string> {

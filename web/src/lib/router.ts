@@ -3,13 +3,7 @@
 import { useMemo, useSyncExternalStore } from "react";
 
 export function usePlace(): string[] {
-  const hash = useSyncExternalStore(
-    (changed) => {
-      addEventListener("hashchange", changed);
-      return () => removeEventListener("hashchange", changed);
-    },
-    () => location.hash,
-  );
+  const hash = useSyncExternalStore(watch, () => location.hash);
   return useMemo(() => parts(hash), [hash]);
 }
 
@@ -19,6 +13,11 @@ export function href(...place: string[]): string {
 
 export function go(...place: string[]): void {
   location.hash = href(...place);
+}
+
+function watch(changed: () => void): () => void {
+  addEventListener("hashchange", changed);
+  return () => removeEventListener("hashchange", changed);
 }
 
 function parts(hash: string): string[] {

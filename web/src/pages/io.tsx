@@ -1,7 +1,9 @@
 import { ArrowDownToLine, Cable, SendHorizontal } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { Empty, Loading, Problem, Time } from "@/components/common";
+import { Empty, Time } from "@/components/common";
 import { ListRow } from "@/components/ListRow";
+import { Loaded } from "@/components/Loaded";
+import { Log } from "@/components/Log";
 import { SendBar } from "@/components/SendBar";
 import { Back, Bar, Split } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
@@ -66,35 +68,35 @@ export function IoPage({ place }: { place: string[] }) {
             />
           </Bar>
           <div className="min-h-0 flex-1 overflow-y-auto">
-            {sessions.error ? (
-              <Problem error={sessions.error} retry={sessions.reload} />
-            ) : !sessions.value ? (
-              <Loading />
-            ) : !sessions.value.sessions.length ? (
-              <Empty icon={<Cable />} title={t("noSessions")} text={t("noSessionsHint")} />
-            ) : (
-              <ul>
-                {sessions.value.sessions.map((session) => (
-                  <li key={session.id}>
-                    <ListRow
-                      to={href("io", session.id)}
-                      current={session.id === open}
-                      title={session.id}
-                      titleStyle="font-mono font-normal"
-                      ms={session.active_ts * 1000}
-                    >
-                      <span className="mt-1 flex flex-wrap gap-1.5">
-                        <Badge>{t("inputCount", { n: session.inputs })}</Badge>
-                        <Badge variant={session.outputs ? "solid" : "default"}>
-                          {t("outputCount", { n: session.outputs })}
-                        </Badge>
-                        {session.waiting_agents > 0 && <Badge variant="positive">{t("agentWaits")}</Badge>}
-                      </span>
-                    </ListRow>
-                  </li>
-                ))}
-              </ul>
-            )}
+            <Loaded data={sessions}>
+              {({ sessions: known }) =>
+                known.length ? (
+                  <ul>
+                    {known.map((session) => (
+                      <li key={session.id}>
+                        <ListRow
+                          to={href("io", session.id)}
+                          current={session.id === open}
+                          title={session.id}
+                          titleStyle="font-mono font-normal"
+                          ms={session.active_ts * 1000}
+                        >
+                          <span className="mt-1 flex flex-wrap gap-1.5">
+                            <Badge>{t("inputCount", { n: session.inputs })}</Badge>
+                            <Badge variant={session.outputs ? "solid" : "default"}>
+                              {t("outputCount", { n: session.outputs })}
+                            </Badge>
+                            {session.waiting_agents > 0 && <Badge variant="positive">{t("agentWaits")}</Badge>}
+                          </span>
+                        </ListRow>
+                      </li>
+                    ))}
+                  </ul>
+                ) : (
+                  <Empty icon={<Cable />} title={t("noSessions")} text={t("noSessionsHint")} />
+                )
+              }
+            </Loaded>
           </div>
         </>
       }
@@ -109,8 +111,7 @@ function Queue({ session }: { session: string }) {
   const queue = useData<{ items: Queued[] }>("/api/io/queue", { session }, ofBridge);
   const [taken, setTaken] = useState<{ seq: number; text: string }[]>([]);
   const [busy, doing] = useDoing();
-  const items = queue.value?.items ?? [];
-  const outputs = items.filter((item) => item.direction === "out").length;
+  const hasOutput = queue.value?.items.some((item) => item.direction === "out") ?? false;
 
   const read = async () => {
     const found = await post<{ output: string | null; seq?: number }>("/api/io/output", { session });
@@ -123,35 +124,35 @@ function Queue({ session }: { session: string }) {
       <Bar>
         <Back to={href("io")} />
         <h2 className="min-w-0 flex-1 truncate font-mono text-sm font-semibold">{session}</h2>
-        <Button size="sm" variant={outputs ? "default" : "outline"} disabled={busy || !outputs} onClick={() => void doing(read)}>
+        <Button size="sm" variant={hasOutput ? "default" : "outline"} disabled={busy || !hasOutput} onClick={() => void doing(read)}>
           <ArrowDownToLine />
           {t("readOutput")}
         </Button>
       </Bar>
-      <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="log" aria-label={t("io")}>
-        {queue.error ? (
-          <Problem error={queue.error} retry={queue.reload} />
-        ) : !queue.value ? (
-          <Loading />
-        ) : (
-          <div className="mx-auto flex max-w-3xl flex-col gap-3 p-4">
-            {!items.length && !taken.length && <Empty icon={<Cable />} title={t("emptyQueue")} text={t("emptyQueueHint")} />}
-            {taken.map((item) => (
-              <Bubble key={`t${item.seq}`} text={item.text} mine={false}>
-                <Badge variant="positive">{t("readHere")}</Badge>
-              </Bubble>
-            ))}
-            {items.map((item) => (
-              <Bubble key={item.seq} text={item.text} mine={item.direction === "in"}>
-                <Time ms={item.created_ts * 1000} />
-                <Badge variant={item.state === "queued" ? "default" : "accent"}>
-                  {t(item.direction === "in" ? `in_${item.state}` : "out_queued")}
-                </Badge>
-              </Bubble>
-            ))}
-          </div>
-        )}
-      </div>
+      <Log label={t("io")}>
+        <Loaded data={queue}>
+          {({ items }) => (
+            <>
+              {!items.length && !taken.length && (
+                <Empty icon={<Cable />} title={t("emptyQueue")} text={t("emptyQueueHint")} />
+              )}
+              {taken.map((item) => (
+                <Bubble key={`t${item.seq}`} text={item.text} mine={false}>
+                  <Badge variant="positive">{t("readHere")}</Badge>
+                </Bubble>
+              ))}
+              {items.map((item) => (
+                <Bubble key={item.seq} text={item.text} mine={item.direction === "in"}>
+                  <Time ms={item.created_ts * 1000} />
+                  <Badge variant={item.state === "queued" ? "default" : "accent"}>
+                    {t(item.direction === "in" ? `in_${item.state}` : "out_queued")}
+                  </Badge>
+                </Bubble>
+              ))}
+            </>
+          )}
+        </Loaded>
+      </Log>
       <SendBar
         label={t("sendInput")}
         action={t("send")}

@@ -3,13 +3,19 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { Button } from "@/components/ui/button";
 import { useT } from "@/lib/i18n";
 
-/** The browser's own dialog: it keeps the focus inside and closes with Escape. */
+/**
+ * The browser's own dialog: it keeps the focus inside and closes with Escape. It begins in the field that has
+ * `data-first`; React's `autoFocus` comes too early, while the dialog is not shown.
+ */
 export function Dialog(props: { open: boolean; title: string; onClose: () => void; children: ReactNode }) {
   const element = useRef<HTMLDialogElement>(null);
   const t = useT();
   useEffect(() => {
     const dialog = element.current;
-    if (props.open && !dialog?.open) dialog?.showModal();
+    if (props.open && dialog && !dialog.open) {
+      dialog.showModal();
+      dialog.querySelector<HTMLElement>("[data-first]")?.focus();
+    }
     if (!props.open && dialog?.open) dialog.close();
   }, [props.open]);
   return (

@@ -159,7 +159,9 @@ function heard(frame: Frame): void {
     case "UserLogin":
       waitingFor = [];
       change({ refused: frame.UserLoginResponse?.success ? "" : (frame.UserLoginResponse?.errorMessage ?? "") });
-      if (frame.UserLoginResponse?.success) loadHistory();
+      if (!frame.UserLoginResponse?.success) return;
+      loadHistory();
+      if (searching) search(searching); // its answer may have been lost with the line before
       return;
     case "AskQuestion":
     case "WorkReport":

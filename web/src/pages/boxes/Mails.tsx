@@ -1,7 +1,8 @@
 import { Archive, Search, ShieldAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
+import { Avatar, Empty, Highlit } from "@/components/common";
 import { ListRow, rowStyle } from "@/components/ListRow";
+import { Loaded } from "@/components/Loaded";
 import { Badge } from "@/components/ui/badge";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
@@ -13,38 +14,48 @@ import { type BoxName, type MailRow, concerns, utc } from "@/pages/boxes/types";
 export function Mails({ agent, box, current }: { agent: string; box: BoxName; current: string | undefined }) {
   const t = useT();
   const page = useData<{ messages: MailRow[]; total: number }>("/api/boxes/page", { agent, box }, concerns(agent));
-  if (page.error) return <Problem error={page.error} retry={page.reload} />;
-  if (!page.value) return <Loading />;
-  if (!page.value.messages.length) return <Empty icon={<Archive />} title={t("emptyBox")} />;
   return (
-    <ul>
-      {page.value.messages.map((mail) => (
-        <li key={mail.file}>
-          <MailLink agent={agent} box={box} mail={mail} current={mail.id === current}>
-            {box === "outbox" ? `→ ${mail.to}` : mail.from}
-          </MailLink>
-        </li>
-      ))}
-    </ul>
+    <Loaded data={page}>
+      {({ messages }) =>
+        messages.length ? (
+          <ul>
+            {messages.map((mail) => (
+              <li key={mail.file}>
+                <MailLink agent={agent} box={box} mail={mail} current={mail.id === current}>
+                  {box === "outbox" ? `→ ${mail.to}` : mail.from}
+                </MailLink>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Empty icon={<Archive />} title={t("emptyBox")} />
+        )
+      }
+    </Loaded>
   );
 }
 
 export function Found({ agent, query }: { agent: string; query: string }) {
   const t = useT();
   const found = useData<{ hits: MailRow[] }>("/api/boxes/search", { agent, q: query }, concerns(agent));
-  if (found.error) return <Problem error={found.error} retry={found.reload} />;
-  if (!found.value) return <Loading />;
-  if (!found.value.hits.length) return <Empty icon={<Search />} title={t("nothingFound")} />;
   return (
-    <ul>
-      {found.value.hits.map((hit) => (
-        <li key={`${hit.box} ${hit.file}`}>
-          <MailLink agent={agent} box={hit.box ?? "inbox"} mail={hit} current={false}>
-            <Highlit text={hit.text ?? ""} word={query.split(/\s+/)[0] ?? ""} />
-          </MailLink>
-        </li>
-      ))}
-    </ul>
+    <Loaded data={found}>
+      {({ hits }) =>
+        hits.length ? (
+          <ul>
+            {hits.map((hit) => (
+              <li key={`${hit.box} ${hit.file}`}>
+                <MailLink agent={agent} box={hit.box ?? "inbox"} mail={hit} current={false}>
+                  <Highlit text={hit.text ?? ""} word={query.split(/\s+/)[0] ?? ""} />
+                </MailLink>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Empty icon={<Search />} title={t("nothingFound")} />
+        )
+      }
+    </Loaded>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Ban, Check, Reply } from "lucide-react";
 import { useState } from "react";
-import { Loading, Problem } from "@/components/common";
 import { LetterCard } from "@/components/LetterCard";
+import { Loaded } from "@/components/Loaded";
 import { SendBar } from "@/components/SendBar";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
@@ -55,27 +55,26 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
         )}
       </Bar>
       <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("thread")}>
-        {thread.error ? (
-          <Problem error={thread.error} retry={thread.reload} />
-        ) : !value ? (
-          <Loading />
-        ) : (
-          <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">
-            {value.entries.map((entry, index) => (
-              <LetterCard
-                key={`${entry.time} ${index}`}
-                from={entry.from}
-                bot
-                to={entry.to}
-                marks={<Kind type={entry.type} />}
-                ms={Date.parse(utc(entry.time))}
-                text={entry.text}
-              >
-                {entry.more && <p className="mt-1 text-xs text-muted-foreground">{entry.more}</p>}
-              </LetterCard>
-            ))}
-          </div>
-        )}
+        <Loaded data={thread}>
+          {({ entries, older_entries_left_out: leftOut }) => (
+            <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">
+              {entries.map((entry, index) => (
+                <LetterCard
+                  key={entries.length - index} // the newest stands first
+                  from={entry.from}
+                  bot
+                  to={entry.to}
+                  marks={<Kind type={entry.type} />}
+                  ms={Date.parse(utc(entry.time))}
+                  text={entry.text}
+                >
+                  {entry.more && <p className="mt-1 text-xs text-muted-foreground">{entry.more}</p>}
+                </LetterCard>
+              ))}
+              {leftOut && <p className="text-center text-xs text-muted-foreground">{t("olderLeftOut", { n: leftOut })}</p>}
+            </div>
+          )}
+        </Loaded>
       </div>
       {inInbox && value.id && other && (
         <SendBar

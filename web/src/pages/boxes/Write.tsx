@@ -55,7 +55,7 @@ export function Write({ agent, others, types, done }: { agent: string; others: s
         </div>
       </div>
       <Label htmlFor={`${id}t`}>{t("subject")}</Label>
-      <Input id={`${id}t`} autoFocus value={title} onChange={(event) => setTitle(event.target.value)} />
+      <Input id={`${id}t`} data-first value={title} onChange={(event) => setTitle(event.target.value)} />
       <Label htmlFor={`${id}c`}>{t("body")}</Label>
       <Textarea id={`${id}c`} rows={7} value={content} onChange={(event) => setContent(event.target.value)} />
       <Button type="submit" className="self-end" disabled={!ready}>

@@ -1,7 +1,8 @@
 import { Ban, Check, Inbox, MailPlus, Send, ShieldAlert } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { Empty, Loading, Problem } from "@/components/common";
+import { Empty } from "@/components/common";
 import { Find } from "@/components/Find";
+import { Loaded } from "@/components/Loaded";
 import { Bar, Split } from "@/components/Split";
 import { Tabs } from "@/components/Tabs";
 import { Button } from "@/components/ui/button";
@@ -23,23 +24,36 @@ const BOXES: { name: BoxName; icon: ReactNode }[] = [
   { name: "cancel", icon: <Ban /> },
 ];
 
+interface Owners {
+  agents: Owner[];
+  types: string[];
+}
+
 /** #/boxes/AGENT/BOX/ID */
 export function BoxesPage({ place }: { place: string[] }) {
   const t = useT();
-  const owners = useData<{ agents: Owner[]; types: string[] }>("/api/boxes", {}, (news) => news.room === "boxes");
+  const owners = useData<Owners>("/api/boxes", {}, (news) => news.room === "boxes");
+  return (
+    <Loaded data={owners}>
+      {({ agents, types }) => {
+        const agent = place[0] ?? (agents.find((each) => each.permitted) ?? agents[0])?.name;
+        if (!agent) return <Empty icon={<Inbox />} title={t("noBoxes")} text={t("noBoxesHint")} />;
+        const box = BOXES.find((each) => each.name === place[1])?.name ?? "inbox";
+        return <BoxesOf agent={agent} agents={agents} types={types} box={box} open={place[2]} />;
+      }}
+    </Loaded>
+  );
+}
+
+function BoxesOf(props: Owners & { agent: string; box: BoxName; open: string | undefined }) {
+  const { agent, agents, types, box, open } = props;
+  const t = useT();
   const [query, setQuery] = useState("");
   const [writing, setWriting] = useState(false);
-  const agents = owners.value?.agents ?? [];
-  const agent = place[0] ?? agents.find((each) => each.permitted)?.name;
-  const box = BOXES.find((each) => each.name === place[1])?.name ?? "inbox";
-  const open = place[2];
   const owner = agents.find((each) => each.name === agent);
-  useKeys({ Escape: () => agent && go("boxes", agent, box), c: () => setWriting(true) });
-
-  if (owners.error) return <Problem error={owners.error} retry={owners.reload} />;
-  if (!owners.value) return <Loading />;
-  if (!agent) return <Empty icon={<Inbox />} title={t("noBoxes")} text={t("noBoxesHint")} />;
   const usable = owner?.permitted && !owner.problem;
+  useKeys({ Escape: () => go("boxes", agent, box), c: () => usable && setWriting(true) });
+
   return (
     <>
       <Split
@@ -96,7 +110,7 @@ export function BoxesPage({ place }: { place: string[] }) {
         }
       >
         {open && usable ? (
-          <Thread key={open} agent={agent} id={open} box={box} types={owners.value.types} />
+          <Thread key={`${agent} ${open}`} agent={agent} id={open} box={box} types={types} />
         ) : (
           <Empty icon={<Inbox />} title={t("chooseThread")} text={t("boxesHint")} />
         )}
@@ -105,7 +119,7 @@ export function BoxesPage({ place }: { place: string[] }) {
         <Write
           agent={agent}
           others={agents.map((each) => each.name).filter((name) => name !== agent)}
-          types={owners.value.types}
+          types={types}
           done={() => setWriting(false)}
         />
       </Dialog>

@@ -4,6 +4,7 @@ import { Avatar, Time } from "@/components/common";
 import { Markdown } from "@/components/Markdown";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
+import { useEndInSight } from "@/lib/end";
 import { useLanguage, useT } from "@/lib/i18n";
 import { cn } from "@/lib/utils";
 import { reasonText, stageText } from "@/pages/groups/reasons";
@@ -23,8 +24,7 @@ interface Props {
 export function MessageList({ messages, older, loadOlder, decisions, wanted, onReply }: Props) {
   const t = useT();
   const language = useLanguage();
-  const frame = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
+  const { frame, atEnd, onScroll } = useEndInSight();
   const height = useRef(0);
   const first = useRef<string | null | undefined>(undefined);
   const [below, setBelow] = useState(false);
@@ -40,17 +40,7 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
     else setBelow(true);
     height.current = box.scrollHeight;
     first.current = messages[0]?.id;
-  }, [messages]);
-  useEffect(() => {
-    const box = frame.current;
-    if (!box) return;
-    const grown = new ResizeObserver(() => {
-      if (atEnd.current) box.scrollTop = box.scrollHeight;
-    });
-    grown.observe(box);
-    if (box.firstElementChild) grown.observe(box.firstElementChild);
-    return () => grown.disconnect();
-  }, []);
+  }, [messages, frame, atEnd]);
   useEffect(() => {
     if (wanted) jump(wanted);
   }, [wanted]);
@@ -64,9 +54,8 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
         role="log"
         aria-label={t("messages")}
         className="h-full overflow-y-auto overscroll-contain"
-        onScroll={(event) => {
-          const box = event.currentTarget;
-          atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < 48;
+        onScroll={() => {
+          onScroll();
           if (atEnd.current) setBelow(false);
         }}
       >

@@ -61,7 +61,7 @@ function WhoWhen({ activity }: { activity: Activity }) {
       <h3 className="mb-2 text-sm font-semibold">{t("whoWhen")}</h3>
       <div className="flex flex-col gap-1.5">
         {chart.rows.map((row) => (
-          <div key={row.name} className="flex items-center gap-2 text-xs">
+          <div key={row.sender} className="flex items-center gap-2 text-xs">
             <span className="w-16 shrink-0 truncate" title={row.name}>
               {row.name}
             </span>
@@ -148,7 +148,7 @@ function columns(activity: Activity) {
   const to = points.at(-1)?.[0];
   if (from === undefined || to === undefined) return null;
   const step = Math.max(1, (to - from) / COLUMNS);
-  const rows = activity.speakers.map((speaker) => ({ name: speaker.name, total: 0, counts: Array<number>(COLUMNS).fill(0) }));
+  const rows = activity.speakers.map((speaker) => ({ ...speaker, total: 0, counts: Array<number>(COLUMNS).fill(0) }));
   for (const [ts, speaker] of points) {
     const row = rows[speaker];
     const at = Math.min(COLUMNS - 1, Math.max(0, Math.floor((ts - from) / step)));

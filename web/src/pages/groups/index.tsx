@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
 import { Find } from "@/components/Find";
 import { Excerpt, ListRow } from "@/components/ListRow";
+import { Loaded } from "@/components/Loaded";
 import { Back, Bar, Split } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
@@ -47,20 +48,22 @@ export function GroupsPage({ place }: { place: string[] }) {
           <div className="min-h-0 flex-1 overflow-y-auto">
             {query ? (
               <Hits query={query} chats={chats.value?.chats ?? []} />
-            ) : chats.error ? (
-              <Problem error={chats.error} retry={chats.reload} />
-            ) : !chats.value ? (
-              <Loading />
-            ) : !chats.value.chats.length ? (
-              <Empty icon={<MessagesSquare />} title={t("noGroups")} text={t("noGroupsHint")} />
             ) : (
-              <ul>
-                {latest(chats.value.chats).map((chat) => (
-                  <li key={chat.key}>
-                    <ChatRow chat={chat} current={chat.key === key} />
-                  </li>
-                ))}
-              </ul>
+              <Loaded data={chats}>
+                {({ chats: known }) =>
+                  known.length ? (
+                    <ul>
+                      {latest(known).map((chat) => (
+                        <li key={chat.key}>
+                          <ChatRow chat={chat} current={chat.key === key} />
+                        </li>
+                      ))}
+                    </ul>
+                  ) : (
+                    <Empty icon={<MessagesSquare />} title={t("noGroups")} text={t("noGroupsHint")} />
+                  )
+                }
+              </Loaded>
             )}
           </div>
         </>
@@ -102,8 +105,8 @@ function Faces({ chat }: { chat: Chat }) {
   if (!shown.length) return <Avatar name={chat.id} />;
   return (
     <span className="flex shrink-0 -space-x-2.5">
-      {shown.map((member) => (
-        <span key={member.name} className="rounded-lg ring-2 ring-surface">
+      {shown.map((member, index) => (
+        <span key={index} className="rounded-lg ring-2 ring-surface">
           <Avatar name={member.name} bot={member.bot} small={shown.length > 1} />
         </span>
       ))}
@@ -126,11 +129,11 @@ function Talking({ chat, known, wanted }: { chat: string; known: Chat | undefine
     concerns("decisions"),
   );
   const everybody = members.value?.members ?? [];
+  const there = talk.messages?.some((message) => message.id === wanted) ?? false;
+  const { older, loadOlder, error } = talk;
   useEffect(() => {
-    if (wanted && talk.messages && talk.older && !talk.messages.some((message) => message.id === wanted)) {
-      void talk.loadOlder();
-    }
-  }, [wanted, talk]);
+    if (wanted && !there && older && !error) void loadOlder();
+  }, [wanted, there, older, error, loadOlder]);
 
   return (
     <div className="relative flex min-h-0 flex-1">
@@ -164,7 +167,7 @@ function Talking({ chat, known, wanted }: { chat: string; known: Chat | undefine
             older={talk.older !== null}
             loadOlder={talk.loadOlder}
             decisions={decisions.value?.decisions ?? {}}
-            wanted={talk.messages.some((message) => message.id === wanted) ? wanted : undefined}
+            wanted={there ? wanted : undefined}
             onReply={setAnswering}
           />
         )}
@@ -196,37 +199,47 @@ function Talking({ chat, known, wanted }: { chat: string; known: Chat | undefine
   );
 }
 
+type Hit = Message & { chat: string };
+
 function Hits({ query, chats }: { query: string; chats: Chat[] }) {
   const t = useT();
-  const language = useLanguage();
-  const found = useData<{ hits: (Message & { chat: string })[] }>(
+  const found = useData<{ hits: Hit[] }>(
     "/api/groups/search",
     { q: query },
     (news) => news.room === "groups" && news.what === "messages",
   );
-  if (found.error) return <Problem error={found.error} retry={found.reload} />;
-  if (!found.value) return <Loading />;
-  if (!found.value.hits.length) return <Empty icon={<Search />} title={t("nothingFound")} text={t("searchLiteral")} />;
   return (
-    <ul>
-      {found.value.hits.map((hit) => {
-        const chat = chats.find((each) => each.key === hit.chat);
-        return (
-          <li key={`${hit.chat} ${hit.id} ${hit.ts}`}>
-            <ListRow
-              to={href("groups", hit.chat, ...(hit.id ? [hit.id] : []))}
-              face={<Avatar name={hit.name} bot={hit.bot} small />}
-              title={hit.name}
-              ms={hit.ts}
-            >
-              <Excerpt>
-                <Highlit text={hit.text} word={query} />
-              </Excerpt>
-              {chat && <span className="block truncate text-xs text-muted-foreground">{titleOf(chat, language)}</span>}
-            </ListRow>
-          </li>
-        );
-      })}
-    </ul>
+    <Loaded data={found}>
+      {({ hits }) =>
+        hits.length ? (
+          <ul>
+            {hits.map((hit) => (
+              <li key={`${hit.chat} ${hit.id} ${hit.ts}`}>
+                <HitRow hit={hit} chat={chats.find((each) => each.key === hit.chat)} query={query} />
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Empty icon={<Search />} title={t("nothingFound")} text={t("searchLiteral")} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function HitRow({ hit, chat, query }: { hit: Hit; chat: Chat | undefined; query: string }) {
+  const language = useLanguage();
+  return (
+    <ListRow
+      to={href("groups", hit.chat, ...(hit.id ? [hit.id] : []))}
+      face={<Avatar name={hit.name} bot={hit.bot} small />}
+      title={hit.name}
+      ms={hit.ts}
+    >
+      <Excerpt>
+        <Highlit text={hit.text} word={query} />
+      </Excerpt>
+      {chat && <span className="block truncate text-xs text-muted-foreground">{titleOf(chat, language)}</span>}
+    </ListRow>
   );
 }

@@ -19,6 +19,7 @@ export function useTalk(chat: string): Talk {
   const newer = useRef<string | null>(null);
   const busy = useRef(false);
   const again = useRef(false);
+  const loading = useRef(false);
 
   const reload = useCallback(async () => {
     try {
@@ -65,10 +66,17 @@ export function useTalk(chat: string): Talk {
   });
 
   const loadOlder = useCallback(async () => {
-    if (older === null) return;
-    const page = await get<MessagePage>("/api/groups/messages", { chat, before: older });
-    setOlder(page.older);
-    setMessages((before) => [...page.messages, ...(before ?? [])]);
+    if (older === null || loading.current) return;
+    loading.current = true;
+    try {
+      const page = await get<MessagePage>("/api/groups/messages", { chat, before: older });
+      setOlder(page.older);
+      setMessages((before) => [...page.messages, ...(before ?? [])]);
+    } catch (found) {
+      setError(found as ApiError);
+    } finally {
+      loading.current = false;
+    }
   }, [chat, older]);
 
   return { messages, older, error, loadOlder, reload: () => void reload() };

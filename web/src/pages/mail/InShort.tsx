@@ -22,8 +22,8 @@ export function InShort({ summary }: { summary: Summary }) {
           <section key={title}>
             <h3 className="mb-1 text-xs font-semibold text-muted-foreground">{t(title)}</h3>
             <ul className="flex flex-col gap-1">
-              {points.slice(0, 6).map((point) => (
-                <li key={`${point.message_id} ${point.text}`} className={cn("flex gap-1.5", point.done && "line-through opacity-70")}>
+              {points.slice(0, 6).map((point, index) => (
+                <li key={`${index} ${point.message_id}`} className={cn("flex gap-1.5", point.done && "line-through opacity-70")}>
                   <span aria-hidden>{point.done === undefined ? "•" : point.done ? "☑" : "☐"}</span>
                   <span className="min-w-0 [overflow-wrap:anywhere]">
                     {plain(point.text)} <span className="text-muted-foreground">— {point.owner ?? point.from}</span>

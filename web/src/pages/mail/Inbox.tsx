@@ -1,7 +1,8 @@
 import { Mail, MailPlus } from "lucide-react";
 import { useState } from "react";
-import { Avatar, Empty, Loading, Problem } from "@/components/common";
+import { Avatar, Empty } from "@/components/common";
 import { ListRow } from "@/components/ListRow";
+import { Loaded } from "@/components/Loaded";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
@@ -9,7 +10,7 @@ import { useData } from "@/lib/data";
 import { listed, useLanguage, useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { Importance } from "@/pages/mail/Importance";
-import { type Letter, ofMail } from "@/pages/mail/types";
+import { type Letter, PERSON, ofMail } from "@/pages/mail/types";
 
 /** What came to an agent, or what it sent. */
 export function Inbox({ project, agent, write }: { project: string; agent: string; write: () => void }) {
@@ -33,36 +34,38 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
             {t(`box_${each}`)}
           </Button>
         ))}
-        <Button size="sm" variant="outline" aria-label={t("write")} onClick={write}>
-          <MailPlus />
-          <span className="max-sm:hidden">{t("write")}</span>
-        </Button>
+        {agent !== PERSON && (
+          <Button size="sm" variant="outline" aria-label={t("write")} onClick={write}>
+            <MailPlus />
+            <span className="max-sm:hidden">{t("write")}</span>
+          </Button>
+        )}
       </Bar>
       <div className="min-h-0 flex-1 overflow-y-auto">
-        {letters.error ? (
-          <Problem error={letters.error} retry={letters.reload} />
-        ) : !letters.value ? (
-          <Loading />
-        ) : !letters.value.messages.length ? (
-          <Empty icon={<Mail />} title={t("emptyBox")} />
-        ) : (
-          <ul>
-            {letters.value.messages.map((letter) => (
-              <li key={letter.id}>
-                <ListRow
-                  to={href("mail", project, "threads", letter.thread_id ?? letter.id)}
-                  walked={false}
-                  face={<Avatar name={box === "inbox" ? letter.from : (letter.to[0] ?? "")} small />}
-                  title={letter.subject}
-                  titleStyle={letter.read === null ? "font-bold" : "font-normal"}
-                  ms={letter.created_ts * 1000}
-                  text={box === "inbox" ? letter.from : listed(letter.to, language)}
-                  marks={<Marks letter={letter} />}
-                />
-              </li>
-            ))}
-          </ul>
-        )}
+        <Loaded data={letters}>
+          {({ messages }) =>
+            messages.length ? (
+              <ul>
+                {messages.map((letter) => (
+                  <li key={letter.id}>
+                    <ListRow
+                      to={href("mail", project, "threads", letter.thread_id ?? letter.id)}
+                      walked={false}
+                      face={<Avatar name={box === "inbox" ? letter.from : (letter.to[0] ?? "")} small />}
+                      title={letter.subject}
+                      titleStyle={letter.read === null ? "font-bold" : "font-normal"}
+                      ms={letter.created_ts * 1000}
+                      text={box === "inbox" ? letter.from : listed(letter.to, language)}
+                      marks={<Marks letter={letter} />}
+                    />
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <Empty icon={<Mail />} title={t("emptyBox")} />
+            )
+          }
+        </Loaded>
       </div>
     </>
   );

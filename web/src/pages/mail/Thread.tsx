@@ -1,6 +1,6 @@
 import { Paperclip, Reply } from "lucide-react";
-import { Loading, Problem } from "@/components/common";
 import { LetterCard } from "@/components/LetterCard";
+import { Loaded } from "@/components/Loaded";
 import { SendBar } from "@/components/SendBar";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
@@ -11,11 +11,12 @@ import { listed, useLanguage, useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { Importance } from "@/pages/mail/Importance";
 import { InShort } from "@/pages/mail/InShort";
-import { type Letter, type ThreadValue, ofMail } from "@/pages/mail/types";
+import { type Letter, PERSON, type ThreadValue, ofMail } from "@/pages/mail/types";
 
 /** A thread with its summary, and a field to answer its last letter as a person. */
 export function Thread({ project, id, view }: { project: string; id: string; view: string }) {
   const t = useT();
+  const language = useLanguage();
   const thread = useData<ThreadValue>("/api/mail/thread", { project, id }, ofMail);
   const last = thread.value?.messages.at(-1);
   return (
@@ -28,22 +29,20 @@ export function Thread({ project, id, view }: { project: string; id: string; vie
         </div>
       </Bar>
       <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("thread")}>
-        {thread.error ? (
-          <Problem error={thread.error} retry={thread.reload} />
-        ) : !thread.value ? (
-          <Loading />
-        ) : (
-          <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">
-            {thread.value.messages.length > 1 && <InShort summary={thread.value.summary} />}
-            {thread.value.messages.map((letter) => (
-              <Message key={letter.id} letter={letter} />
-            ))}
-          </div>
-        )}
+        <Loaded data={thread}>
+          {({ messages, summary }) => (
+            <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">
+              {messages.length > 1 && <InShort summary={summary} />}
+              {messages.map((letter) => (
+                <Message key={letter.id} project={project} letter={letter} />
+              ))}
+            </div>
+          )}
+        </Loaded>
       </div>
       {last && (
         <SendBar
-          label={t("replyAsPerson", { name: last.from })}
+          label={t("replyAsPerson", { name: last.from === PERSON ? listed(last.to, language) : last.from })}
           action={t("reply")}
           icon={<Reply />}
           send={async (body, key) => {
@@ -56,13 +55,13 @@ export function Thread({ project, id, view }: { project: string; id: string; vie
   );
 }
 
-function Message({ letter }: { letter: Letter }) {
+function Message({ project, letter }: { project: string; letter: Letter }) {
   const t = useT();
   const language = useLanguage();
   return (
     <LetterCard
       from={letter.from}
-      bot={letter.from !== "human"}
+      bot={letter.from !== PERSON}
       to={listed(letter.to, language) + (letter.cc ? ` · ${t("cc")} ${listed(letter.cc, language)}` : "")}
       marks={
         <>
@@ -73,10 +72,15 @@ function Message({ letter }: { letter: Letter }) {
       ms={letter.created_ts * 1000}
       text={letter.body_md ?? ""}
     >
+      {letter.body_md === undefined && (
+        <a href={href("mail", project, "threads", letter.id)} className="text-sm text-primary underline">
+          {t("showAlone")}
+        </a>
+      )}
       {letter.attachments?.map(
-        (each) =>
+        (each, index) =>
           each.path && (
-            <p key={each.path} className="mt-2 flex items-center gap-1.5 text-xs text-muted-foreground">
+            <p key={`${index} ${each.path}`} className="mt-2 flex items-center gap-1.5 text-xs text-muted-foreground">
               <Paperclip className="size-3.5" aria-hidden />
               {each.path}
             </p>

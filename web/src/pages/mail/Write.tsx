@@ -1,5 +1,6 @@
 import { CheckCheck } from "lucide-react";
-import { useEffect, useId, useRef, useState } from "react";
+import { useId, useState } from "react";
+import { Problem } from "@/components/common";
 import { Button } from "@/components/ui/button";
 import { Input, Label, Select, Textarea } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
@@ -24,9 +25,8 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
   const [busy, doing] = useDoing();
   const [key] = useState(onceKey);
   const ready = chosen.length > 0 && subject.trim() !== "" && body.trim() !== "" && !busy;
-  const names = (agents.value?.agents ?? []).filter((agent) => agent.program !== "person").map((agent) => agent.name);
-  const subjectField = useRef<HTMLInputElement>(null);
-  useEffect(() => subjectField.current?.focus(), []);
+  const known = agents.value?.agents.filter((agent) => agent.program !== "person").map((agent) => agent.name);
+  const names = [...new Set(known)]; // agents of two projects may have one name
 
   const send = async () => {
     const letter = { project, to: chosen, subject, body, importance, ack, key };
@@ -50,6 +50,8 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
       <p className="text-[13px] text-muted-foreground">{t("asPersonHint")}</p>
       <fieldset>
         <legend className="mb-1 text-[13px] font-medium text-muted-foreground">{t("to")}</legend>
+        {agents.error && <Problem error={agents.error} retry={agents.reload} />}
+        {known?.length === 0 && <p className="text-sm">{t("noAgents")}</p>}
         <div className="flex flex-wrap gap-1.5">
           {names.map((name) => (
             <label
@@ -74,7 +76,7 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
         </div>
       </fieldset>
       <Label htmlFor={`${id}s`}>{t("subject")}</Label>
-      <Input ref={subjectField} id={`${id}s`} value={subject} onChange={(event) => setSubject(event.target.value)} />
+      <Input data-first id={`${id}s`} value={subject} onChange={(event) => setSubject(event.target.value)} />
       <Label htmlFor={`${id}b`}>{t("body")}</Label>
       <Textarea id={`${id}b`} rows={7} value={body} onChange={(event) => setBody(event.target.value)} />
       <div className="flex flex-wrap items-center gap-3">

@@ -1,7 +1,8 @@
 import { Lock, Mail, MailPlus, Users } from "lucide-react";
 import { type ReactNode, useState } from "react";
-import { Empty, Loading, Problem } from "@/components/common";
+import { Empty } from "@/components/common";
 import { Find } from "@/components/Find";
+import { Loaded } from "@/components/Loaded";
 import { Bar, Split } from "@/components/Split";
 import { Tabs } from "@/components/Tabs";
 import { Button } from "@/components/ui/button";
@@ -30,20 +31,24 @@ const VIEWS: { name: string; title: Key; icon: ReactNode }[] = [
 export function MailPage({ place }: { place: string[] }) {
   const t = useT();
   const projects = useData<{ projects: Project[] }>("/api/mail/projects", {}, ofMail);
+  return (
+    <Loaded data={projects}>
+      {({ projects: known }) => {
+        const project = place[0] ?? known.at(-1)?.key;
+        if (!project) return <Empty icon={<Mail />} title={t("noMail")} text={t("noMailHint")} />;
+        return <MailOf project={project} known={known} view={place[1] ?? "threads"} open={place[2]} />;
+      }}
+    </Loaded>
+  );
+}
+
+function MailOf(props: { project: string; known: Project[]; view: string; open: string | undefined }) {
+  const { project, known, view, open } = props;
+  const t = useT();
   const [query, setQuery] = useState("");
   const [writing, setWriting] = useState<string[] | null>(null);
-  const known = projects.value?.projects ?? [];
-  const project = place[0] ?? known.at(-1)?.key;
-  const view = place[1] ?? "threads";
-  const open = place[2];
-  useKeys({
-    Escape: () => project && go("mail", project, view),
-    c: () => setWriting([]),
-  });
+  useKeys({ Escape: () => go("mail", project, view), c: () => setWriting([]) });
 
-  if (projects.error) return <Problem error={projects.error} retry={projects.reload} />;
-  if (!projects.value) return <Loading />;
-  if (!project) return <Empty icon={<Mail />} title={t("noMail")} text={t("noMailHint")} />;
   return (
     <>
       <Split
@@ -96,7 +101,9 @@ export function MailPage({ place }: { place: string[] }) {
         {view === "agents" && open ? (
           <Inbox project={project} agent={open} write={() => setWriting([open])} />
         ) : open ? (
-          <Thread key={open} project={project} id={open} view={view} />
+          <Thread key={`${project} ${open}`} project={project} id={open} view={view} />
+        ) : view === "claims" ? (
+          <Empty icon={<Lock />} title={t("claims")} text={t("claimsHint")} />
         ) : (
           <Empty icon={<Mail />} title={t(view === "agents" ? "chooseAgent" : "chooseThread")} text={t("mailHint")} />
         )}

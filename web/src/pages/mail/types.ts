@@ -1,8 +1,10 @@
 import type { News } from "@/lib/events";
 
+/** The name under which people write on this page. */
+export const PERSON = "human";
+
 export interface Project {
   key: string;
-  slug: string;
 }
 export interface Agent {
   name: string;
@@ -32,11 +34,11 @@ export interface Letter {
   created_ts: number;
   importance: string;
   ack_required: boolean;
+  /** Missing where there was no room for it in the answer. */
   body_md?: string;
   attachments?: { type?: string; path?: string }[];
   read?: string | null;
   acknowledged?: string | null;
-  kind?: string;
 }
 export interface Point {
   text: string;

@@ -5,7 +5,7 @@ import { Button } from "@/components/ui/button";
 import type { WireContent } from "@/lib/assistant/socket";
 import { type Item, answer } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
-import { cn } from "@/lib/utils";
+import { Choice } from "@/pages/questions/Choice";
 import { AddFile, Files, useFiles } from "@/pages/questions/files";
 
 /** Choices, words, pictures and files: whatever of it there is becomes the answer. */
@@ -13,7 +13,7 @@ export function Reply({ item, disabled }: { item: Item; disabled: boolean }) {
   const t = useT();
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState<Record<number, string[]>>({});
-  const { files, setFiles, add, paste } = useFiles();
+  const { files, add, paste, remove } = useFiles();
   const ready = text.trim() !== "" || files.length > 0 || Object.values(chosen).some((labels) => labels.length > 0);
   const isReport = item.kind === "report";
 
@@ -27,46 +27,18 @@ export function Reply({ item, disabled }: { item: Item; disabled: boolean }) {
     const contents: WireContent[] = parts.length ? [{ type: 1, text: { text: parts.join("\n\n") } }] : [];
     answer(item, [...contents, ...files.map((file) => file.content)]);
   };
-  const toggle = (index: number, label: string, multiple: boolean) => {
-    const before = chosen[index] ?? [];
-    const has = before.includes(label);
-    const next = multiple ? (has ? before.filter((each) => each !== label) : [...before, label]) : has ? [] : [label];
-    setChosen({ ...chosen, [index]: next });
-  };
   return (
     <div className="flex flex-col gap-2.5 border-t px-4 py-3">
       {item.choices.map((choice, index) => (
-        <fieldset key={index}>
-          {(choice.question || choice.header) && (
-            <legend className="mb-1.5 text-sm font-medium">{choice.question || choice.header}</legend>
-          )}
-          <div className="flex flex-wrap gap-2">
-            {choice.options.map((option) => {
-              const on = chosen[index]?.includes(option.label) ?? false;
-              return (
-                <label
-                  key={option.label}
-                  className={cn(
-                    "cursor-pointer rounded-lg border px-3 py-1.5 text-sm hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring",
-                    on && "border-primary bg-accent text-accent-foreground",
-                  )}
-                >
-                  <input
-                    type={choice.multiple ? "checkbox" : "radio"}
-                    name={`${item.id}-${index}`}
-                    className="sr-only"
-                    checked={on}
-                    onChange={() => toggle(index, option.label, choice.multiple)}
-                  />
-                  <span className="font-medium">{option.label}</span>
-                  {option.description && <span className="block text-xs text-muted-foreground">{option.description}</span>}
-                </label>
-              );
-            })}
-          </div>
-        </fieldset>
+        <Choice
+          key={index}
+          choice={choice}
+          name={`${item.id}-${index}`}
+          chosen={chosen[index] ?? []}
+          onChoose={(labels) => setChosen({ ...chosen, [index]: labels })}
+        />
       ))}
-      <Files files={files} remove={(file) => setFiles(files.filter((each) => each !== file))} />
+      <Files files={files} remove={remove} />
       <div className="flex items-end gap-2">
         <GrowingField
           label={t("yourAnswer")}

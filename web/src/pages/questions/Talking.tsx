@@ -1,6 +1,6 @@
 import { CheckCheck, Clock, FileText, Hourglass } from "lucide-react";
-import { useEffect, useRef } from "react";
 import { Avatar, Time, useNow, useSpan } from "@/components/common";
+import { Log } from "@/components/Log";
 import { Markdown } from "@/components/Markdown";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
@@ -15,11 +15,6 @@ import { Unasked } from "@/pages/questions/Unasked";
 
 export function Talking({ talk, open }: { talk: Talk; open: boolean }) {
   const t = useT();
-  const end = useRef<HTMLDivElement>(null);
-  const latest = talk.items.at(-1);
-  useEffect(() => {
-    void end.current?.scrollIntoView({ block: "end" });
-  }, [latest?.id, talk.items.length]);
   const model = talk.items.findLast((item) => item.model)?.model;
   return (
     <>
@@ -36,14 +31,11 @@ export function Talking({ talk, open }: { talk: Talk; open: boolean }) {
         {talk.waiting > 0 && <Badge variant="solid">{t("waitingCount", { n: talk.waiting })}</Badge>}
         {!open && <Badge variant="warning">{t("connecting")}</Badge>}
       </Bar>
-      <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="log" aria-label={t("questions")}>
-        <div className="mx-auto flex max-w-3xl flex-col gap-4 p-4">
-          {talk.items.map((item) =>
-            item.kind === "message" ? <Written key={item.id} item={item} /> : <Asked key={item.id} item={item} open={open} />,
-          )}
-          <div ref={end} />
-        </div>
-      </div>
+      <Log label={t("questions")}>
+        {talk.items.map((item) =>
+          item.kind === "message" ? <Written key={item.id} item={item} /> : <Asked key={item.id} item={item} open={open} />,
+        )}
+      </Log>
       <Unasked talk={talk} />
     </>
   );

@@ -1,5 +1,5 @@
 import { Search } from "lucide-react";
-import { Avatar, Empty, Highlit } from "@/components/common";
+import { Avatar, Empty, Highlit, Loading } from "@/components/common";
 import { Excerpt, ListRow } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
 import { type Item, type Talk, talkKey } from "@/lib/assistant/store";
@@ -28,7 +28,7 @@ export function TalkRow({ talk, current }: { talk: Talk; current: boolean }) {
 
 export function Found({ items, query }: { items: readonly Item[] | undefined; query: string }) {
   const t = useT();
-  if (!items) return null;
+  if (!items) return <Loading />;
   if (!items.length) return <Empty icon={<Search />} title={t("nothingFound")} />;
   return (
     <ul>

@@ -10,18 +10,18 @@ import { AddFile, Files, useFiles } from "@/pages/questions/files";
 export function Unasked({ talk }: { talk: Talk }) {
   const t = useT();
   const [text, setText] = useState("");
-  const { files, setFiles, add, paste } = useFiles();
+  const { files, add, paste, remove, clear } = useFiles();
   const ready = text.trim() !== "" || files.length > 0;
   const send = () => {
     if (!ready) return;
     if (!write(talk, text, files.map((file) => file.content))) return toast(t("offline"), { bad: true });
     setText("");
-    setFiles([]);
+    clear();
   };
   const label = t("writeUnasked", { name: talk.agent || t("agent") });
   return (
     <footer className="flex shrink-0 flex-col gap-2 border-t bg-surface px-4 py-2.5">
-      <Files files={files} remove={(file) => setFiles(files.filter((each) => each !== file))} />
+      <Files files={files} remove={remove} />
       <div className="flex items-end gap-2">
         <GrowingField label={label} value={text} onText={setText} onSend={send} onPaste={paste} />
         <AddFile add={(chosen) => void add(chosen)} />

@@ -3,10 +3,12 @@ import { type ClipboardEvent, useState } from "react";
 import { toast } from "@/components/ui/toast";
 import type { WireContent } from "@/lib/assistant/socket";
 import { useT } from "@/lib/i18n";
+import { onceKey } from "@/lib/utils";
 
 const LARGEST = 10 * 1024 * 1024;
 
 interface Attached {
+  id: string;
   name: string;
   content: WireContent;
   picture: string | undefined;
@@ -14,16 +16,17 @@ interface Attached {
 
 async function attached(file: File): Promise<Attached> {
   const data = new Uint8Array(await file.arrayBuffer());
+  const id = onceKey();
   if (!file.type.startsWith("image/")) {
     const uri = `attachment://file/${encodeURIComponent(file.name)}`;
     const mimeType = file.type || "application/octet-stream";
-    return { name: file.name, content: { type: 4, embeddedResource: { uri, mimeType, data } }, picture: undefined };
+    return { id, name: file.name, content: { type: 4, embeddedResource: { uri, mimeType, data } }, picture: undefined };
   }
   let text = "";
   for (let at = 0; at < data.length; at += 8192) text += String.fromCharCode(...data.subarray(at, at + 8192));
   const encoded = btoa(text);
   const picture = `data:${file.type};base64,${encoded}`;
-  return { name: file.name, content: { type: 2, image: { data: encoded, mimeType: file.type } }, picture };
+  return { id, name: file.name, content: { type: 2, image: { data: encoded, mimeType: file.type } }, picture };
 }
 
 export function useFiles() {
@@ -44,7 +47,9 @@ export function useFiles() {
       void add([...event.clipboardData.files]);
     }
   };
-  return { files, setFiles, add, paste };
+  const remove = (gone: Attached) => setFiles((before) => before.filter((each) => each !== gone));
+  const clear = () => setFiles([]);
+  return { files, add, paste, remove, clear };
 }
 
 export function Files({ files, remove }: { files: Attached[]; remove: (file: Attached) => void }) {
@@ -52,8 +57,8 @@ export function Files({ files, remove }: { files: Attached[]; remove: (file: Att
   if (!files.length) return null;
   return (
     <ul className="flex flex-wrap gap-2">
-      {files.map((file, index) => (
-        <li key={index} className="flex items-center gap-1.5 rounded-lg border bg-surface p-1.5 text-xs">
+      {files.map((file) => (
+        <li key={file.id} className="flex items-center gap-1.5 rounded-lg border bg-surface p-1.5 text-xs">
           {file.picture ? <img src={file.picture} alt="" className="h-10 rounded" /> : <FileText className="size-4" />}
           <span className="max-w-32 truncate">{file.name}</span>
           <button type="button" aria-label={t("removeFile", { name: file.name })} onClick={() => remove(file)}>

@@ -1,5 +1,5 @@
 import { Bell, BellOff, HandHelping } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useId, useState } from "react";
 import { Empty } from "@/components/common";
 import { Find } from "@/components/Find";
 import { Bar, Split } from "@/components/Split";
@@ -19,7 +19,10 @@ export function QuestionsPage({ place }: { place: string[] }) {
   const state = useAssistant();
   const [query, setQuery] = useState("");
   const [notified, setNotified] = useState(mayNotify);
-  useEffect(() => search(query), [query]);
+  useEffect(() => {
+    search(query);
+    return () => search("");
+  }, [query]);
   useKeys({ Escape: () => go("questions") });
   const talks = talksOf(state.items);
   const talk = talks.find((each) => each.key === place[0]);
@@ -88,14 +91,15 @@ export function QuestionsPage({ place }: { place: string[] }) {
 
 function YourName() {
   const t = useT();
+  const id = useId();
   const [name, setName] = useState(nickname);
   return (
     <div className="flex shrink-0 items-center gap-2 border-t px-4 py-2">
-      <Label htmlFor="your-name" className="shrink-0">
+      <Label htmlFor={id} className="shrink-0">
         {t("yourName")}
       </Label>
       <Input
-        id="your-name"
+        id={id}
         value={name}
         maxLength={60}
         placeholder={t("yourNameHint")}

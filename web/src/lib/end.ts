@@ -1,0 +1,35 @@
+import { type RefObject, useEffect, useRef } from "react";
+
+/** How far from its end, in pixels, somebody still reads the end of a box. */
+const NEAR = 48;
+
+interface EndInSight {
+  frame: RefObject<HTMLDivElement | null>;
+  /** Whether the end was in sight when somebody scrolled last. */
+  atEnd: RefObject<boolean>;
+  onScroll: () => void;
+}
+
+/**
+ * Keeps the end of a box in sight while what is in it grows, until somebody scrolls up or writes in it. The box has
+ * one child, in which everything is.
+ */
+export function useEndInSight(): EndInSight {
+  const frame = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  useEffect(() => {
+    const box = frame.current;
+    if (!box) return;
+    const grown = new ResizeObserver(() => {
+      if (atEnd.current && !box.querySelector("textarea:focus")) box.scrollTop = box.scrollHeight;
+    });
+    grown.observe(box);
+    if (box.firstElementChild) grown.observe(box.firstElementChild);
+    return () => grown.disconnect();
+  }, []);
+  const onScroll = () => {
+    const box = frame.current;
+    if (box) atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+  };
+  return { frame, atEnd, onScroll };
+}

@@ -1,0 +1,50 @@
+import type { WireChoice } from "@/lib/assistant/socket";
+import { cn } from "@/lib/utils";
+
+interface Props {
+  choice: WireChoice;
+  /** What the radio buttons of this choice have in common. */
+  name: string;
+  chosen: readonly string[];
+  onChoose: (labels: string[]) => void;
+}
+
+/** The answers that an agent offers; one of them, or several where it said so. */
+export function Choice({ choice, name, chosen, onChoose }: Props) {
+  const title = choice.question || choice.header;
+  const toggle = (label: string) => {
+    if (chosen.includes(label)) onChoose(chosen.filter((each) => each !== label));
+    else onChoose(choice.multiple ? [...chosen, label] : [label]);
+  };
+  return (
+    <fieldset>
+      {title && <legend className="mb-1.5 text-sm font-medium">{title}</legend>}
+      <div className="flex flex-wrap gap-2">
+        {choice.options.map((option, index) => {
+          const on = chosen.includes(option.label);
+          return (
+            <label
+              key={index}
+              className={cn(
+                "cursor-pointer rounded-lg border px-3 py-1.5 text-sm hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring",
+                on && "border-primary bg-accent text-accent-foreground",
+              )}
+            >
+              <input
+                type={choice.multiple ? "checkbox" : "radio"}
+                name={name}
+                className="sr-only"
+                checked={on}
+                onChange={() => toggle(option.label)}
+                // No change is told of a radio button that is on; yet words alone are an answer, too.
+                onClick={() => on && !choice.multiple && toggle(option.label)}
+              />
+              <span className="font-medium">{option.label}</span>
+              {option.description && <span className="block text-xs text-muted-foreground">{option.description}</span>}
+            </label>
+          );
+        })}
+      </div>
+    </fieldset>
+  );
+}
