@@ -176,9 +176,9 @@ class Outbox:
 
         Whoever takes it ends with ``revised`` or ``revision_failed``; else it is given again when the lease runs out.
         """
-        if self._database.read(revising.is_empty, True):
-            return None
         now = self._clock()
+        if not self._database.read(lambda db: revising.is_waiting(db, agent, now), False):
+            return None
         return self._database.write(lambda db: revising.take(db, agent, well_formed(holder), now, self.limits))
 
     def revised(self, revision: Revision) -> None:
@@ -212,8 +212,7 @@ class Outbox:
 
         def work(db: sqlite3.Connection) -> int:
             queueing.give_up(db, now, self.limits.max_attempts)
-            sql = "DELETE FROM jobs WHERE state<>'queued' AND finished<?"
-            return db.execute(sql, (now - self.limits.keep,)).rowcount
+            return queueing.remove_ended(db, now, self.limits.keep)
 
         return self._database.write(work) if self._database.path.exists() else 0
 
@@ -237,6 +236,16 @@ class Outbox:
         erased = self._database.write(work)
         self._database.read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), [])
         return erased
+
+    def edition(self) -> object:
+        """Which file it is; None while there is none. Another one was begun anew: it knows no post, and numbers answers
+        from 1.
+        """
+        try:
+            found = self._database.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         """Release the file; it is opened again when it is needed."""

@@ -11,7 +11,18 @@ from nanobot_transcript.errors import PostConflictError
 from nanobot_transcript.outbox import answering, early
 from nanobot_transcript.outbox.values import Job, OutboxLimits, PostState, PostStatus, Receipt
 
-__all__ = ["close_answers", "forget", "give_up", "insert", "mark_failed", "mark_sent", "status", "take", "waiting"]
+__all__ = [
+    "close_answers",
+    "forget",
+    "give_up",
+    "insert",
+    "mark_failed",
+    "mark_sent",
+    "remove_ended",
+    "status",
+    "take",
+    "waiting",
+]
 
 _UNCERTAIN: Final = 50 * 60.0
 _GIVEN_UP: Final = "No bot could send it in as many attempts as it had."
@@ -101,6 +112,13 @@ def give_up(db: sqlite3.Connection, now: float, max_attempts: int) -> None:
     db.execute(ended + "attempts>=?", ("failed", _GIVEN_UP, now, now, max_attempts))
     db.execute(ended + "expires<=?", ("expired", None, now, now, now))
     early.clear(db)
+
+
+def remove_ended(db: sqlite3.Connection, now: float, keep: float) -> int:
+    """Remove what ended more than ``keep`` seconds ago, unless people may still answer it; how many."""
+    answerable = "state='sent' AND wants_answers AND expires>?"
+    sql = f"DELETE FROM jobs WHERE state<>'queued' AND finished<? AND NOT ({answerable})"
+    return db.execute(sql, (now - keep, now)).rowcount
 
 
 def close_answers(db: sqlite3.Connection, job_id: str) -> None:

@@ -2,12 +2,17 @@
 
 import json
 import sqlite3
-from typing import Any
+from typing import Any, Final
 
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.outbox.values import OutboxLimits, Revision
 
-__all__ = ["is_empty", "mark_failed", "mark_shown", "put", "take"]
+__all__ = ["is_waiting", "mark_failed", "mark_shown", "put", "take"]
+
+_WAITING: Final = (
+    "FROM revisions AS r JOIN jobs AS j ON j.id=r.job_id"
+    " WHERE j.state='sent' AND j.sent_by=? AND r.lease_until<=? AND r.due<=?"
+)
 
 
 def put(db: sqlite3.Connection, post_id: str, card: str) -> None:
@@ -24,18 +29,15 @@ def put(db: sqlite3.Connection, post_id: str, card: str) -> None:
     )
 
 
-def is_empty(db: sqlite3.Connection) -> bool:
-    """True when no card waits; to look costs less than to take."""
-    return db.execute("SELECT 1 FROM revisions LIMIT 1").fetchone() is None
+def is_waiting(db: sqlite3.Connection, agent: str, now: float) -> bool:
+    """Whether this agent has a card to show now; to look keeps no writer waiting."""
+    return db.execute(f"SELECT 1 {_WAITING} LIMIT 1", (agent, now, now)).fetchone() is not None
 
 
 def take(db: sqlite3.Connection, agent: str, holder: str, now: float, limits: OutboxLimits) -> Revision | None:
     """The next card that this agent has to show, for ``limits.lease`` seconds."""
-    row = db.execute(
-        "SELECT r.*, j.session_key, j.message_id FROM revisions AS r JOIN jobs AS j ON j.id=r.job_id"
-        " WHERE j.state='sent' AND j.sent_by=? AND r.lease_until<=? AND r.due<=? ORDER BY r.due, r.job_id LIMIT 1",
-        (agent, now, now),
-    ).fetchone()
+    columns = "r.*, j.session_key, j.message_id"
+    row = db.execute(f"SELECT {columns} {_WAITING} ORDER BY r.due, r.job_id LIMIT 1", (agent, now, now)).fetchone()
     if row is None:
         return None
     db.execute(

@@ -121,6 +121,9 @@ class OutboxServer:
             await self._not_shown(revision, error, pause if again else None)
         except TimeoutError as error:
             await self._not_shown(revision, error, _pause(revision))
+        except Exception as error:
+            logger.exception("A card could not be replaced in an unexpected way")
+            await self._not_shown(revision, error, _pause(revision))
         else:
             await asyncio.to_thread(self._outbox.revised, revision)
         return True

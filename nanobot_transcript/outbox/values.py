@@ -14,7 +14,7 @@ class OutboxLimits:
     """``max_attempts`` to send a post; ``expires_in`` seconds until a post that nobody sent is given up.
 
     ``lease`` seconds belong a job to the process that took it: as long may a send take. ``keep`` seconds after its end
-    a post and its answers are removed.
+    a post and its answers are removed; one that was sent and wants answers not before it would have expired.
     """
 
     max_attempts: int = 8

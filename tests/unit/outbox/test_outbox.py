@@ -358,6 +358,19 @@ def test_what_ended_long_ago_is_removed_with_its_answers(outbox: Outbox, clock: 
     assert [outbox.status(post_id).state for post_id in (young, queued)] == ["sent", "queued"]
 
 
+def test_a_post_that_people_may_still_answer_is_not_removed(outbox: Outbox, clock: Any) -> None:
+    post_id = sent(outbox, "om_1", expires_in=30 * 86_400)
+    answered = sent(outbox, "om_2", expires_in=30 * 86_400)
+    outbox.close_answers(answered)
+    clock.now += 8 * 86_400
+    assert outbox.clean() == 1
+    assert outbox.offer_reply(reply(reply_to="om_1"))
+    assert len(outbox.answers(post_id)) == 1
+    clock.now += 23 * 86_400
+    assert outbox.clean() == 1
+    assert outbox.answers(post_id) == []
+
+
 def test_two_messages_for_one_post_are_told_and_both_can_be_answered(
     outbox: Outbox, caplog: pytest.LogCaptureFixture, clock: Any
 ) -> None:

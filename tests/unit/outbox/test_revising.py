@@ -1,6 +1,8 @@
 """Cards that take the place of cards that were sent."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +120,51 @@ async def test_what_may_succeed_later_is_tried_again(
     clock.now += 400
     assert await server.revise_next() is again
     assert shown == [{"v": 1}] * again
+
+
+def test_looking_for_cards_that_cannot_be_shown_waits_for_nobody(outbox: Outbox, base_dir: Path, clock: Any) -> None:
+    """A card of a post that was refused waits until the post is removed; bots look every quarter of a second."""
+    outbox.post(KEY, card={"v": 0}, idempotency_key="refused")
+    refused = outbox.take("me", [KEY])
+    assert refused is not None
+    outbox.failed(refused, "this card cannot be shown", None)
+    outbox.revise(refused.id, {"v": 1})
+    outbox.revise(sent(outbox, "Beta"), {"v": 1})
+    shown = sent(outbox, message_id="om_2")
+    outbox.revise(shown, {"v": 1})
+    taken(outbox)
+    with closing(sqlite3.connect(base_dir / ".state" / "outbox" / "outbox.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with Outbox(base_dir, busy=0.01, clock=clock) as looking:
+            assert looking.take_revision("me", "Alpha") is None
+        writer.execute("ROLLBACK")
+    clock.now += 61
+    assert taken(outbox).post_id == shown
+
+
+async def test_a_card_that_nobody_foresaw_is_given_up_in_the_end_and_keeps_no_other_waiting(
+    outbox: Outbox, clock: Any
+) -> None:
+    async def send(_job: Any) -> str:
+        return "om_1"
+
+    shown: list[str] = []
+
+    async def revise(revision: Revision) -> None:
+        if revision.message_id == "om_1":
+            raise KeyError("nobody foresaw this")
+        shown.append(revision.message_id)
+
+    server = OutboxServer(outbox, send, agent="Alpha", sits_in=lambda _: True, revise=revise)
+    outbox.revise(sent(outbox), {"v": 1})
+    outbox.revise(sent(outbox, message_id="om_2", card={"v": 2}), {"v": 1})
+    assert await server.revise_next()
+    assert await server.revise_next()
+    assert shown == ["om_2"]
+    for _ in range(10):
+        clock.now += 400
+        await server.revise_next()
+    assert not await server.revise_next()
 
 
 async def test_a_bot_that_cannot_change_cards_leaves_them(outbox: Outbox) -> None:
