@@ -5,12 +5,12 @@ Nothing is kept here. A question's post is found again by the question itself, s
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
-from nanobot_transcript.errors import AssistantError, InvalidPostError, PostConflictError, TranscriptError
+from nanobot_transcript.errors import PostConflictError, StoreError, TranscriptError, UnknownPostError
 from nanobot_transcript.outbox import Answer, Outbox
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
@@ -26,12 +26,6 @@ _LOOK_EVERY: Final = 0.5
 _AFTER_TROUBLE: Final = 5.0
 
 
-@dataclass(slots=True)
-class _Asked:
-    record: Record
-    post_id: str
-
-
 class GroupQuestions:
     """``members`` of the chats say who answered, and which bots there are."""
 
@@ -39,11 +33,15 @@ class GroupQuestions:
         self._assistant = assistant
         self._outbox = outbox
         self._members = members
-        self._news: asyncio.Queue[Record] = asyncio.Queue()
-        self._asked: dict[str, _Asked] = {}
+        self._news: deque[Record] = deque()
+        self._heard = asyncio.Event()
+        self._asked: dict[str, Record] = {}
         """By the id of the post."""
         self._seen = 0
         """The number of the newest answer that was looked at."""
+        self._taken_up = False
+        self._edition: object = None
+        """The file of the outbox to which these numbers belong."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -60,16 +58,13 @@ class GroupQuestions:
 
     def _hear(self, event: Event) -> None:
         if event.record.question.chat and event.kind in ("asked", "answered", "closed"):
-            self._news.put_nowait(event.record)
+            self._news.append(event.record)
+            self._heard.set()
 
     async def _work(self) -> None:
-        taken_up = False
         while True:
             try:
-                if not taken_up:
-                    for record in await self._assistant.waiting(None):
-                        await self._tell_if_possible(record)
-                    taken_up = True
+                await self._take_up()
                 await self._take_news()
                 await self._look()
             except TranscriptError as error:
@@ -79,67 +74,64 @@ class GroupQuestions:
                 logger.exception("Asking in groups failed; it goes on in %.0f s", _AFTER_TROUBLE)
                 await asyncio.sleep(_AFTER_TROUBLE)
 
-    async def _take_news(self) -> None:
-        """Tell what happened until now; wait a moment when it was nothing."""
-        try:
-            async with asyncio.timeout(_LOOK_EVERY):
-                record = await self._news.get()
-        except TimeoutError:
-            return
-        while True:
-            try:
-                await self._tell_if_possible(record)
-            except BaseException:
-                self._news.put_nowait(record)
-                raise
-            if self._news.empty():
-                return
-            record = self._news.get_nowait()
+    async def _take_up(self) -> None:
+        """Ask what waits, at the start and when the outbox has lost its file, and all posts with it."""
+        edition = self._outbox.edition()
+        if not self._taken_up or (self._edition is not None and edition != self._edition):
+            self._seen = 0
+            self._news.extend(record for record in await self._assistant.waiting(None) if record.question.chat)
+            self._taken_up = True
+        self._edition = edition
 
-    async def _tell_if_possible(self, record: Record) -> None:
-        if not record.question.chat:
-            return
-        try:
-            await self._tell(record)
-        except InvalidPostError as error:
-            logger.warning("A question cannot be asked in %s: %s", record.question.chat, error)
+    async def _take_news(self) -> None:
+        """Tell what happened until now, in this order; wait a moment when it was nothing."""
+        if not self._news:
+            self._heard.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_EVERY):
+                    await self._heard.wait()
+        while self._news:
+            record = self._news[0]
+            with _alone("A question cannot be shown", record):
+                await self._tell(record)
+            self._news.popleft()
 
     async def _tell(self, record: Record) -> None:
         """Show in the chat how a question stands."""
-        post_id = await in_thread(self._post, record.question)
+        post_id = self._outbox.id_for(_key(record.question))
         if record.state == "waiting":
-            self._asked[post_id] = _Asked(record, post_id)
-            return
-        self._asked.pop(post_id, None)
-        await in_thread(self._outbox.revise, post_id, closed_card(record))
-        await in_thread(self._outbox.close_answers, post_id)
+            await in_thread(self._post, record.question)
+            self._asked[post_id] = record
+        else:
+            self._asked.pop(post_id, None)
+            await in_thread(self._close, post_id, record)
 
-    def _post(self, question: Question) -> str:
+    def _post(self, question: Question) -> None:
         """Put the question's card into its chat, once. A bot that asks says it itself, where it sits in the chat."""
-        chat, key = question.chat or "", f"question\0{question.scope}\0{question.id}"
+        chat = question.chat or ""
         bots = [member.name for member in self._members.of_chat(chat) if member.kind == "bot"]
         agent = question.agent if question.agent in bots else None
         card, life = question_card(question), float(question.timeout)
-        try:
-            return self._outbox.post(chat, card=card, agent=agent, idempotency_key=key, expires_in=life)
-        except PostConflictError:  # it stands there: as another version made it, or before the bot left the chat
-            return self._outbox.id_for(key)
+        # In conflict with what stands there: another version made it, or the bot has left the chat since.
+        with suppress(PostConflictError):
+            self._outbox.post(chat, card=card, agent=agent, idempotency_key=_key(question), expires_in=life)
+
+    def _close(self, post_id: str, record: Record) -> None:
+        self._outbox.close_answers(post_id)
+        with suppress(UnknownPostError):  # its chat was erased; the card is not brought back for this
+            self._outbox.revise(post_id, closed_card(record))
 
     async def _look(self) -> None:
-        """Hand on what was answered in the chats. Nothing is lost when that fails: it is looked at again."""
-        if not self._asked:
-            return
-        for post_id, answer in await in_thread(self._outbox.news, self._seen):
-            asked = self._asked.get(post_id)
-            if asked is not None:
-                try:
-                    await self._hand_on(asked, answer)
-                except (AssistantError, InvalidPostError) as error:  # now or later; the others need not wait for that
-                    logger.warning("An answer from %s could not be kept: %s", asked.record.question.chat, error)
-            self._seen = answer.seq
+        """Hand on what was answered in the chats. Nothing is lost when the disk fails: it is looked at again."""
+        while self._asked and (answers := await in_thread(self._outbox.news, self._seen)):
+            for post_id, answer in answers:
+                record = self._asked.get(post_id)
+                if record is not None:
+                    with _alone("An answer cannot be kept", record):
+                        await self._hand_on(record.question, post_id, answer)
+                self._seen = answer.seq
 
-    async def _hand_on(self, asked: _Asked, answer: Answer) -> None:
-        question = asked.record.question
+    async def _hand_on(self, question: Question, post_id: str, answer: Answer) -> None:
         if answer.kind == "action":
             contents = chosen(question, answer.value, answer.form)
         else:
@@ -154,5 +146,23 @@ class GroupQuestions:
                 wrong_choice(question),
                 reply_to=answer.message_id,
                 wants_answers=False,
-                idempotency_key=f"wrong choice\0{asked.post_id}\0{answer.message_id}",
+                idempotency_key=f"wrong choice\0{post_id}\0{answer.message_id}",
             )
+
+
+def _key(question: Question) -> str:
+    """By which a question's post is known."""
+    return f"question\0{question.scope}\0{question.id}"
+
+
+@contextmanager
+def _alone(failed: str, record: Record) -> Iterator[None]:
+    """What is wrong with one of them is said, and the others go on. What concerns all is raised."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except TranscriptError as error:
+        logger.warning("%s (%s): %s", failed, record.question.chat, error)
+    except Exception:
+        logger.exception("%s (%s)", failed, record.question.chat)

@@ -1,7 +1,7 @@
 """Questions that are asked in a group, with an outbox and whoever sits in the chat."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,8 @@ class Group:
         self.sent_by: list[str | None] = []
         self.cards: dict[str, dict[str, Any]] = {}
         self.texts: list[str] = []
+        self.at_once: Callable[[str], object] = lambda message_id: None
+        """What a person does with a card before the bot has noted where it stands."""
 
     async def send(self, job: Any) -> Receipt:
         self.sent_by.append(job.agent)
@@ -43,6 +45,7 @@ class Group:
             self.texts.append(job.content)
         else:
             self.cards[message_id] = job.card
+            await asyncio.to_thread(self.at_once, message_id)
         return Receipt(message_id)
 
     async def revise(self, revision: Any) -> None:
@@ -101,6 +104,25 @@ async def test_a_pressed_button_answers_and_the_card_says_who_did(group: Group) 
         record = await answered(assistant)
         assert (record.by, record.where, record.contents) == ("Ada", "group", (Content("text", "No"),))
         await until(lambda: "Ada answered: No" in group.shown())
+
+
+async def test_a_button_that_is_pressed_before_the_bot_has_noted_where_the_card_stands_answers(group: Group) -> None:
+    heard: list[bool] = []
+    pressed = {"option": "2"}
+    group.at_once = lambda card: heard.append(group.outbox.offer_action(Action(card, pressed, "on_ada")))
+    async with group.hub() as assistant:
+        await assistant.ask(asked(choices=CHOICES))
+        record = await answered(assistant)
+        assert (record.by, record.where, record.contents) == ("Ada", "group", (Content("text", "No"),))
+        await until(lambda: "Ada answered: No" in group.shown())
+    assert heard == [False]
+
+
+async def test_a_reply_that_comes_before_the_bot_has_noted_where_the_card_stands_answers(group: Group) -> None:
+    group.at_once = lambda card: group.reply("Yes, do.", to=card)
+    async with group.hub() as assistant:
+        await assistant.ask(asked())
+        assert (await answered(assistant)).contents == (Content("text", "Yes, do."),)
 
 
 async def test_a_reply_answers_and_what_is_no_option_is_told_so(group: Group) -> None:
