@@ -33,6 +33,13 @@ class AssistantSettings(Section):
         "没有指定群聊的提问同时发到哪个群聊；群里和页面上谁先回答就以谁为准。群成员会看到所有令牌的提问。",
         example="feishu:oc_0123456789abcdef",
     )
+    elicit: bool = setting(
+        False,
+        "Whether `ask_question` also has the agent's own client ask its person, where the client can (MCP "
+        "elicitation). Many clients decline by themselves; the question then stays open for the page.",
+        "`ask_question` 是否同时让智能体的客户端询问它的用户（MCP elicitation，客户端支持时）。"
+        "很多客户端会自行拒绝，提问随后仍在页面上等待回答。",
+    )
     timeout: int = setting(
         3600,
         "Seconds that a question waits when the agent does not say how long.",

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -67,7 +67,7 @@ class SdkClient:
 async def connected(
     target: str | list[str],
     *,
-    elicit: Callable[[str], Wire] | None = None,
+    elicit: Callable[[str], Wire | Awaitable[Wire]] | None = None,
     sample: Callable[[str], str] | None = None,
     http_client: Any = None,
 ) -> AsyncIterator[SdkClient]:
@@ -81,7 +81,8 @@ async def connected(
 
     async def on_elicit(context: Any, params: Any) -> Any:
         assert elicit is not None
-        return types.ElicitResult.model_validate(elicit(params.message))
+        said = elicit(params.message)
+        return types.ElicitResult.model_validate(await said if isinstance(said, Awaitable) else said)
 
     async def on_sample(context: Any, params: Any) -> Any:
         assert sample is not None

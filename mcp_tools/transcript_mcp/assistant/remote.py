@@ -22,7 +22,7 @@ from nanobot_transcript.errors import (
 )
 from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.sizes import LARGEST
-from transcript_mcp.assistant.values import Question, Record, State
+from transcript_mcp.assistant.values import Content, Question, Record, State
 
 __all__ = ["RemoteDesk"]
 
@@ -80,6 +80,19 @@ class RemoteDesk:
         known = self._asked.pop(id, None) or Question(scope, id, "question", "")
         return _record(known, answer)
 
+    async def answer(self, scope: str, id: str, contents: Sequence[Content], *, by: str, where: str) -> None:
+        """See ``Assistant.answer``; what came of it, ``wait`` tells."""
+        del scope, where  # the token stands for the one, and the protocol has no place for the other
+        message = wire.new("AskQuestionResponse", ID=id, Meta={"nickname": by}, contents=frames.wire_contents(contents))
+        for delay in (*_AGAIN, None):
+            try:
+                await self._persistently("SrvAgentAssistReply/AskQuestionReply", message, _BEYOND)
+                return
+            except UnknownQuestionError:  # whoever asked may be on the way still
+                if delay is None:
+                    raise
+                await asyncio.sleep(delay)
+
     async def messages_for(self, record: Record) -> Sequence[Record]:
         """None: the hub has put them into the answer."""
         del record
@@ -110,8 +123,13 @@ class RemoteDesk:
         raise self._unreachable()
 
     async def _call(self, method: str, message: Any) -> Any:
-        url = f"{self._url}/agentassistproto.SrvAgentAssist/{method}"
-        headers = {"Content-Type": "application/proto", "Connect-Protocol-Version": "1"}
+        path = method if "/" in method else f"SrvAgentAssist/{method}"
+        url = f"{self._url}/agentassistproto.{path}"
+        headers = {
+            "Content-Type": "application/proto",
+            "Connect-Protocol-Version": "1",
+            "Authorization": f"Bearer {self._token}",
+        }
         async with (
             aiohttp.ClientSession(timeout=_CONNECTING, read_bufsize=LARGEST) as http,
             http.post(url, data=io.BytesIO(message.SerializeToString()), headers=headers) as response,

@@ -65,4 +65,6 @@ def scopes_from(settings: "Settings", *, open_to_all: bool) -> "Scopes":
 def options_from(settings: "Settings") -> ToolOptions:
     """How long questions of the MCP tools wait, and what they hand over."""
     chosen = settings.assistant
-    return ToolOptions(chosen.timeout, chosen.shortest_timeout, chosen.longest_timeout, int(chosen.max_attachment))
+    return ToolOptions(
+        chosen.timeout, chosen.shortest_timeout, chosen.longest_timeout, int(chosen.max_attachment), chosen.elicit
+    )

@@ -1,7 +1,9 @@
 """The tools with which agents ask and report."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 from uuid import uuid4
@@ -9,6 +11,7 @@ from uuid import uuid4
 from pydantic import Field
 
 from transcript_mcp.assistant import frames
+from transcript_mcp.assistant.forms import answer_by_form
 from transcript_mcp.assistant.service import Desk
 from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
@@ -16,6 +19,8 @@ from transcript_mcp.sdk import Content as Block
 from transcript_mcp.sdk import Context, Server, Text
 
 __all__ = ["ToolOptions", "Tools"]
+
+logger = logging.getLogger(__name__)
 
 _HEARTBEAT: Final = 12.0
 """Seconds between two signs of life, so that clients with short limits go on waiting."""
@@ -42,12 +47,14 @@ _Id: TypeAlias = Annotated[str, Field(description="The id of the question or rep
 
 @dataclass(frozen=True, slots=True)
 class ToolOptions:
-    """Seconds that a question waits by default, at least and at most; the largest attachment in bytes."""
+    """Seconds that a question waits by default, at least and at most; the largest attachment in bytes; whether clients
+    that can are let ask their person, too."""
 
     timeout: int = 3600
     shortest: int = 60
     longest: int = 86_400
     max_attachment: int = 8 * 1024 * 1024
+    elicit: bool = False
 
 
 class Tools:
@@ -171,7 +178,24 @@ class Tools:
     async def _asked(self, question: Question, wait: int | None, ctx: Context) -> list[Block]:
         record = await self._desk.ask(question)
         seconds = None if wait is None else float(wait)
-        return await self._outcome(record.question.scope, record.question.id, seconds, ctx)
+        async with self._form(record, seconds, ctx):
+            return await self._outcome(record.question.scope, record.question.id, seconds, ctx)
+
+    @asynccontextmanager
+    async def _form(self, record: Record, seconds: float | None, ctx: Context) -> AsyncIterator[None]:
+        """Meanwhile the client's own form asks, too, where that is wanted and possible."""
+        asks = self._options.elicit and record.question.kind == "question" and record.state == "waiting"
+        if not asks or seconds == 0 or not ctx.can_elicit:
+            yield
+            return
+        form = asyncio.create_task(answer_by_form(self._desk, record.question, ctx))
+        try:
+            yield
+        finally:
+            form.cancel()
+            (failure,) = await asyncio.gather(form, return_exceptions=True)
+            if isinstance(failure, Exception):
+                logger.error("A client's form failed.", exc_info=failure)
 
     async def _outcome(self, scope: str, id: str, seconds: float | None, ctx: Context) -> list[Block]:
         """What comes of it within so many seconds, with signs of life meanwhile."""

@@ -1,11 +1,12 @@
 """SDK 1.26 to 1.30. The requests come as its typed objects; the answers leave as plain ones, past its own checks."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import anyio
 from mcp import types
@@ -44,6 +45,9 @@ _REQUESTS: dict[str, type] = {
     "completion/complete": types.CompleteRequest,
     "logging/setLevel": types.SetLevelRequest,
 }
+
+_WITHDRAWING: Final = 2.0
+"""Seconds that telling a client may take that its person's answer is not needed any more."""
 
 
 @dataclass
@@ -102,10 +106,18 @@ class _V1Call(Call):
     async def send_log(self, level: LogLevel, text: str) -> None:
         await self._session.send_log_message(level, text, self.server.name, self._request.request_id)
 
+    @property
+    def can_elicit(self) -> bool:
+        return self._can(types.ClientCapabilities(elicitation=types.ElicitationCapability()))
+
     async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:
-        if not self._can(types.ClientCapabilities(elicitation=types.ElicitationCapability())):
+        if not self.can_elicit:
             raise cannot("ask its person")
-        answer = await self._session.elicit(message, schema, self._request.request_id)
+        asking = _Asking(self._session, self._request.request_id)
+        try:
+            answer = await asking.answer(message, schema)
+        except (McpError, ValidationError) as error:
+            raise cannot("ask its person") from error
         return Elicited(answer.action, dict(answer.content or {}))
 
     async def sample(self, prompt: str, *, system: str | None = None, max_tokens: int = 1000) -> str:
@@ -119,6 +131,50 @@ class _V1Call(Call):
 
     def _can(self, capability: types.ClientCapabilities) -> bool:
         return self._session.check_client_capability(capability)
+
+
+class _Asking:
+    """One question to the client's person, which can be taken back."""
+
+    _open: ClassVar[set[asyncio.Task[types.ElicitResult]]] = set()
+
+    def __init__(self, session: ServerSession, during: types.RequestId) -> None:
+        self._session = session
+        self._during = during
+        self._id: types.RequestId | None = None
+
+    async def answer(self, message: str, schema: dict[str, Any]) -> types.ElicitResult:
+        asking = asyncio.create_task(self._ask(message, schema))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            if self._id is None:
+                asking.cancel()
+                raise
+            # The SDK would take a late answer for an error and tell the client so: it is still waited for.
+            self._open.add(asking)
+            asking.add_done_callback(self._forget)
+            await self._withdraw(self._id)
+            raise
+
+    async def _ask(self, message: str, schema: dict[str, Any]) -> types.ElicitResult:
+        self._id = self._session._request_id  # what the request gets now; the SDK shows it nowhere
+        return await self._session.elicit(message, schema, self._during)
+
+    async def _withdraw(self, asked: types.RequestId) -> None:
+        params = types.CancelledNotificationParams(requestId=asked, reason="The answer is not needed any more.")
+        notice = types.ServerNotification(types.CancelledNotification(params=params))
+        with (
+            anyio.move_on_after(_WITHDRAWING, shield=True),
+            suppress(anyio.ClosedResourceError, anyio.BrokenResourceError),
+        ):
+            await self._session.send_notification(notice, self._during)
+
+    @classmethod
+    def _forget(cls, asked: "asyncio.Task[types.ElicitResult]") -> None:
+        cls._open.discard(asked)
+        if not asked.cancelled():
+            asked.exception()
 
 
 class _LowServer(LowServer[_Connection, Any]):

@@ -85,9 +85,17 @@ class _V2Call(Call):
             types.LoggingMessageNotification(params=params), related_request_id=self._request.request_id
         )
 
-    async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:
+    @property
+    def can_elicit(self) -> bool:
+        return self._has_forms
+
+    @property
+    def _has_forms(self) -> bool:
         capabilities = self._session.client_capabilities
-        if capabilities is None or capabilities.elicitation is None:
+        return capabilities is not None and capabilities.elicitation is not None
+
+    async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:
+        if not self._has_forms:
             raise cannot("ask its person")
         params = types.ElicitRequestFormParams(message=message, requested_schema=schema)
         answer = await self._ask(types.ElicitRequest(params=params), types.ElicitResult)
@@ -108,6 +116,8 @@ class _V2Call(Call):
             return await self._session.send_request(request, answer, metadata=metadata)
         except NoBackChannelError:
             raise cannot("be asked anything on this connection") from None
+        except (MCPError, ValidationError) as error:
+            raise cannot("be asked now") from error
 
 
 class _ModernCall(_V2Call):
@@ -117,6 +127,10 @@ class _ModernCall(_V2Call):
         super().__init__(server, request, None)
         self._answers = _answers_so_far(params)
         self._asked = 0
+
+    @property
+    def can_elicit(self) -> bool:
+        return False  # the question would end the call
 
     async def log(self, level: LogLevel, text: str) -> None:
         wanted = (self._request.meta or {}).get(types.LOG_LEVEL_META_KEY)

@@ -61,6 +61,10 @@ class Call(ABC):
     async def send_log(self, level: LogLevel, text: str) -> None:
         """Without looking at the level."""
 
+    @property
+    def can_elicit(self) -> bool:
+        return False
+
     @abstractmethod
     async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited: ...
 

@@ -39,9 +39,15 @@ class Context(Protocol):
         """Send a line to the client's log, if it wants this level."""
         ...
 
+    @property
+    def can_elicit(self) -> bool:
+        """True when the client says that it can ask its person while the function goes on."""
+        ...
+
     async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:
         """Let the client ask its person. ``schema`` is a flat JSON schema. Raises ClientCannotError.
 
+        When this is cancelled, the client is told that the answer is not needed any more.
         On the newest protocol the answer arrives with a repeated call, and the function runs again from its beginning:
         do nothing that must not happen twice before asking.
         """

@@ -119,6 +119,10 @@ class _InMemoryCall(Call):
     async def send_log(self, level: LogLevel, text: str) -> None:
         self._client.logged.append((level, text))
 
+    @property
+    def can_elicit(self) -> bool:
+        return self._client.on_elicit is not None
+
     async def elicit(self, message: str, schema: dict[str, Any]) -> Elicited:
         if self._client.on_elicit is None:
             raise cannot("ask its person")

@@ -1,0 +1,163 @@
+"""Questions that the agent's client puts to its person, too: real clients over HTTP and over stdio."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from integration.assistant.test_adapter import Place, place
+from support.assistant_clients import Page, page
+from support.hubs import listening
+from support.mcp_client import SDK, SdkClient, connected
+from support.mcp_raw import RawClient
+
+from nanobot_transcript.settings import Settings
+from transcript_mcp.assistant import wire
+from transcript_mcp.hub import create_app
+
+__all__ = ["place"]
+
+SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
+ELICIT = {"NANOBOT_TRANSCRIPT_ASSISTANT__ELICIT": "true"}
+Fill = Callable[[str], dict[str, Any] | Awaitable[dict[str, Any]]]
+Meet = Callable[[Fill | None], Any]
+
+
+def accept(**fields: Any) -> dict[str, Any]:
+    return {"action": "accept", "content": fields}
+
+
+@pytest.fixture(params=["http", "stdio"])
+def meet(request: pytest.FixtureRequest, tmp_path: Path, place: Place) -> Meet:
+    """``async with meet(fill) as (ada, agent)``: a person with a page, and a client whose own person fills forms."""
+
+    @asynccontextmanager
+    async def over_http(fill: Fill | None) -> AsyncIterator[tuple[Page, SdkClient]]:
+        settings = Settings.model_validate(
+            {"hub": {"data_dir": tmp_path / "hub"}, "store": {"dir": tmp_path / "g"}, "assistant": {"elicit": True}}
+        )
+        async with (
+            listening(create_app(settings)) as url,
+            page(url, "local", "Ada") as ada,
+            connected(f"{url}/mcp/assistant", elicit=fill) as agent,
+        ):
+            yield ada, agent
+
+    @asynccontextmanager
+    async def over_stdio(fill: Fill | None) -> AsyncIterator[tuple[Page, SdkClient]]:
+        await place.hub()
+        async with page(place.url, "local", "Ada") as ada, connected(place.command(**ELICIT), elicit=fill) as agent:
+            yield ada, agent
+
+    return over_http if request.param == "http" else over_stdio
+
+
+async def test_what_the_form_says_is_the_answer_and_the_pages_are_told(meet: Meet) -> None:
+    asked: list[str] = []
+
+    def fill(message: str) -> dict[str, Any]:
+        asked.append(message)
+        return accept(answer="周三")
+
+    async with asyncio.timeout(60), meet(fill) as (ada, agent):
+        assert await agent.text("ask_question", question="哪天发布？", **SHOP) == "周三"
+        assert asked == ["哪天发布？"]
+        told = await ada.until("AskQuestionReplyNotification")
+        assert told.AskQuestionResponse.contents[0].text.text == "周三"
+        assert told.Nickname == "mcp"  # what the client calls itself
+
+
+@pytest.mark.parametrize("said", [{"action": "decline"}, {"action": "cancel"}, accept(answer=" "), accept()])
+async def test_a_form_that_says_nothing_leaves_the_question_to_the_page(meet: Meet, said: dict[str, Any]) -> None:
+    shown = asyncio.Event()
+
+    def fill(_message: str) -> dict[str, Any]:
+        shown.set()
+        return said
+
+    async with asyncio.timeout(60), meet(fill) as (ada, agent):
+        asking = asyncio.create_task(agent.text("ask_question", question="?", **SHOP))
+        asked = (await ada.until("AskQuestion")).AskQuestionRequest.ID
+        await shown.wait()
+        await ada.reply(asked, "from the page")
+        assert await asking == "from the page"
+
+
+async def test_a_client_without_forms_waits_for_the_page(meet: Meet) -> None:
+    async with asyncio.timeout(60), meet(None) as (ada, agent):
+        asking = asyncio.create_task(agent.text("ask_question", question="?", **SHOP))
+        await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "yes")
+        assert await asking == "yes"
+
+
+async def answered(ada: Page) -> tuple[str, str]:
+    """By whom and where the newest question was answered, once it is."""
+    while True:
+        await ada.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", limit=1))
+        (record,) = (await ada.until("GetHistory")).GetHistoryResponse.records
+        if record.state == "answered":
+            return record.answered_by, record.answered_where
+
+
+async def test_an_answer_from_the_page_counts_while_the_form_is_open(meet: Meet) -> None:
+    shown, closed = asyncio.Event(), asyncio.Event()
+
+    async def fill(_message: str) -> dict[str, Any]:
+        shown.set()
+        await closed.wait()
+        return accept(answer="too late")
+
+    async with asyncio.timeout(60), meet(fill) as (ada, agent):
+        asking = asyncio.create_task(agent.text("ask_question", question="?", **SHOP))
+        asked = (await ada.until("AskQuestion")).AskQuestionRequest.ID
+        await shown.wait()
+        await ada.reply(asked, "from the page")
+        assert await answered(ada) == ("Ada", "web")
+        closed.set()
+        assert await asking == "from the page"
+        assert await agent.text("get_answer", id=asked) == "from the page"  # the connection is as good as before
+
+
+async def test_the_client_is_told_that_its_form_is_not_needed_any_more(place: Place) -> None:
+    await place.hub()
+    with RawClient(place.command(**ELICIT)) as client:
+        capable = {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}}
+        client.ask("initialize", **capable, clientInfo={"name": "raw", "version": "0"})
+        client.line()
+        client.notify("notifications/initialized")
+        call = client.ask("tools/call", name="ask_question", arguments={"question": "?", **SHOP})
+        form = await asyncio.to_thread(client.line)
+        assert (form["method"], form["params"]["message"]) == ("elicitation/create", "?")
+        async with page(place.url, "local", "Ada") as ada:
+            await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "from the page")
+        told = await asyncio.to_thread(client.line)
+        assert (told["method"], told["params"]["requestId"]) == ("notifications/cancelled", form["id"])
+        answer = await asyncio.to_thread(client.line)
+        assert (answer["id"], answer["result"]["content"][0]["text"]) == (call, "from the page")
+        late = {"jsonrpc": "2.0", "id": form["id"], "result": accept(answer="too late")}
+        client.send(json.dumps(late).encode() + b"\n")
+        ping = client.ask("ping")
+        assert (await asyncio.to_thread(client.line))["id"] == ping
+
+
+@pytest.mark.skipif(SDK < 2, reason="the protocol of 2026-07-28 needs SDK 2")
+async def test_a_client_of_the_newest_protocol_waits_for_the_page(place: Place) -> None:
+    """There, a form would end the call."""
+    from support.mcp_newest import newest
+
+    async def fill(_context: Any, _params: Any) -> Any:
+        raise AssertionError
+
+    await place.hub()
+    async with (
+        asyncio.timeout(60),
+        page(place.url, "local", "Ada") as ada,
+        newest(place.command(**ELICIT), elicitation_callback=fill) as agent,
+    ):
+        asking = asyncio.create_task(agent.call_tool("ask_question", {"question": "?", **SHOP}))
+        await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "yes")
+        (block,) = (await asking).content
+        assert block.text == "yes"  # pyright: ignore[reportAttributeAccessIssue]
