@@ -21,11 +21,11 @@ export const en = {
 export const zh: Record<keyof typeof en, string> = {
   boxesHint: "只看不动：对智能体来说邮件仍是未读。",
   actAs: "当前身份",
-  noBoxes: "这里没有智能体的信箱",
+  noBoxes: "这里没有智能体的邮箱",
   noBoxesHint: "请在 .filebox 文件中列出智能体及其目录。",
   notPermitted: "不能以这个智能体的身份操作",
   notPermittedHint: "可以代表谁操作，由配置中的 filebox.run_as 和 filebox.may_run_as 决定。",
-  boxProblem: "这个信箱无法使用",
+  boxProblem: "这个邮箱无法使用",
   writeAs: "以 {name} 的身份写信",
   replyAs: "以 {name} 的身份回复 {to}……",
   type: "类型",

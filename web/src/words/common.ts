@@ -50,7 +50,7 @@ export const zh: Record<keyof typeof en, string> = {
   questions: "提问",
   io: "IO",
   mail: "邮件",
-  boxes: "信箱",
+  boxes: "邮箱",
   system: "系统",
   pages: "页面",
   skip: "跳到正文",

@@ -36,8 +36,8 @@ export const zh: Record<keyof typeof en, string> = {
   emptyQueueHint: "智能体已确认的输入和已读取的输出不再保留。",
   readHere: "已在此读取",
   in_queued: "等待智能体",
-  in_handed: "正在送达",
-  in_delivered: "已在智能体手中",
+  in_handed: "正在交出",
+  in_delivered: "已交出，待确认",
   out_queued: "等待读取",
   sendInput: "发送输入……",
 };

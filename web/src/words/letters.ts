@@ -18,9 +18,9 @@ export const en = {
 
 export const zh: Record<keyof typeof en, string> = {
   write: "写信",
-  thread: "会话",
+  thread: "邮件线程",
   searchMail: "搜索邮件",
-  chooseThread: "请选择一个会话",
+  chooseThread: "请选择一个邮件线程",
   to: "收件人",
   subject: "主题",
   body: "正文（Markdown）",

@@ -20,7 +20,7 @@ export const en = {
   pickedUp: "picked up",
   notPickedUp: "waits for the agent",
   yourName: "Your name",
-  yourNameHint: "others see it with your answers",
+  yourNameHint: "shown with your answers",
   yourAnswer: "Your answer …",
   answerIt: "Answer",
   confirm: "Confirm",
@@ -32,7 +32,7 @@ export const en = {
 
 export const zh: Record<keyof typeof en, string> = {
   question: "提问",
-  report: "汇报",
+  report: "报告",
   agent: "智能体",
   searchQuestions: "搜索提问",
   noQuestions: "还没有智能体提问",
@@ -46,7 +46,7 @@ export const zh: Record<keyof typeof en, string> = {
   answered: "已回答",
   timedOut: "超时，无人回答。",
   cancelledWhy: "智能体已不再等待回答。",
-  withdrawnWhy: "智能体撤回了这个问题。",
+  withdrawnWhy: "智能体撤回了这个提问。",
   pickedUp: "已送达智能体",
   notPickedUp: "等待智能体读取",
   yourName: "你的名字",
