@@ -7,9 +7,10 @@ timers) is made again from the store after a restart.
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 from uuid import uuid4
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
@@ -37,6 +38,8 @@ _LONGEST_TEXT: Final = 1_000_000
 _MOST_WAITING: Final = 1000
 _AGAIN: Final = 5.0
 """Seconds until an ending that could not be written is tried again."""
+
+_T = TypeVar("_T")
 
 Listener = Callable[[Event], None]
 """Called on the event loop after each piece of news."""
@@ -78,15 +81,27 @@ class Assistant:
     """The questions of all scopes, for one event loop.
 
     ``grace`` is how many seconds a question stays open when nobody waits for its answer any more, unless whoever asked
-    said to come back for it. ``chat`` is the group in which questions are asked, too, that name none. ``lease`` is that
-    of ``unasked``, in seconds.
+    said to come back for it. ``overdue`` is how many seconds a question that ran out while nothing ran stays open, for
+    the answers that came meanwhile. ``chat`` is the group in which questions are asked, too, that name none. ``lease``
+    is that of ``unasked``, in seconds.
     """
 
-    def __init__(self, store: QuestionStore, *, grace: float = 60.0, chat: str = "", lease: float = 60.0) -> None:
+    def __init__(
+        self,
+        store: QuestionStore,
+        *,
+        grace: float = 60.0,
+        overdue: float = 5.0,
+        chat: str = "",
+        lease: float = 60.0,
+    ) -> None:
         self._store = store
         self._chat = chat
         self._grace = grace
+        self._overdue = overdue
         self._held: dict[tuple[str, str], _Held] = {}
+        self._open: Counter[str] = Counter()
+        self._asking: Counter[str] = Counter()
         self.unasked = Unasked(store, self._load, self._tell, lease=lease)
         self._listeners: list[Listener] = [self.unasked.heard]
         self._loading = asyncio.Lock()
@@ -104,22 +119,7 @@ class Assistant:
         chat = self._chat if question.chat is None else question.chat
         question = replace(question, chat=_session_key(chat) if question.expects else "")
         await self._load()
-        key = (question.scope, question.id)
-        if key not in self._held and self._waiting_in(question.scope) >= _MOST_WAITING:
-            raise InvalidQuestionError(
-                f"{_MOST_WAITING} questions wait for an answer already.", hint="Wait for answers, or withdraw some."
-            )
-        record, new = await self._store.put(question, "waiting" if question.expects else "notified")
-        if (record.question.kind, record.question.text) != (question.kind, question.text):
-            raise InvalidQuestionError(
-                "This id belongs to something else that was asked.", hint="Give each question an id of its own."
-            )
-        if record.state == "waiting" and key not in self._held:
-            self._hold(record)
-        if new:
-            self._tell(Event("asked", record))
-            await self.unasked.asked(question)
-        return record
+        return await self._to_the_end(self._put(question))
 
     async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:
         """The record once it has ended, or as it stands after ``seconds``. Raises UnknownQuestionError."""
@@ -156,13 +156,11 @@ class Assistant:
         contents = tuple(contents)
         if not contents:
             raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
-        outcome = await self._store.end(scope, id, Ending("answered", by, where, contents))
+        outcome = await self._to_the_end(self._end(scope, id, Ending("answered", by, where, contents), origin))
         if outcome is None or outcome[0].question.kind == "message":
             raise _unknown()
         record, first = outcome
-        if first:
-            self._close(record, origin)
-        elif record.state == "notified":
+        if not first and record.state == "notified":
             about = record.question
             written = replace(about, id="", kind="message", choices=(), text=_words(contents))
             await self.write(written, tuple(each for each in contents if each.kind != "text"), by=by, where=where)
@@ -172,10 +170,10 @@ class Assistant:
     async def withdraw(self, scope: str, id: str) -> Record:
         """Take a question back; the record as it stands. Raises UnknownQuestionError."""
         await self._load()
-        record = await self._end(scope, id, Ending("withdrawn"))
-        if record is None:
+        outcome = await self._to_the_end(self._end(scope, id, Ending("withdrawn")))
+        if outcome is None:
             raise _unknown()
-        return record
+        return outcome[0]
 
     async def shown(self, scope: str, id: str, clients: int) -> None:
         """So many more clients were sent it."""
@@ -219,6 +217,41 @@ class Assistant:
         """Release the store. What waits goes on waiting in the next process."""
         self._store.close()
 
+    # -- what is kept, and what follows from it; whoever asked for it may be gone by then ----------------
+
+    async def _put(self, question: Question) -> Record:
+        scope, key = question.scope, (question.scope, question.id)
+        if key not in self._held and self._open[scope] + self._asking[scope] >= _MOST_WAITING:
+            raise InvalidQuestionError(
+                f"{_MOST_WAITING} questions wait for an answer already.", hint="Wait for answers, or withdraw some."
+            )
+        self._asking[scope] += 1
+        try:
+            record, new = await self._store.put(question, "waiting" if question.expects else "notified")
+        finally:
+            self._asking[scope] -= 1
+        if (record.question.kind, record.question.text) != (question.kind, question.text):
+            raise InvalidQuestionError(
+                "This id belongs to something else that was asked.", hint="Give each question an id of its own."
+            )
+        if record.state == "waiting" and key not in self._held:
+            self._hold(record)
+        if new:
+            self._tell(Event("asked", record))
+            await self.unasked.asked(question)
+        return record
+
+    async def _end(self, scope: str, id: str, ending: Ending, origin: str = "") -> tuple[Record, bool] | None:
+        outcome = await self._store.end(scope, id, ending)
+        if outcome is not None:
+            record, first = outcome
+            self._close(record, origin if first else "")
+        return outcome
+
+    async def _to_the_end(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """The result. The work goes on when nobody waits for it any more: what is in the store has to be told."""
+        return await asyncio.shield(self._start(work))
+
     # -- timers and news -----------------------------------------------------------------------------
 
     async def _load(self) -> None:
@@ -236,10 +269,11 @@ class Assistant:
         loop = asyncio.get_running_loop()
         key, timeout = (record.question.scope, record.question.id), float(record.question.timeout)
         # Whatever the clock did since it was asked, it waits no longer than it may.
-        left = min(max(record.asked_ts + timeout - time.time(), 0.0), timeout) if before else timeout
+        left = min(max(record.asked_ts + timeout - time.time(), self._overdue), timeout) if before else timeout
         held = _Held(record, loop.create_future())
         held.deadline = loop.call_later(left, self._expire, key, "timeout")
         self._held[key] = held
+        self._open[record.question.scope] += 1
         self._join(held)
         self._leave(held)
 
@@ -268,20 +302,14 @@ class Assistant:
             if (held := self._held.get(key)) is not None:
                 held.deadline = asyncio.get_running_loop().call_later(_AGAIN, self._expire, key, ending.state)
 
-    async def _end(self, scope: str, id: str, ending: Ending) -> Record | None:
-        outcome = await self._store.end(scope, id, ending)
-        if outcome is None:
-            return None
-        if outcome[1]:
-            self._close(outcome[0])
-        return outcome[0]
-
     def _close(self, record: Record, origin: str = "") -> None:
+        """Let go of what has ended; ``origin`` knows already."""
         held = self._held.pop((record.question.scope, record.question.id), None)
         if held is not None:
             held.stop()
             held.ended.set_result(record)
-        self._tell(Event("answered" if record.state == "answered" else "closed", record, origin))
+            self._open[record.question.scope] -= 1
+            self._tell(Event("answered" if record.state == "answered" else "closed", record, origin))
 
     def _tell(self, event: Event) -> None:
         for listener in list(self._listeners):
@@ -290,13 +318,11 @@ class Assistant:
             except Exception:
                 logger.exception("a listener of the assistant failed")
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    def _waiting_in(self, scope: str) -> int:
-        return sum(whose == scope for whose, _ in self._held)
+        return task
 
 
 def _checked(question: Question, has_files: bool = False) -> Question:

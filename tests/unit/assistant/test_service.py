@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from support.waiting import until
 from nanobot_transcript.errors import InvalidQuestionError, UnknownQuestionError
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
-from transcript_mcp.assistant.values import Content, Event, HistoryQuery, Question
+from transcript_mcp.assistant.values import Content, Event, HistoryQuery, Question, Record
 
 ASKED = Question("s", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", agent="Alpha", timeout=60)
 OK = (Content("text", "ok"),)
@@ -21,6 +21,19 @@ OK = (Content("text", "ok"),)
 
 def other(**changes: Any) -> Question:
     return dataclasses.replace(ASKED, **changes)
+
+
+def held(assistant: Assistant) -> list[Record]:
+    return [each.record for each in assistant._held.values()]
+
+
+async def cancelled_after(steps: int, work: Coroutine[Any, Any, Any]) -> None:
+    """Leave after so many steps of the event loop."""
+    task = asyncio.create_task(work)
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 class Place:
@@ -148,7 +161,64 @@ async def test_what_timed_out_while_nothing_ran_is_closed_at_once(place: Place, 
     store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0)
     await store.put(ASKED, "waiting")
     store.close()
-    assert (await asyncio.wait_for(place.start().wait("s", "q1"), 5)).state == "timeout"
+    assert (await asyncio.wait_for(place.start(overdue=0).wait("s", "q1"), 5)).state == "timeout"
+
+
+async def test_an_answer_that_came_while_nothing_ran_counts(place: Place, tmp_path: Path) -> None:
+    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0)
+    await store.put(ASKED, "waiting")
+    store.close()
+    assistant = place.start()
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    await until(lambda: "q1" in [record.question.id for record in held(assistant)])
+    assert (await assistant.answer("s", "q1", OK, by="Ada", where="group")).accepted
+    assert (await asyncio.wait_for(waiting, 5)).by == "Ada"
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_a_question_whose_caller_leaves_at_any_moment_is_shown_or_was_never_asked(
+    place: Place, steps: int
+) -> None:
+    assistant = place.start()
+    await assistant.ask(other(id="before"))
+    await cancelled_after(steps, assistant.ask(other(id="q", fetched=True)))
+    await until(lambda: not assistant._tasks)
+    asked = [event.record.question.id for event in place.news]
+    is_kept = await assistant._store.get("s", "q") is not None
+    assert ("q" in asked) == is_kept
+    assert ("q" in [record.question.id for record in held(assistant)]) == is_kept
+    assert is_kept or steps < 2
+
+
+@pytest.mark.parametrize("steps", range(12))
+@pytest.mark.parametrize("ends", ["answered", "withdrawn"])
+async def test_an_end_whose_sender_leaves_at_any_moment_reaches_the_caller_or_never_was(
+    place: Place, steps: int, ends: str
+) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    await asyncio.sleep(0)
+    ending = (
+        assistant.answer("s", "q1", OK, by="Ada", where="web") if ends == "answered" else assistant.withdraw("s", "q1")
+    )
+    await cancelled_after(steps, ending)
+    await until(lambda: not assistant._tasks)
+    kept = await assistant._store.get("s", "q1")
+    assert kept is not None
+    assert waiting.done() == (kept.state == ends)
+    assert (kept.state == ends) == (place.kinds()[-1] in ("answered", "closed"))
+    assert kept.state == ends or steps < 2
+    waiting.cancel()
+
+
+async def test_what_another_process_has_ended_is_let_go_when_it_is_answered_here(place: Place) -> None:
+    here, there = place.start(), place.start()
+    await here.ask(ASKED)
+    waiting = asyncio.create_task(here.wait("s", "q1"))
+    await there.answer("s", "q1", OK, by="Ada", where="web")
+    assert not (await here.answer("s", "q1", OK, by="Bo", where="web")).accepted
+    assert (await asyncio.wait_for(waiting, 5)).by == "Ada"
 
 
 async def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_asked(place: Place, tmp_path: Path) -> None:
@@ -226,9 +296,13 @@ async def test_half_a_character_does_no_harm(place: Place) -> None:
 
 async def test_nobody_has_a_thousand_questions_open(place: Place) -> None:
     assistant = place.start()
-    await asyncio.gather(*(assistant.ask(other(id=f"q{number}")) for number in range(1000)))
+    asked = [assistant.ask(other(id=f"q{number}")) for number in range(1200)]
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    assert sum(isinstance(outcome, Record) for outcome in outcomes) == 1000
     with pytest.raises(InvalidQuestionError):
         await assistant.ask(other(id="more"))
+    await assistant.withdraw("s", "q0")
+    await assistant.ask(other(id="more"))
     await assistant.ask(other(scope="t", id="more"))
 
 
