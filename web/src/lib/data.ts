@@ -1,6 +1,6 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 import { type ApiError, address, get } from "@/lib/api";
-import { type News, useNews } from "@/lib/events";
+import { type News, useConnection, useNews } from "@/lib/events";
 
 export interface Data<T> {
   value: T | undefined;
@@ -11,7 +11,10 @@ export interface Data<T> {
 
 type Values = Parameters<typeof address>[1];
 
-/** What the hub answers to a request, asked again whenever there is news that concerns it. */
+/**
+ * What the hub answers to a request, asked again whenever there is news that concerns it, and once there is a
+ * connection again.
+ */
 export function useData<T>(path: string, values: Values, concerns: (news: News) => boolean): Data<T> {
   const key = address(path, values);
   const [state, setState] = useState<{ key: string; value?: T; error?: ApiError }>();
@@ -47,7 +50,15 @@ export function useData<T>(path: string, values: Values, concerns: (news: News) 
     if (news.room === "*" || concerns(news)) ask.current();
   });
 
-  const reload = useCallback(() => ask.current(), []);
   const fresh = state?.key === key ? state : undefined;
+  const connection = useConnection();
+  const connected = useEffectEvent(() => {
+    if (fresh?.error?.code === "unreachable") ask.current();
+  });
+  useEffect(() => {
+    if (connection === "live") connected();
+  }, [connection]);
+
+  const reload = useCallback(() => ask.current(), []);
   return { value: fresh?.value, error: fresh?.error, reload };
 }
