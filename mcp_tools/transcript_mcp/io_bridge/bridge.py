@@ -136,10 +136,18 @@ class Bridge:
         await self._confirm(session, given_back=False)
         return await self._take(session, "in", wait, is_gone, tell)
 
+    def look_again(self, session: str) -> None:
+        """Let go at once of the session's waiting calls whose client has left; without this, within a second."""
+        if (queue := self._queues.get((session, "in"))) is not None:
+            queue.dismiss_gone()
+
     async def send_output(self, session: str, text: str, key: str | None = None) -> Put:
-        """Queue an output. Confirms the session's inputs. Raises QueueFullError and StoreError kinds."""
-        put = await self._put(session, "out", text, key)
-        await self.confirm(session)
+        """Queue an output. Confirms the session's inputs with it. Raises QueueFullError and StoreError kinds."""
+        await self._begin()
+        await self._settling.settled(session)
+        put = await self._put(session, "out", text, key, confirms=True)
+        if put.confirmed:
+            self._settling.confirmed(session)
         return put
 
     async def confirm(self, session: str, *, given_back: bool = True) -> int:
@@ -180,9 +188,11 @@ class Bridge:
 
     # -- inside
 
-    async def _put(self, session: str, direction: Direction, text: str, key: str | None) -> Put:
+    async def _put(
+        self, session: str, direction: Direction, text: str, key: str | None, *, confirms: bool = False
+    ) -> Put:
         await self._begin()
-        put = await self._store.put(session, direction, text, key)
+        put = await self._store.put(session, direction, text, key, confirms=confirms)
         self._wake(session, direction)
         self._changed(session)
         return put

@@ -16,10 +16,13 @@ class QueueStore(Protocol):
     StoreError kinds; then nothing was changed.
     """
 
-    async def put(self, session: str, direction: Direction, text: str, key: str | None = None) -> Put:
+    async def put(
+        self, session: str, direction: Direction, text: str, key: str | None = None, *, confirms: bool = False
+    ) -> Put:
         """Append an item. With a ``key`` that this direction of the session knows, nothing is appended.
 
-        Raises QueueFullError when the session, or the store, holds as much as it may.
+        With ``confirms`` the session's inputs are confirmed with it, as by ``confirm`` with ``given_back``: both happen
+        or neither. Raises QueueFullError when the session, or the store, holds as much as it may.
         """
         ...
 

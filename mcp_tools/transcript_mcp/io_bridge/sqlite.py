@@ -61,13 +61,16 @@ class SqliteQueueStore:
         self._version: int | None = None
         self._combined = Combined(self._database)
 
-    async def put(self, session: str, direction: Direction, text: str, key: str | None = None) -> Put:
+    async def put(
+        self, session: str, direction: Direction, text: str, key: str | None = None, *, confirms: bool = False
+    ) -> Put:
         size = len(text.encode())
 
         def work(db: sqlite3.Connection) -> Put:
+            confirmed = self._confirm(db, session, given_back=True) if confirms else 0
             used = self._open_session(db, session)
             if key is not None and (known := _known(db, session, direction, key)) is not None:
-                return Put(known, repeated=True)
+                return Put(known, repeated=True, confirmed=confirmed)
             self._check_room(db, session, direction, size)
             row = (session, direction, size, self._clock(), text)
             columns = "session, direction, size, created_ts, text"
@@ -75,7 +78,7 @@ class SqliteQueueStore:
             assert seq is not None
             if key is not None:
                 db.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?)", (session, direction, key, seq, used))
-            return Put(seq)
+            return Put(seq, confirmed=confirmed)
 
         return await self._combined.write(work)
 
@@ -121,15 +124,7 @@ class SqliteQueueStore:
         await self._each("DELETE FROM items WHERE seq = ? AND holder = ?", seqs)
 
     async def confirm(self, session: str, *, given_back: bool) -> int:
-        delivered = "session = ? AND direction = 'in' AND delivered" + ("" if given_back else " AND holder IS NOT NULL")
-
-        def work(db: sqlite3.Connection) -> int:
-            count = db.execute(f"DELETE FROM items WHERE {delivered}", (session,)).rowcount
-            if count:
-                self._touch(db, session)
-            return count
-
-        return await self._combined.write(work)
+        return await self._combined.write(lambda db: self._confirm(db, session, given_back=given_back))
 
     async def adopt(self) -> tuple[list[Item], int]:
         dead = await in_thread(self._dead)
@@ -194,6 +189,13 @@ class SqliteQueueStore:
         self._holder.close()
 
     # -- inside of a transaction
+
+    def _confirm(self, db: sqlite3.Connection, session: str, *, given_back: bool) -> int:
+        delivered = "session = ? AND direction = 'in' AND delivered" + ("" if given_back else " AND holder IS NOT NULL")
+        count = db.execute(f"DELETE FROM items WHERE {delivered}", (session,)).rowcount
+        if count:
+            self._touch(db, session)
+        return count
 
     def _open_session(self, db: sqlite3.Connection, session: str) -> float:
         """Make the session unless it is there; the running time. Raises QueueFullError."""

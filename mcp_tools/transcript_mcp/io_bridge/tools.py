@@ -1,16 +1,20 @@
 """The tools as clients see them."""
 
+import logging
 from collections.abc import Sequence
 from typing import Annotated, Final
 
 from pydantic import Field
 
+from nanobot_transcript.errors import StoreError
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.checking import MOST_ID, checked_key, checked_session, checked_text
 from transcript_mcp.io_bridge.unasked import Addressee, Messages, Unasked, next_of_both
 from transcript_mcp.sdk import Content, Context, Server
 
 __all__ = ["Tools"]
+
+logger = logging.getLogger(__name__)
 
 _LONGEST: Final = 86_400
 
@@ -109,7 +113,10 @@ class Tools:
         """
         session, text = checked_session(session_id), checked_text(output, "output")
         put = await self._bridge.send_output(session, text, checked_key(idempotency_key))
-        await self._confirm_messages(ctx, session)
+        try:
+            await self._confirm_messages(ctx, session)
+        except StoreError as error:  # the output is kept: whoever is told of an error sends it again
+            logger.warning("What people wrote is not confirmed yet: %s", error)
         if put.repeated:
             return f"Output {put.seq} of session {session} was handed over before; nothing was added."
         return f"Output {put.seq} of session {session} is kept until it is read."

@@ -66,13 +66,24 @@ async def next_of_both(
     """
     began = asyncio.get_running_loop().time()
     await bridge.confirm(session, given_back=False)
+
+    async def called_off() -> None:
+        await news.wait()
+        bridge.look_again(session)
+
     with unasked.news(agent) as news:
         while not is_gone():
             news.clear()
             if (messages := await unasked.take(agent, session)) is not None:
                 return messages
             left = None if wait is None else max(wait - (asyncio.get_running_loop().time() - began), 0.0)
-            handed = await bridge.next_input(session, wait=left, is_gone=lambda: news.is_set() or is_gone(), tell=tell)
+            calling_off = asyncio.create_task(called_off())
+            try:
+                handed = await bridge.next_input(
+                    session, wait=left, is_gone=lambda: news.is_set() or is_gone(), tell=tell
+                )
+            finally:
+                calling_off.cancel()
             if handed is not None or not news.is_set():
                 return handed
     return None

@@ -21,10 +21,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What became of an item that was handed in; ``repeated`` when its key was known already and nothing was queued."""
+    """What became of an item that was handed in; ``repeated`` when its key was known already and nothing was queued.
+
+    ``confirmed`` is how many inputs it has confirmed.
+    """
 
     seq: int
     repeated: bool = False
+    confirmed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

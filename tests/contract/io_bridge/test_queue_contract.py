@@ -84,6 +84,33 @@ async def test_what_nobody_confirmed_in_time_is_confirmed_by_an_answer_only(stor
     assert await taken(store) is None
 
 
+async def test_an_answer_confirms_what_was_delivered_together_with_being_kept(store: QueueStore) -> None:
+    first, second = await some(store, "one", "two")
+    await taken(store)
+    await store.delivered([first])
+    await store.give_back([first])
+    assert (await store.put("s", "out", "answer", "k", confirms=True)).confirmed == 1
+    assert [item.text for item in await store.queue("s", 10, 10)] == ["two", "answer"]
+    await taken(store)
+    await store.delivered([second])
+    again = await store.put("s", "out", "answer", "k", confirms=True)
+    assert (again.repeated, again.confirmed) == (True, 1)
+
+
+async def test_an_answer_that_finds_no_room_confirms_nothing(make_store: MakeStore) -> None:
+    store = make_store(items=1)
+    (first,) = await some(store, "one")
+    await taken(store)
+    await store.delivered([first])
+    await store.put("s", "out", "earlier")
+    with pytest.raises(QueueFullError):
+        await store.put("s", "out", "answer", confirms=True)
+    assert [(item.text, item.state) for item in await store.queue("s", 10, 10)] == [
+        ("one", "delivered"),
+        ("earlier", "queued"),
+    ]
+
+
 async def test_a_second_hand_over_is_not_delivered_yet(store: QueueStore) -> None:
     (seq,) = await some(store, "one")
     await taken(store)

@@ -1,11 +1,18 @@
 """The tools as a client's model meets them."""
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import pytest
 
+from nanobot_transcript.errors import StoreBusyError
 from transcript_mcp.io_bridge import Bridge
 from transcript_mcp.io_bridge.server import build_server
+from transcript_mcp.io_bridge.tools import Tools
+from transcript_mcp.io_bridge.unasked import Addressee
+from transcript_mcp.sdk import Content, Text
 from transcript_mcp.sdk.testing import InMemoryClient
 
 NAMES = {"i_tool", "get_input", "o_tool", "return_output", "ack_input"}
@@ -72,6 +79,59 @@ async def test_a_repeated_output_is_handed_over_once(bridge: Bridge, client: InM
         answer = await client.call("o_tool", session_id="s", output="result", idempotency_key="k")
         assert word in answer.text
     assert [item.text for item in await bridge.queue("s")] == ["result"]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a person wrote."""
+
+    contents: Sequence[Content]
+
+    def arrived(self, arrived: bool) -> None:
+        pass
+
+
+class Desk:
+    """Where people write to an agent. ``busy``: nothing can be confirmed at the moment."""
+
+    def __init__(self, *, busy: bool = False) -> None:
+        self.event = asyncio.Event()
+        self.texts: list[str] = []
+        self.busy = busy
+
+    def news(self, agent: Addressee) -> AbstractContextManager[asyncio.Event]:
+        return nullcontext(self.event)
+
+    async def take(self, agent: Addressee, session: str) -> Written | None:
+        return Written([Text(self.texts.pop())]) if self.texts else None
+
+    async def confirm(self, caller: str | None, session: str) -> int:
+        if self.busy:
+            raise StoreBusyError("Somebody else writes.", hint="Try again.")
+        return 0
+
+
+async def test_an_output_that_is_kept_is_no_error_whatever_becomes_of_what_people_wrote(bridge: Bridge) -> None:
+    tools = Tools(bridge)
+    tools.hear(Desk(busy=True))
+    client = InMemoryClient(build_server(bridge, tools))
+    answer = await client.call("o_tool", session_id="s", output="result")
+    assert (answer.is_error, answer.text) == (False, "Output 1 of session s is kept until it is read.")
+    assert (await client.call("ack_input", session_id="s")).is_error
+
+
+async def test_what_people_write_wakes_a_waiting_call_at_once(bridge: Bridge) -> None:
+    tools, desk = Tools(bridge), Desk()
+    tools.hear(desk)
+    client = InMemoryClient(build_server(bridge, tools))
+    async with asyncio.timeout(3):  # the bridge itself looks at who waits once in a second
+        for number in range(6):
+            agent = asyncio.create_task(client.call("i_tool", session_id="s", project_directory="/srv/shop"))
+            while not any(state.waiting_agents for state in await bridge.sessions()):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            desk.texts.append(f"Stop {number}")
+            desk.event.set()
+            assert (await agent).text == f"Stop {number}"
 
 
 @pytest.mark.parametrize("tool", sorted(NAMES))
