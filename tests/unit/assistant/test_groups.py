@@ -22,7 +22,7 @@ CHOICES = (Choice("?", options=(Option("Yes"), Option("No")), custom=False),)
 
 
 class Members(MemberDirectory):
-    """Nobody is known. ``trouble`` is raised when it is asked for the so-many-th time, and always while it is ``busy``."""
+    """Nobody is known. ``trouble`` is raised when it is asked for the so-many-th time, and always while ``busy``."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
