@@ -1,6 +1,6 @@
-import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { type ApiError, address, get } from "@/lib/api";
-import { type News, useConnection, useNews } from "@/lib/events";
+import { type News, useConnected, useNews } from "@/lib/events";
 
 export interface Data<T> {
   value: T | undefined;
@@ -51,13 +51,9 @@ export function useData<T>(path: string, values: Values, concerns: (news: News) 
   });
 
   const fresh = state?.key === key ? state : undefined;
-  const connection = useConnection();
-  const connected = useEffectEvent(() => {
+  useConnected(() => {
     if (fresh?.error?.code === "unreachable") ask.current();
   });
-  useEffect(() => {
-    if (connection === "live") connected();
-  }, [connection]);
 
   const reload = useCallback(() => ask.current(), []);
   return { value: fresh?.value, error: fresh?.error, reload };

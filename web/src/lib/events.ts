@@ -116,3 +116,12 @@ export function useNews(call: (news: News) => void): void {
 export function useConnection(): Connection {
   return useWatched(connection);
 }
+
+/** Calls once there is a connection, and each time that there is one again. */
+export function useConnected(call: () => void): void {
+  const current = useConnection();
+  const connected = useEffectEvent(call);
+  useEffect(() => {
+    if (current === "live") connected();
+  }, [current]);
+}

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type ApiError, get } from "@/lib/api";
-import { useNews } from "@/lib/events";
+import { useConnected, useNews } from "@/lib/events";
 import type { Message, MessagePage, News } from "@/pages/groups/types";
 
 export interface Talk {
@@ -63,6 +63,10 @@ export function useTalk(chat: string): Talk {
   useNews((news) => {
     if (news.room === "*") void catchUp();
     if (news.room === "groups" && news.what === "messages" && news.chat === chat) void catchUp();
+  });
+
+  useConnected(() => {
+    if (error?.code === "unreachable") void catchUp();
   });
 
   const loadOlder = useCallback(async () => {
