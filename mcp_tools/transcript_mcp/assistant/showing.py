@@ -1,7 +1,7 @@
 """Answers and messages as an agent is shown them: content of a tool's result."""
 
 from collections.abc import Sequence
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from transcript_mcp.assistant.values import Content
 from transcript_mcp.sdk import Audio, Embedded, Image, Text
@@ -25,8 +25,14 @@ def _block(number: int, content: Content, largest: int) -> Block:
         return Image(content.data, content.mime_type)
     if content.kind == "audio":
         return Audio(content.data, content.mime_type)
-    uri = f"attachment://file/{number}/{quote(content.uri.rpartition('/')[2] or 'file', safe='')}"
+    uri = f"attachment://file/{number}/{quote(_name(content.uri), safe='')}"
     return Embedded(uri, _text_or_bytes(content), content.mime_type or None)
+
+
+def _name(uri: str) -> str:
+    """The name of a file, which pages send as a URI and other programs as it is."""
+    name = uri.rpartition("/")[2] or "file"
+    return unquote(name) if "://" in uri else name
 
 
 def _text_or_bytes(content: Content) -> str | bytes:

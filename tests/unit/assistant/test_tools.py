@@ -90,15 +90,20 @@ async def test_pictures_and_files_are_handed_over_as_content(desk: Desk) -> None
         Content("image", data=b"\x89PNG", mime_type="image/png"),
         Content("audio", data=b"RIFF", mime_type="audio/wav"),
         Content("file", data=b"\0\1", mime_type="application/zip", uri="my files/a b.zip"),
-        Content("file", data="计划".encode(), mime_type="text/markdown", uri="plan.md"),
+        Content(
+            "file", data="计划".encode(), mime_type="text/markdown", uri="attachment://file/%E8%AE%A1%E5%88%92%201.md"
+        ),
+        Content("file", data=b"", mime_type="text/plain", uri="50%25.txt"),
         question="?",
         **SHOP,
     )
     blocks = answer.wire["content"]
-    assert [block["type"] for block in blocks] == ["text", "image", "audio", "resource", "resource"]
+    assert [block["type"] for block in blocks] == ["text", "image", "audio", "resource", "resource", "resource"]
     assert (blocks[1]["data"], blocks[1]["mimeType"]) == ("iVBORw==", "image/png")
     assert blocks[3]["resource"]["uri"] == "attachment://file/3/a%20b.zip"
     assert blocks[4]["resource"]["text"] == "计划"
+    assert blocks[4]["resource"]["uri"] == "attachment://file/4/%E8%AE%A1%E5%88%92%201.md"
+    assert blocks[5]["resource"]["uri"] == "attachment://file/5/50%2525.txt"
 
 
 async def test_what_is_too_large_for_an_agent_is_named_instead(tmp_path: Path) -> None:

@@ -1,0 +1,275 @@
+"""What goes with an answer, who hears of a question, and what becomes of it when lines break or two people answer."""
+
+import base64
+import io
+import json
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+from browser.conftest import BOUND, OpenPage
+from PIL import Image
+from support.line import Line
+from support.web_home import WebHome
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.timeout(120)
+
+LONG = token_hex(100_000)
+"""Words that do not become fewer on the line."""
+
+Blocks = list[dict[str, Any]]
+
+
+class Agent:
+    """Asks with the MCP tool, each test's under a name of its own."""
+
+    def __init__(self, hub: str, calls: ThreadPoolExecutor) -> None:
+        self.name = f"Agent{uuid4().hex[:6]}"
+        self._url = f"{hub}/mcp/assistant"
+        self._calls = calls
+
+    def ask(self, question: str) -> "Future[Blocks]":
+        """The content of the tool's result, once there is one."""
+        return self._calls.submit(self._asked, question)
+
+    def _asked(self, question: str) -> Blocks:
+        about = {"question": question, "agent_name": self.name, "project_directory": "/srv/shop", "timeout": 60}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        body = json.dumps(message | {"params": {"name": "ask_question", "arguments": about}}).encode()
+        request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=90) as answer:
+            return json.load(answer)["result"]["content"]
+
+    def talk(self, page: "Page") -> "Page":
+        """The page with this agent's conversation open."""
+        page.get_by_role("link", name=self.name).first.click()
+        page.get_by_role("log").wait_for()
+        return page
+
+
+@pytest.fixture
+def agent(hub: str) -> Iterator[Agent]:
+    """An agent at the hub."""
+    with ThreadPoolExecutor(4) as calls:
+        yield Agent(hub, calls)
+
+
+@pytest.fixture
+def line(hub: str, open_page: OpenPage) -> Iterator[Line]:
+    """A line to the hub that can be cut. That the browser itself says so is no mistake of a page."""
+    open_page.expected = "net::ERR"  # type: ignore[attr-defined]
+    with Line(hub) as laid:
+        yield laid
+
+
+def call_me(page: "Page", name: str) -> None:
+    page.get_by_label("Your name").fill(name)
+    page.get_by_label("Your name").press("Enter")
+
+
+def fill(page: "Page", text: str) -> None:
+    page.get_by_role("textbox", name="Your answer").fill(text)
+
+
+def send(page: "Page") -> None:
+    page.get_by_role("button", name="Answer").click()
+
+
+def said(answer: "Future[Blocks]") -> list[str]:
+    return [block["text"] for block in answer.result(3 * BOUND / 1000)]
+
+
+def test_a_pasted_picture_reaches_the_agent_as_an_image(open_page: OpenPage, agent: Agent) -> None:
+    page = open_page("#/questions")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    answer = agent.ask("How should it look?")
+    agent.talk(page)
+    page.evaluate(
+        """async () => {
+            const canvas = new OffscreenCanvas(3, 2);
+            const pen = canvas.getContext("2d");
+            pen.fillStyle = "rgb(10, 200, 30)";
+            pen.fillRect(0, 0, 3, 2);
+            await navigator.clipboard.write([new ClipboardItem({"image/png": await canvas.convertToBlob()})]);
+        }"""
+    )
+    fill(page, "Like this:")
+    page.get_by_role("textbox", name="Your answer").press("Control+V")
+    page.get_by_role("button", name="Remove").wait_for()
+    send(page)
+    text, picture = answer.result(BOUND / 1000)
+    assert text["text"] == "Like this:"
+    assert (picture["type"], picture["mimeType"]) == ("image", "image/png")
+    shown = Image.open(io.BytesIO(base64.b64decode(picture["data"]))).convert("RGB")
+    assert (shown.size, shown.getpixel((1, 1))) == ((3, 2), (10, 200, 30))
+    page.get_by_role("log").locator("img").wait_for()
+
+
+def test_a_file_reaches_the_agent_with_its_name_and_bytes(open_page: OpenPage, agent: Agent, tmp_path: Path) -> None:
+    (tmp_path / "计划.md").write_text("# 计划\n", encoding="utf-8")
+    (tmp_path / "a b.bin").write_bytes(bytes(range(256)))
+    answer = agent.ask("Which plan?")
+    page = agent.talk(open_page("#/questions"))
+    chooser = page.locator("article input[type=file]")
+    chooser.set_input_files([tmp_path / "计划.md", tmp_path / "a b.bin"])
+    page.get_by_role("button", name="Remove").nth(1).wait_for()
+    send(page)
+    plan, binary = (block["resource"] for block in answer.result(BOUND / 1000))
+    assert plan["text"] == "# 计划\n"
+    assert base64.b64decode(binary["blob"]) == bytes(range(256))
+    assert binary["uri"].endswith("/a%20b.bin")
+    page.get_by_role("log").get_by_text("a b.bin").wait_for()
+
+
+STUBS = """
+    window.heard = {notices: [], tones: 0};
+    window.Notification = class {
+        static permission = "default";
+        static async requestPermission() { return (this.permission = "granted"); }
+        constructor(title, options) { heard.notices.push({title, body: options.body}); heard.last = this; }
+        close() {}
+    };
+    const begin = OscillatorNode.prototype.start;
+    OscillatorNode.prototype.start = function (...when) { heard.tones += 1; return begin.apply(this, when); };
+    document.hasFocus = () => false;
+"""
+
+
+def test_a_new_question_is_noticed_heard_and_counted_in_the_title(open_page: OpenPage, agent: Agent) -> None:
+    page = open_page("#/questions", script=STUBS)
+    page.get_by_role("button", name="Notices and sound").click()
+    page.locator("button[aria-pressed=true]").wait_for()
+    page.goto(f"{page.url.partition('#')[0]}#/system")
+    before = page.evaluate("document.title")
+    answer = agent.ask("Deploy now?")
+    page.wait_for_function("() => heard.notices.length > 0")
+    assert page.evaluate("heard.notices") == [{"title": agent.name, "body": "Deploy now?"}]
+    assert page.evaluate("heard.tones") == 1
+    page.wait_for_function("() => document.title.startsWith('(1) ')")
+    page.evaluate("heard.last.onclick()")
+    page.get_by_role("textbox", name="Your answer").fill("Yes.")
+    send(page)
+    assert said(answer) == ["Yes."]
+    page.wait_for_function("() => !document.title.startsWith('(')")
+    assert not before.startswith("(")
+
+
+def test_nothing_is_shown_or_heard_that_nobody_asked_for(open_page: OpenPage, agent: Agent) -> None:
+    page = open_page("#/questions", script=STUBS)
+    answer = agent.ask("Deploy now?")
+    agent.talk(page)
+    fill(page, "Yes.")
+    send(page)
+    assert said(answer) == ["Yes."]
+    assert page.evaluate("[heard.notices.length, heard.tones]") == [0, 0]
+
+
+def test_an_answer_whose_line_breaks_in_the_middle_arrives_whole_and_once(
+    open_page: OpenPage, agent: Agent, line: Line
+) -> None:
+    answer = agent.ask("Tell me everything.")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    call_me(page, "Ada")
+    everything = LONG
+    fill(page, everything)
+    line.cut_after(50_000)
+    send(page)
+    assert line.wait_cut(BOUND / 1000)
+    page.get_by_text("Connecting …").first.wait_for()
+    second = agent.ask("And while you were away?")
+    line.mend()
+    page.get_by_role("log").get_by_text("And while you were away?").wait_for(timeout=3 * BOUND)
+    assert said(answer) == [everything]
+    page.get_by_text("answered by Ada").wait_for()
+    assert page.get_by_text("Connecting …").count() == 0
+    fill(page, "Lunch.")
+    send(page)
+    assert said(second) == ["Lunch."]
+    page.reload()
+    page.get_by_role("log").get_by_text("Tell me everything.").wait_for()
+    assert page.get_by_role("log").locator("article[data-state=answered]").count() == 2
+
+
+def test_an_answer_that_arrived_before_the_line_broke_is_not_given_again(
+    open_page: OpenPage, agent: Agent, line: Line
+) -> None:
+    answer = agent.ask("Once?")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    fill(page, "Once.")
+    line.hold()
+    send(page)
+    assert said(answer) == ["Once."]
+    line.cut()
+    line.mend()
+    page.get_by_text("Connecting …").first.wait_for(state="detached", timeout=3 * BOUND)
+    again = agent.ask("Anything else?")
+    page.get_by_role("log").get_by_text("Anything else?").wait_for()
+    assert page.get_by_role("log").get_by_text("Once.", exact=True).count() == 1
+    fill(page, "No.")
+    send(page)
+    assert said(again) == ["No."]
+
+
+def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage, agent: Agent, line: Line) -> None:
+    first = agent.ask("Hello?")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    fill(page, "Hello.")
+    send(page)
+    assert said(first) == ["Hello."]
+    everything = LONG
+    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").fill(everything)
+    line.cut_after(50_000)
+    page.get_by_role("button", name="Send").click()
+    assert line.wait_cut(BOUND / 1000)
+    line.mend()
+    page.get_by_text("waits for the agent").wait_for(timeout=3 * BOUND)
+    assert page.get_by_text("waits for the agent").count() == 1
+    second = agent.ask("And?")
+    fill(page, "Go on.")
+    send(page)
+    assert [text.strip().partition(": ")[2] for text in said(second)[1:]] == [everything.strip()]
+
+
+def test_a_group_whose_news_break_off_shows_each_message_once_when_it_is_back(
+    open_page: OpenPage, home: WebHome, line: Line
+) -> None:
+    page = open_page(base=line.address)
+    log = page.get_by_role("log")
+    log.get_by_text("I can, it takes four minutes.").first.wait_for()
+    page.locator("[data-connection=live]").first.wait_for()
+    line.cut()
+    page.locator("[data-connection=live]").first.wait_for(state="detached")
+    home.say("on_ada", "Said while the line was broken", "om_away")
+    line.mend()
+    page.locator("[data-connection=live]").first.wait_for(timeout=3 * BOUND)
+    log.get_by_text("Said while the line was broken").wait_for()
+    assert log.get_by_text("Said while the line was broken").count() == 1
+
+
+def test_who_answers_second_is_told_who_was_first(open_page: OpenPage, agent: Agent, line: Line) -> None:
+    answer = agent.ask("Red or blue?")
+    first = agent.talk(open_page("#/questions"))
+    second = agent.talk(open_page("#/questions", base=line.address))
+    call_me(first, "Ada")
+    call_me(second, "Bo")
+    fill(first, "Red.")
+    fill(second, "Blue.")
+    line.hold()  # so that Bo's page does not know of Ada's answer yet
+    send(first)
+    assert said(answer) == ["Red."]
+    send(second)
+    line.mend()
+    second.get_by_text("answered by Ada").wait_for()
+    second.get_by_role("log").get_by_text("Red.").wait_for()
+    assert second.get_by_role("log").get_by_text("Blue.").count() == 0
+    assert first.get_by_text("answered by Ada").count() == 1
+    second.reload()
+    second.get_by_text("answered by Ada").wait_for()

@@ -1,0 +1,101 @@
+"""A line to a hub that a test can cut, hold up, and mend: a TCP relay on a port of its own."""
+
+import socket
+import threading
+from contextlib import suppress
+from typing import Self
+from urllib.parse import urlsplit
+
+__all__ = ["Line"]
+
+_PIECE = 4096
+
+
+class Line:
+    """``address`` leads to the hub at ``to``; ends with the ``with`` block."""
+
+    def __init__(self, to: str) -> None:
+        at = urlsplit(to)
+        self._hub = (at.hostname or "", at.port or 0)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._server.getsockname()[1]}"
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._lock = threading.Lock()
+        self._whole = threading.Event()
+        self._flowing = threading.Event()
+        self._whole.set()
+        self._flowing.set()
+        self._left: int | None = None
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+        self._flowing.set()
+        self.cut()
+
+    def cut(self) -> None:
+        """Break every connection, and let none through until ``mend``."""
+        self._whole.clear()
+        with self._lock:
+            pairs, self._pairs = self._pairs, []
+        for each in (end for pair in pairs for end in pair):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def cut_after(self, size: int) -> None:
+        """Cut once so many more bytes have gone to the hub."""
+        self._left = size
+
+    def mend(self) -> None:
+        """Let everything through again."""
+        self._left = None
+        self._whole.set()
+        self._flowing.set()
+
+    def hold(self) -> None:
+        """Keep back what the hub says until ``mend``."""
+        self._flowing.clear()
+
+    def wait_cut(self, seconds: float) -> bool:
+        """Whether it was cut within so many seconds."""
+        ended = threading.Event()
+        for _ in range(int(seconds / 0.02)):
+            if not self._whole.is_set():
+                return True
+            ended.wait(0.02)
+        return False
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._server.accept()
+            except OSError:
+                return
+            if not self._whole.is_set():
+                client.close()
+                continue
+            hub = socket.create_connection(self._hub)
+            with self._lock:
+                self._pairs.append((client, hub))
+            threading.Thread(target=self._pump, args=(client, hub, True), daemon=True).start()
+            threading.Thread(target=self._pump, args=(hub, client, False), daemon=True).start()
+
+    def _pump(self, source: socket.socket, target: socket.socket, to_hub: bool) -> None:
+        with suppress(OSError):
+            while piece := source.recv(_PIECE):
+                if not to_hub:
+                    self._flowing.wait()
+                elif self._left is not None:
+                    piece, rest = piece[: self._left], piece[self._left :]
+                    self._left -= len(piece)
+                    if rest or self._left == 0:
+                        target.sendall(piece)
+                        self._left = None
+                        self.cut()
+                        return
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
