@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from nanobot_transcript.session_key import FEISHU, session_key, split
+from transcript_mcp.assistant.checking import LONGEST_NAME, checked, clean, size_of
 from transcript_mcp.assistant.store import QuestionStore
 from transcript_mcp.assistant.unasked import Unasked
 from transcript_mcp.assistant.values import (
@@ -32,10 +33,10 @@ __all__ = ["Assistant", "Desk", "Listener"]
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_ID: Final = 200
-_LONGEST_NAME: Final = 1000
-_LONGEST_TEXT: Final = 1_000_000
 _MOST_WAITING: Final = 1000
+_MOST_BYTES: Final = 32 * 1024 * 1024
+"""Of all that waits in a scope: everybody who looks there is sent it."""
+
 _AGAIN: Final = 5.0
 """Seconds until an ending that could not be written is tried again."""
 
@@ -102,6 +103,7 @@ class Assistant:
         self._held: dict[tuple[str, str], _Held] = {}
         self._open: Counter[str] = Counter()
         self._asking: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
         self.unasked = Unasked(store, self._load, self._tell, lease=lease)
         self._listeners: list[Listener] = [self.unasked.heard]
         self._loading = asyncio.Lock()
@@ -115,7 +117,7 @@ class Assistant:
 
     async def ask(self, question: Question) -> Record:
         """Ask, or join the question that has this id. Raises InvalidQuestionError and StoreError kinds."""
-        question = _checked(question)
+        question = checked(question)
         chat = self._chat if question.chat is None else question.chat
         question = replace(question, chat=_session_key(chat) if question.expects else "")
         await self._load()
@@ -180,16 +182,13 @@ class Assistant:
         held = self._held.get((scope, id))
         if held is not None:
             held.record = replace(held.record, shown=held.record.shown + clients)
-            self._tell(Event("shown", held.record))
         await self._store.shown(scope, id, clients)
 
     async def write(
         self, message: Question, contents: Sequence[Content] = (), *, by: str, where: str, origin: str = ""
     ) -> Record:
         """Write to the agent of this project and name; it gets the message with its next answer."""
-        message = _checked(
-            replace(message, kind="message", id=message.id or uuid4().hex, expects=False), bool(contents)
-        )
+        message = checked(replace(message, kind="message", id=message.id or uuid4().hex, expects=False), bool(contents))
         record, new = await self._store.write(message, Ending("waiting", by, where, tuple(contents)))
         if record.question.kind != "message":
             raise InvalidQuestionError("This id belongs to a question.", hint="Give each message an id of its own.")
@@ -225,11 +224,19 @@ class Assistant:
             raise InvalidQuestionError(
                 f"{_MOST_WAITING} questions wait for an answer already.", hint="Wait for answers, or withdraw some."
             )
+        size = size_of(question)
+        if key not in self._held and self._bytes[scope] + size > _MOST_BYTES:
+            raise InvalidQuestionError(
+                f"What waits for an answer already has about {_MOST_BYTES} bytes.",
+                hint="Wait for answers, withdraw some, or ask in fewer words.",
+            )
         self._asking[scope] += 1
+        self._bytes[scope] += size
         try:
             record, new = await self._store.put(question, "waiting" if question.expects else "notified")
         finally:
             self._asking[scope] -= 1
+            self._bytes[scope] -= size
         if (record.question.kind, record.question.text) != (question.kind, question.text):
             raise InvalidQuestionError(
                 "This id belongs to something else that was asked.", hint="Give each question an id of its own."
@@ -274,6 +281,7 @@ class Assistant:
         held.deadline = loop.call_later(left, self._expire, key, "timeout")
         self._held[key] = held
         self._open[record.question.scope] += 1
+        self._bytes[record.question.scope] += size_of(record.question)
         self._join(held)
         self._leave(held)
 
@@ -309,6 +317,7 @@ class Assistant:
             held.stop()
             held.ended.set_result(record)
             self._open[record.question.scope] -= 1
+            self._bytes[record.question.scope] -= size_of(record.question)
             self._tell(Event("answered" if record.state == "answered" else "closed", record, origin))
 
     def _tell(self, event: Event) -> None:
@@ -325,37 +334,14 @@ class Assistant:
         return task
 
 
-def _checked(question: Question, has_files: bool = False) -> Question:
-    """The question in characters that have bytes. Raises InvalidQuestionError."""
-    question = replace(
-        question,
-        text=_clean(question.text),
-        project=_clean(question.project)[:_LONGEST_NAME],
-        agent=_clean(question.agent)[:_LONGEST_NAME],
-        model=_clean(question.model)[:_LONGEST_NAME],
-        client=_clean(question.client)[:_LONGEST_NAME],
-    )
-    if not (question.text.strip() or has_files):
-        raise InvalidQuestionError("There is no text.", hint="Say what it is about.")
-    if len(question.text) > _LONGEST_TEXT:
-        raise InvalidQuestionError(f"A text may have {_LONGEST_TEXT} characters.", hint="Put the rest into a file.")
-    if not question.id or len(question.id) > _LONGEST_ID or _clean(question.id) != question.id:
-        raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} characters.", hint="Use a new UUID.")
-    return question
-
-
 def _session_key(chat: str) -> str:
     """A chat by its session key; what has no channel is one of Feishu's. Raises InvalidQuestionError."""
     if not chat:
         return ""
     channel, chat_id = split(chat)
-    if not chat_id or len(chat) > _LONGEST_NAME or _clean(chat) != chat:
+    if not chat_id or len(chat) > LONGEST_NAME or clean(chat) != chat:
         raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
     return chat if channel else session_key(FEISHU, chat_id)
-
-
-def _clean(text: str) -> str:
-    return text.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
 def _words(contents: Sequence[Content]) -> str:

@@ -122,11 +122,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """News for listeners: a record was asked, shown to ``shown`` clients, answered, closed without an answer, written
-    to an agent (``message``) or got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
+    """News for listeners: a record was asked, answered, closed without an answer, written to an agent (``message``) or
+    got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
     """
 
-    kind: Literal["asked", "shown", "answered", "closed", "message", "picked_up"]
+    kind: Literal["asked", "answered", "closed", "message", "picked_up"]
     record: Record
     origin: str = ""
 

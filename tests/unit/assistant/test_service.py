@@ -306,6 +306,22 @@ async def test_nobody_has_a_thousand_questions_open(place: Place) -> None:
     await assistant.ask(other(scope="t", id="more"))
 
 
+async def test_nobody_has_more_open_than_a_page_can_be_sent(place: Place) -> None:
+    assistant = place.start()
+    large = "x" * 990_000
+    outcomes = await asyncio.gather(
+        *(assistant.ask(other(id=f"q{number}", text=large)) for number in range(60)), return_exceptions=True
+    )
+    kept = [outcome for outcome in outcomes if isinstance(outcome, Record)]
+    assert 30 <= len(kept) <= 34
+    with pytest.raises(InvalidQuestionError, match="bytes"):
+        await assistant.ask(other(id="more", text=large))
+    await assistant.ask(other(id=kept[0].question.id, text=large))
+    await assistant.ask(other(scope="t", text=large))
+    await assistant.withdraw("s", kept[0].question.id)
+    await assistant.ask(other(id="more", text=large))
+
+
 async def test_a_listener_that_fails_hinders_nobody(place: Place) -> None:
     assistant = place.start()
 

@@ -1,0 +1,91 @@
+"""What may be asked and written: in characters that have bytes, and no more of it than people can be shown."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from nanobot_transcript.errors import InvalidQuestionError
+from transcript_mcp.assistant.values import Choice, Option, Question
+
+__all__ = ["LONGEST_NAME", "checked", "clean", "clean_name", "is_id", "size_of"]
+
+LONGEST_NAME: Final = 1000
+_LONGEST_ID: Final = 200
+_LONGEST_TEXT: Final = 1_000_000
+_LONGEST_CHOICES: Final = 100_000
+_MOST_CHOICES: Final = 50
+_MOST_OPTIONS: Final = 500
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_DIRECTION: Final = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Marks that turn the order of what is read, also of what stands beside a name."""
+
+
+def checked(question: Question, has_files: bool = False) -> Question:
+    """The question or message as it may be kept and shown. Raises InvalidQuestionError."""
+    question = replace(
+        question,
+        text=clean(question.text),
+        project=clean_name(question.project),
+        agent=clean_name(question.agent),
+        model=clean_name(question.model),
+        client=clean_name(question.client),
+        choices=_choices(question.choices),
+    )
+    if not (question.text.strip() or has_files):
+        raise InvalidQuestionError("There is no text.", hint="Say what it is about.")
+    if len(question.text) > _LONGEST_TEXT:
+        raise InvalidQuestionError(f"A text may have {_LONGEST_TEXT} characters.", hint="Put the rest into a file.")
+    if not is_id(question.id):
+        raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} visible characters.", hint="Use a new UUID.")
+    return question
+
+
+def is_id(text: str) -> bool:
+    """Whether a question may be known by this: a text that looks like what it is."""
+    hidden = _CONTROL.search(text) or _DIRECTION.search(text)
+    return 0 < len(text) <= _LONGEST_ID and text == clean(text).strip() and not hidden
+
+
+def clean(text: str) -> str:
+    """The text in characters that every store and every client can hold."""
+    return text.encode(errors="replace").decode().replace("\0", "\ufffd")
+
+
+def clean_name(text: str, longest: int = LONGEST_NAME) -> str:
+    """A name on one line that is read in the order in which it is written."""
+    return _DIRECTION.sub("", _CONTROL.sub(" ", clean(text[:longest])))
+
+
+def size_of(question: Question) -> int:
+    """About how many bytes a question has."""
+    return len(question.text.encode()) + 4 * sum(_lengths(question.choices))
+
+
+def _choices(choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    if len(choices) > _MOST_CHOICES or sum(len(choice.options) for choice in choices) > _MOST_OPTIONS:
+        raise InvalidQuestionError(
+            f"A question may have {_MOST_CHOICES} choices with {_MOST_OPTIONS} options in all.",
+            hint="Ask for less at once.",
+        )
+    if sum(_lengths(choices)) > _LONGEST_CHOICES:
+        raise InvalidQuestionError(
+            f"All options together may have {_LONGEST_CHOICES} characters.",
+            hint="Explain in the question, and keep the options short.",
+        )
+    return tuple(
+        Choice(
+            clean(choice.question),
+            clean(choice.header),
+            tuple(Option(clean(option.label), clean(option.description)) for option in choice.options),
+            choice.multiple,
+            choice.custom,
+        )
+        for choice in choices
+    )
+
+
+def _lengths(choices: Sequence[Choice]) -> list[int]:
+    said = [len(choice.question) + len(choice.header) for choice in choices]
+    return said + [len(each.label) + len(each.description) for choice in choices for each in choice.options]
