@@ -5,7 +5,7 @@ const NEAR = 48;
 
 interface EndInSight {
   frame: RefObject<HTMLDivElement | null>;
-  /** Whether the end was in sight when somebody scrolled last. */
+  /** Whether the end is to stay in sight. */
   atEnd: RefObject<boolean>;
   onScroll: () => void;
 }
@@ -17,6 +17,7 @@ interface EndInSight {
 export function useEndInSight(): EndInSight {
   const frame = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
+  const top = useRef(0);
   useEffect(() => {
     const box = frame.current;
     if (!box) return;
@@ -29,7 +30,12 @@ export function useEndInSight(): EndInSight {
   }, []);
   const onScroll = () => {
     const box = frame.current;
-    if (box) atEnd.current = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    if (!box) return;
+    // Only who scrolls up leaves the end: what is told of now may have happened before the box grew.
+    const up = box.scrollTop < top.current;
+    top.current = box.scrollTop;
+    if (box.scrollHeight - box.scrollTop - box.clientHeight < NEAR) atEnd.current = true;
+    else if (up) atEnd.current = false;
   };
   return { frame, atEnd, onScroll };
 }

@@ -42,8 +42,10 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
     first.current = messages[0]?.id;
   }, [messages, frame, atEnd]);
   useEffect(() => {
-    if (wanted) jump(wanted);
-  }, [wanted]);
+    if (!wanted) return;
+    atEnd.current = false;
+    jump(wanted);
+  }, [wanted, atEnd]);
 
   const byId = new Map(messages.map((message) => [message.id, message]));
   return (
