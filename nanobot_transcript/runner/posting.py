@@ -8,8 +8,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt, Revision
 from nanobot_transcript.runner.hosting import HostedAgent
 from nanobot_transcript.runner.messages import CardAction, OutboundMessage
+from nanobot_transcript.session_key import split
 
-__all__ = ["Posting", "message_of"]
+__all__ = ["Posting", "chat_of", "message_of"]
 
 
 class Posting:
@@ -35,13 +36,19 @@ class Posting:
         """True when the message answers a post: then no turn begins. Raises StoreError kinds."""
         if not (entry.get("reply_to") or entry.get("root_id") or entry.get("thread_id")):
             return False
-        return await asyncio.to_thread(self._outbox.offer_reply, entry)
+        return await asyncio.to_thread(self._outbox.offer_reply, entry, session_key)
 
     async def offer_action(self, action: CardAction) -> Mapping[str, Any] | None:
         """Give a pressed button to the poster; the card stays as it is. Raises StoreError kinds."""
-        told = Action(action.message_id, action.value, action.sender, action.sender_name, action.form, action.action_id)
+        who = action.sender, action.sender_name
+        told = Action(action.message_id, action.value, *who, action.form, action.action_id, chat_of(action))
         await asyncio.to_thread(self._outbox.offer_action, told)
         return None
+
+
+def chat_of(action: CardAction) -> str | None:
+    """The chat in which it was pressed; None where the platform did not say."""
+    return action.session_key if split(action.session_key)[1] else None
 
 
 def message_of(job: Job, agent: str) -> OutboundMessage:

@@ -46,12 +46,12 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """``is_answer`` tells whether an entry answers a post of the outbox. ``first_heard`` is told the session key of a
-    chat of which this process hears for the first time, and the time (ms) since when messages may be missing; None:
-    since the newest on record.
+    """``is_answer`` tells whether an entry answers a post of the outbox; it is told the session key of its chat.
+    ``first_heard`` is told that of a chat of which this process hears for the first time, and the time (ms) since when
+    messages may be missing; None: since the newest on record.
     """
 
-    is_answer: Callable[[Entry], bool] = lambda entry: False
+    is_answer: Callable[[str, Entry], bool] = lambda key, entry: False
     first_heard: Callable[[str, float | None], None] = lambda key, since_ms: None
 
 
@@ -150,8 +150,8 @@ class Inbound:
         if message.from_bot or not (message.parent_id or message.root_id or message.thread_id):
             return False, None
         answers: list[bool] = []
-        is_answer = self._callbacks.is_answer
-        failure = self._attempt(lambda: answers.append(is_answer(self.entry_of(message, observer))))
+        is_answer, key = self._callbacks.is_answer, session_key(FEISHU, message.chat_id)
+        failure = self._attempt(lambda: answers.append(is_answer(key, self.entry_of(message, observer))))
         return any(answers), failure
 
     def recall(self, data: Any) -> None:

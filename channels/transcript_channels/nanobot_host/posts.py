@@ -9,7 +9,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError, PlatformError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt, Revision
-from nanobot_transcript.runner.posting import message_of
+from nanobot_transcript.runner.posting import chat_of, message_of
 from nanobot_transcript.runner.recording import Recorder
 from nanobot_transcript.settings.hosting import OutboxSettings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -33,12 +33,12 @@ class Posts:
         self._outbox: Outbox = Outbox(base_dir, limits)
         self._listening: Outbox = Outbox(base_dir, limits, busy=_BUSY)
 
-    def is_answer(self, entry: Entry) -> bool:
-        """True when a message answers a post: it is kept for whoever posted. Raises StoreError kinds.
+    def is_answer(self, session_key: str, entry: Entry) -> bool:
+        """True when a message of a chat answers a post: it is kept for whoever posted. Raises StoreError kinds.
 
         For the thread of the long connection, before the platform is acknowledged.
         """
-        return self.served and self._listening.offer_reply(entry)
+        return self.served and self._listening.offer_reply(entry, session_key)
 
     def pressed(self, event: Mapping[str, Any]) -> None:
         """A button of a card was pressed. Raises StoreError kinds; then the platform says so to the person."""
@@ -46,8 +46,9 @@ class Posts:
 
         action = action_from_event(event)
         if self.served and action.message_id:
+            who = action.sender, action.sender_name
             self._listening.offer_action(
-                Action(action.message_id, action.value, action.sender, form=action.form, action_id=action.action_id)
+                Action(action.message_id, action.value, *who, action.form, action.action_id, chat_of(action))
             )
 
     async def serve(
