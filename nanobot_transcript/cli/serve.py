@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.settings import LoadedSettings
 
-__all__ = ["listening_at", "serve"]
+__all__ = ["listening_at", "page_at", "serve"]
 
 _LOG: Final = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _GRACE: Final = 0.25
@@ -94,6 +94,9 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             tokens = settings.hub.tokens or settings.filebox.tokens
             who = "with a token" if tokens else "from this machine, without a token"
             notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
+            notice(f"The page for people: {page_at(name, port)}")
+            if settings.assistant.listen is not None:
+                notice(f"Programs of Agent Assistant find it at {settings.assistant.listen}, too.")
         return await stopped
     finally:
         await runner.cleanup()
@@ -118,7 +121,7 @@ async def _listen(runner: "web.AppRunner", settings: "LoadedSettings") -> tuple[
         sentence = f"The hub cannot listen at {host}:{port}: {error.strerror or error}."
         raise ConfigError(
             f"{sentence}{_origins(settings, sentence)}",
-            hint="Choose another with --port, or end the program that has it.",
+            hint="A hub may run there already. Otherwise choose another port with --port, or end what has it.",
         ) from error
     await _listen_again(runner, settings)
     return runner.addresses[0][:2]
@@ -176,3 +179,10 @@ def listening_at(name: str, port: int) -> str:
 
     everywhere = f"port {port} of every address of this machine, path /mcp"
     return everywhere if is_everywhere(name) else f"{url_of(name, port)}/mcp"
+
+
+def page_at(name: str, port: int) -> str:
+    """Where people open the web UI of a hub that listens at an address."""
+    from transcript_mcp.hub.addresses import is_everywhere, url_of
+
+    return f"{url_of('127.0.0.1' if is_everywhere(name) else name, port)}/"

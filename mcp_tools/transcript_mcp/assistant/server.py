@@ -1,9 +1,13 @@
 """Puts the MCP server of the assistant together."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import nanobot_transcript
+from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.store.jsonl.lock import exclusive
 from transcript_mcp.assistant.service import Assistant, Desk
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions, Tools
@@ -14,7 +18,10 @@ if TYPE_CHECKING:
     from transcript_mcp.assistant.groups import GroupQuestions
     from transcript_mcp.assistant.scopes import Scopes
 
-__all__ = ["assistant_from", "build_server", "groups_from", "options_from", "scopes_from"]
+__all__ = ["assistant_from", "build_server", "groups_from", "options_from", "questions_of", "scopes_from"]
+
+_TAKE_OVER: Final = 3.0
+"""Seconds to wait for a hub that is ending."""
 
 _INSTRUCTIONS: Final = (
     "A line to people. ask_question puts a question to a person and waits for the answer; task_finish tells people "
@@ -30,6 +37,25 @@ def build_server(desk: Desk, scope_of: Callable[[Context], str], options: ToolOp
     )
     Tools(desk, scope_of, options).offer(server)
     return server
+
+
+def questions_of(folder: Path) -> ExitStack:
+    """The right to look after the questions in a folder, until it is closed or the process ends.
+
+    One process has it: who waits for an answer is known to it alone. Raises StoreBusyError.
+    """
+    held = ExitStack()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        held.enter_context(exclusive(str(folder / ".assistant.hub"), _TAKE_OVER, "the questions"))
+    except StoreBusyError as error:
+        raise StoreBusyError(
+            f"Another hub looks after the questions in {folder}.",
+            hint="Use that one, or give this one a folder of its own: hub.data_dir.",
+        ) from error
+    except (StoreError, OSError):
+        pass  # nobody can write there; each question will say so
+    return held
 
 
 def assistant_from(settings: "Settings") -> Assistant:

@@ -1,10 +1,12 @@
 """Which rooms there are, what each offers, and how it is made from the settings."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.settings import Settings
 from transcript_mcp.sdk import Server
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from transcript_mcp.io_bridge.unasked import Unasked
 
 __all__ = ["Record", "Room", "build_rooms"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,15 @@ class Room:
 def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
     """The rooms by name: those named, or all there are. What they open is closed with their servers.
 
-    ``cwd`` is the folder in which a client started this process, which tells who it is; None in the hub.
+    A room that another process has to itself is left out, with a warning. ``cwd`` is the folder in which a client
+    started this process, which tells who it is; None in the hub.
     """
-    rooms = {name: _BUILDERS[name](settings, cwd) for name in (_BUILDERS if names is None else names)}
+    rooms: dict[str, Room] = {}
+    for name in _BUILDERS if names is None else names:
+        try:
+            rooms[name] = _BUILDERS[name](settings, cwd)
+        except StoreBusyError as error:
+            logger.warning("%s It is left out here. %s", error, error.hint)
     for unasked in [room.unasked for room in rooms.values() if room.unasked is not None]:
         for room in rooms.values():
             if room.hear is not None:
@@ -105,17 +115,26 @@ def _io(settings: Settings, _cwd: Path | None) -> Room:
 
 
 def _assistant(settings: Settings, _cwd: Path | None) -> Room:
-    from transcript_mcp.assistant.server import assistant_from, build_server, groups_from, options_from, scopes_from
+    from transcript_mcp.assistant.server import (
+        assistant_from,
+        build_server,
+        groups_from,
+        options_from,
+        questions_of,
+        scopes_from,
+    )
     from transcript_mcp.assistant.sizes import LARGEST
     from transcript_mcp.hub.access import is_loopback
     from transcript_mcp.hub.unasked import UnaskedMessages
 
     # Mailbox tokens say that not everybody on this machine is trusted.
     open_to_all = is_loopback(settings.hub.host) and not settings.filebox.tokens
+    held = questions_of(settings.hub.data_dir)
     assistant, scopes = assistant_from(settings), scopes_from(settings, open_to_all=open_to_all)
     options = options_from(settings)
     server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), options)
     server.on_close(assistant.close)
+    server.on_close(held.close)
 
     def routes() -> "Iterable[AbstractRouteDef]":
         from transcript_mcp.assistant.routes import routes

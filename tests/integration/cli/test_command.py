@@ -1,6 +1,7 @@
 """The installed command as a person and a pipe meet it."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -262,6 +263,7 @@ def test_the_hub_says_at_once_that_it_starts(command: Command, env: dict[str, st
         assert process.stderr is not None
         assert process.stderr.readline() == "Starting the hub …\n"
         assert process.stderr.readline().startswith("MCP servers at http://127.0.0.1:")
+        assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", process.stderr.readline())
     finally:
         process.terminate()
         process.communicate(timeout=DEADLINE)

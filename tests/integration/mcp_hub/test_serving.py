@@ -112,6 +112,33 @@ async def test_two_hubs_cannot_have_one_port(serve: Serve, tmp_path: Path) -> No
     assert b"Traceback" not in said
 
 
+async def test_one_hub_alone_looks_after_the_questions_of_a_folder(serve: Serve) -> None:
+    async def pages(url: str) -> set[str]:
+        async with http.get(f"{url}/api/about") as answer:
+            return set((await answer.json())["pages"])
+
+    async with ClientSession() as http:
+        first, url = await serve()
+        assert "questions" in await pages(url)
+        second, url = await serve()
+        assert (await pages(url)) & {"questions", "io", "mail"} == {"io", "mail"}
+        said = await asyncio.wait_for(second.stderr.readline(), 10)
+        assert b"Another hub looks after the questions" in said
+        assert b"hub.data_dir" in said
+        first.kill()
+        await first.wait()
+        _, url = await serve()
+        assert "questions" in await pages(url)
+
+
+async def test_a_hub_waits_for_the_one_that_is_ending(serve: Serve) -> None:
+    first, _ = await serve()
+    first.send_signal(signal.SIGTERM)
+    _, url = await serve()
+    async with ClientSession() as http, http.get(f"{url}/api/about") as answer:
+        assert "questions" in (await answer.json())["pages"]
+
+
 async def test_other_machines_are_not_let_in_without_a_token(tmp_path: Path) -> None:
     async with process(tmp_path, "--host", "0.0.0.0") as refused:
         _, said = await asyncio.wait_for(refused.communicate(), 40)
