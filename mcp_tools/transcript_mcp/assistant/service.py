@@ -16,6 +16,7 @@ from uuid import uuid4
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from nanobot_transcript.session_key import FEISHU, session_key, split
 from transcript_mcp.assistant.checking import LONGEST_NAME, checked, clean, size_of
+from transcript_mcp.assistant.options import check_answer
 from transcript_mcp.assistant.store import QuestionStore
 from transcript_mcp.assistant.unasked import Unasked
 from transcript_mcp.assistant.values import (
@@ -158,6 +159,9 @@ class Assistant:
         contents = tuple(contents)
         if not contents:
             raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
+        held = self._held.get((scope, id))
+        if held is not None and where != "group":  # a group's people are told by the group
+            check_answer(held.record.question, contents)
         outcome = await self._to_the_end(self._end(scope, id, Ending("answered", by, where, contents), origin))
         if outcome is None or outcome[0].question.kind == "message":
             raise _unknown()

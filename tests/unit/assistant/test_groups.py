@@ -179,7 +179,7 @@ async def test_a_question_that_ends_is_not_brought_back_into_a_chat_that_was_era
         erased, other = await place.ask("erased"), await place.ask("other", chat="feishu:oc_2")
         assert place.outbox.forget(session_key=CHAT) == 1
         assert not place.press(erased)
-        await place.assistant.answer("s", "erased", [Content("text", "Later.")], by="Bo", where="web")
+        await place.assistant.answer("s", "erased", [Content("text", "No")], by="Bo", where="web")
         assert place.press(other)
         await answered(place, "other")
         await until(lambda: not place.wants_answers("other"))
@@ -208,7 +208,7 @@ async def test_a_question_that_is_refused_by_the_platform_ends_elsewhere(place: 
         assert job is not None
         place.outbox.failed(job, "this card cannot be shown", None)
         other = await place.ask("other")
-        await place.assistant.answer("s", "refused", [Content("text", "Later.")], by="Bo", where="web")
+        await place.assistant.answer("s", "refused", [Content("text", "No")], by="Bo", where="web")
         assert place.press(other)
         await answered(place, "other")
         shown: list[str] = []
@@ -244,7 +244,7 @@ async def test_a_question_that_ended_while_it_could_not_be_asked_is_not_left_ope
         place.members.busy = True
         await place.assistant.ask(question("1"))
         await until(lambda: place.members.asked)
-        await place.assistant.answer("s", "1", [Content("text", "Later.")], by="Bo", where="web")
+        await place.assistant.answer("s", "1", [Content("text", "No")], by="Bo", where="web")
         tried = place.members.asked
         await until(lambda: place.members.asked > tried + 1)
         place.members.busy = False

@@ -13,7 +13,7 @@ from support.waiting import until
 from nanobot_transcript.errors import InvalidQuestionError, UnknownQuestionError
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
-from transcript_mcp.assistant.values import Content, Event, HistoryQuery, Question, Record
+from transcript_mcp.assistant.values import Choice, Content, Event, HistoryQuery, Option, Question, Record
 
 ASKED = Question("s", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", agent="Alpha", timeout=60)
 OK = (Content("text", "ok"),)
@@ -91,6 +91,16 @@ async def test_an_answer_that_is_too_late_is_told_who_was_first(place: Place) ->
     late = await assistant.answer("s", "q1", (Content("text", "no"),), by="Bo", where="web")
     assert (late.accepted, late.record.by) == (False, "Ada")
     assert place.kinds().count("answered") == 1
+
+
+async def test_an_answer_that_is_none_of_the_options_leaves_the_question_open(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(other(choices=(Choice("Which?", options=(Option("red"), Option("blue")), custom=False),)))
+    with pytest.raises(InvalidQuestionError, match="options"):
+        await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await assistant.wait("s", "q1", 0)).state == "waiting"
+    assert (await assistant.answer("s", "q1", (Content("text", "blue"),), by="Ada", where="web")).accepted
+    assert not (await assistant.answer("s", "q1", OK, by="Bo", where="web")).accepted
 
 
 async def test_a_question_times_out(place: Place) -> None:

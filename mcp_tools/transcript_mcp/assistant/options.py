@@ -1,0 +1,76 @@
+"""Whether an answer is one of the options, where an agent wants nothing else.
+
+The words differ with who says them. Our pages and forms say ``red, blue``, with several choices
+``Colour: red\\n\\nSize: L``; groups have a content for each option; pages of the original say
+``Q: Colour\\nA: red, blue``, without the mark of an option that the agent recommends, and with what their people have
+set to stand before and after every answer.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from nanobot_transcript.errors import InvalidQuestionError
+from transcript_mcp.assistant.values import Choice, Content, Question
+
+__all__ = ["check_answer"]
+
+_RECOMMENDED: Final = re.compile(r"\s*\(Recommended\)")
+_BETWEEN_OPTIONS: Final = ", "
+_BETWEEN_CHOICES: Final = "\n\n"
+_LONGEST_HINT: Final = 500
+
+
+def check_answer(question: Question, contents: Sequence[Content]) -> None:
+    """An answer to a question that takes no own words chooses an option. Raises InvalidQuestionError."""
+    choices = question.choices
+    if not choices or any(choice.custom or not _labels(choice) for choice in choices):
+        return
+    texts = [each.text.strip() for each in contents if each.kind == "text"]
+    several = len(choices) > 1 or choices[0].multiple
+    if not texts or (len(texts) > 1 and not several) or not all(_is_chosen(choices, text) for text in texts):
+        labels = _BETWEEN_OPTIONS.join(option.label for choice in choices for option in choice.options)
+        raise InvalidQuestionError(
+            "This question takes nothing but its options.", hint=f"Answer with: {labels[:_LONGEST_HINT]}"
+        )
+
+
+def _is_chosen(choices: Sequence[Choice], text: str) -> bool:
+    if any(_is_original(choice, text) for choice in choices):
+        return True
+    places, ends = {0}, set[int]()
+    for choice in choices:
+        for start in sorted(places):
+            found = _ends(choice, text, start)
+            ends |= found
+            places |= {end + len(_BETWEEN_CHOICES) for end in found if text.startswith(_BETWEEN_CHOICES, end)}
+    return len(text) in ends
+
+
+def _ends(choice: Choice, text: str, start: int) -> set[int]:
+    """Where this choice's options may end, which are said from here on."""
+    labels, ends, seen = _labels(choice), set[int](), set[int]()
+    to_see = {start + len(head) for head in ("", f"{_title(choice)}: ") if text.startswith(head, start)}
+    while to_see:
+        at = to_see.pop()
+        seen.add(at)
+        for label in labels:
+            if text.startswith(label, at):
+                end = at + len(label)
+                ends.add(end)
+                if choice.multiple and text.startswith(_BETWEEN_OPTIONS, end):
+                    to_see |= {end + len(_BETWEEN_OPTIONS)} - seen
+    return ends
+
+
+def _is_original(choice: Choice, text: str) -> bool:
+    return any(f"Q: {_title(choice)}\nA: {label}" in text for label in _labels(choice))
+
+
+def _labels(choice: Choice) -> set[str]:
+    said = [option.label for option in choice.options]
+    return {each for label in said for each in (label, label.strip(), _RECOMMENDED.sub("", label).strip())} - {""}
+
+
+def _title(choice: Choice) -> str:
+    return choice.header or choice.question
