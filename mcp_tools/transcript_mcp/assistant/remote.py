@@ -21,6 +21,7 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant.checking import checked
 from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.values import Content, Question, Record, State
 
@@ -58,6 +59,7 @@ class RemoteDesk:
                 "The protocol to a remote hub names no group chat.",
                 hint="Set assistant.chat at the hub, or call its MCP server at /mcp/assistant.",
             )
+        question = checked(question)
         self._asked[question.id] = question
         return Record(question, 0, time.time(), "waiting")
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 from pydantic import Field
 
 from transcript_mcp.assistant import frames
+from transcript_mcp.assistant.checking import clean
 from transcript_mcp.assistant.forms import answer_by_form
 from transcript_mcp.assistant.service import Desk
 from transcript_mcp.assistant.showing import shown
@@ -28,6 +29,8 @@ _HEARTBEAT: Final = 12.0
 _POLL: Final = 50
 """Seconds that one look for an answer waits; many clients give a call 60."""
 
+_LONGEST_WAIT: Final = 86_400
+
 _Project: TypeAlias = Annotated[str, Field(description="The directory of the project that you work on, as a path.")]
 _Agent: TypeAlias = Annotated[str, Field(description="Your name, if you have one; people see it.")]
 _Model: TypeAlias = Annotated[str, Field(description="The name of the model that you are.")]
@@ -40,6 +43,7 @@ _Wait: TypeAlias = Annotated[
         description="How many seconds this call waits; then it returns an id for get_answer, and the question stays "
         "open. Left out, the call waits for the answer. Use it where calls have a short limit.",
         ge=0,
+        le=_LONGEST_WAIT,
     ),
 ]
 _Id: TypeAlias = Annotated[str, Field(description="The id of the question or report.")]
@@ -128,14 +132,14 @@ class Tools:
         self,
         id: _Id,
         ctx: Context,
-        wait: Annotated[int, Field(description="How many seconds to wait for it.", ge=0, le=86_400)] = _POLL,
+        wait: Annotated[int, Field(description="How many seconds to wait for it.", ge=0, le=_LONGEST_WAIT)] = _POLL,
     ) -> list[Block]:
         """The answer to a question or report that you asked with `wait`, or the news that there is none yet."""
-        return await self._outcome(self._scope_of(ctx), id, float(wait), ctx)
+        return await self._outcome(self._scope_of(ctx), clean(id), float(wait), ctx)
 
     async def withdraw_question(self, id: _Id, ctx: Context) -> list[Block]:
         """Take a question back that needs no answer any more. An answer that came before is returned."""
-        record = await self._desk.withdraw(self._scope_of(ctx), id)
+        record = await self._desk.withdraw(self._scope_of(ctx), clean(id))
         if record.state == "withdrawn":
             return [Text("The question was taken back.")]
         return await self._blocks(record)

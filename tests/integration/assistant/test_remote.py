@@ -15,7 +15,10 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant.remote import RemoteDesk
+from transcript_mcp.assistant.server import build_server
+from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.assistant.values import Choice, Option, Question
+from transcript_mcp.sdk.testing import InMemoryClient
 
 ASKED = Question(
     "", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", choices=(Choice("?", options=(Option("a"),)),)
@@ -72,3 +75,14 @@ async def test_where_no_hub_is_the_agent_is_told_how_to_start_one() -> None:
         with pytest.raises(HubUnreachableError) as unreachable:
             await desk.wait("", "q1")
     assert "nanobot-transcript serve" in unreachable.value.hint
+
+
+async def test_half_a_character_in_an_argument_arrives_as_a_whole_one(hub: Hub) -> None:
+    client = InMemoryClient(build_server(RemoteDesk(hub.url, "test-token"), lambda _ctx: "", ToolOptions()))
+    said = {"question": "?\ud800", "project_directory": "/p\ud800", "options": ["\ud800ok"], "id": "q1"}
+    answer = await client.call("ask_question", wait=0, **said)
+    assert "The id is q1" in answer.text
+    for tool in ("get_answer", "withdraw_question"):
+        answer = await client.call(tool, id="\ud800")
+        assert answer.is_error
+        assert "internal" not in answer.text.lower()

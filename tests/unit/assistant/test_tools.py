@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from support.waiting import until
 
@@ -165,3 +166,23 @@ async def test_an_unknown_id_is_an_error_that_says_so(desk: Desk) -> None:
     answer = await desk.client.call("get_answer", id="other")
     assert answer.is_error
     assert "There is no question with this id" in answer.text
+
+
+@pytest.mark.parametrize("wait", [-1, 86_401, 3 * 10**9, 10**400])
+async def test_a_wait_that_cannot_be_is_refused_before_anything_is_asked(desk: Desk, wait: int) -> None:
+    for tool, said in (("ask_question", {"question": "?"}), ("task_finish", {"summary": "Done."})):
+        answer = await desk.client.call(tool, wait=wait, **said, **SHOP)
+        assert answer.is_error
+        assert "wait" in answer.text
+    assert list(await desk.assistant.waiting(desk.scope)) == []
+
+
+async def test_half_a_character_in_an_argument_is_no_failure_of_the_hub(desk: Desk) -> None:
+    answer = await desk.client.call("ask_question", question="?\ud800", options=["\ud800ok", "b"], wait=0, **SHOP)
+    assert not answer.is_error
+    (choice,) = (await desk.waiting()).question.choices
+    assert [option.label for option in choice.options] == ["?ok", "b"]
+    for tool in ("get_answer", "withdraw_question"):
+        answer = await desk.client.call(tool, id="\ud800")
+        assert "There is no question with this id" in answer.text
+    assert "visible" in (await desk.client.call("ask_question", question="?", id="a\ud800", wait=0, **SHOP)).text
