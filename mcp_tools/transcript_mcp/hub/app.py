@@ -12,7 +12,9 @@ from transcript_mcp.hub.access import Access
 from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
+from transcript_mcp.hub.reading import READING
 from transcript_mcp.hub.rooms import Room, build_rooms
+from transcript_mcp.hub.unreadable import told_in_a_line
 from transcript_mcp.hub.web import Site
 from transcript_mcp.sdk import Server, Watch, merged
 from transcript_mcp.sdk.threads import in_thread
@@ -20,10 +22,13 @@ from transcript_mcp.sdk.threads import in_thread
 __all__ = ["create_app"]
 
 
-def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> web.Application:
+def create_app(
+    settings: Settings, rooms: Mapping[str, Room] | None = None, *, reading: float = READING
+) -> web.Application:
     """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz``, ``/metrics``, the web UI and what rooms offer beside MCP.
 
-    ``rooms`` by name, instead of those that the settings describe. Mounted below another application with
+    ``rooms`` by name, instead of those that the settings describe; ``reading`` is in how many seconds the body of a
+    request has to be there. Mounted below another application with
     ``add_subapp``, it checks its own requests and leaves the others alone. Raises ConfigError when the hub would be
     open to other machines without a token.
     """
@@ -39,7 +44,7 @@ def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> w
     )
     metrics, on_their_own, limits = Metrics(built), set[web.AbstractRoute](), dict[web.AbstractRoute, int]()
     app = web.Application(
-        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, limits)],
+        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, limits, reading)],
         client_max_size=int(hub.max_body),
     )
     state = _State()
@@ -58,6 +63,7 @@ def create_app(settings: Settings, rooms: Mapping[str, Room] | None = None) -> w
     site = Site(settings, rooms)
     on_their_own.update(app.router.add_routes(site.open_routes()))
     app.router.add_routes(site.routes())
+    app.cleanup_ctx.append(told_in_a_line)
     app.on_response_prepare.append(site.recent.answered)
     app.cleanup_ctx.append(site.run)
     app.on_shutdown.append(site.stop)

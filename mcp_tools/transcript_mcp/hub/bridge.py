@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 from multidict import CIMultiDict
 
+from transcript_mcp.hub.observing import CLIENT_GONE, shown_path
 from transcript_mcp.hub.receiving import Receiving
 from transcript_mcp.sdk import CALLER, HttpApp
 from transcript_mcp.sdk.calls import RECEIVER
@@ -59,7 +60,7 @@ class Bridge:
                 await exchange.stream()
             await answering
         except ConnectionError:
-            _log.debug("the client of %s has left", request.path)
+            _log.debug("the client of %s has left", shown_path(request))
         finally:
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
@@ -135,7 +136,7 @@ class _Exchange:
         if self._streamed is not None:
             return self._streamed
         if not self._collected:
-            return web.Response(status=499)  # the client left; nobody is there to see it
+            return web.Response(status=CLIENT_GONE)  # the client left; nobody is there to see it
         start, *pieces = self._collected
         body = b"".join(piece.get("body", b"") for piece in pieces)
         return web.Response(status=start["status"], headers=_headers(start), body=body)

@@ -6,6 +6,8 @@ from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
+from transcript_mcp.hub.receiving import has_left
+
 __all__ = ["Calls", "StoppingError"]
 
 _Result = TypeVar("_Result")
@@ -58,7 +60,7 @@ class Calls:
 
     def _look(self) -> None:
         for task, request in self._open.items():
-            if request.transport is None or request.transport.is_closing():
+            if has_left(request):
                 task.cancel()
         waiting = bool(self._open)
         self._next_look = asyncio.get_running_loop().call_later(_LOOK, self._look) if waiting else None

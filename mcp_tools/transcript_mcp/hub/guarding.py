@@ -10,9 +10,11 @@ from typing import Final
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.errors import QueueFullError, StoreBusyError, StoreError, StoreFullError, TranscriptError
 from transcript_mcp.hub.access import Access, Refusal
-from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.hub.observing import CALLER, CLIENT_GONE, shown_path
+from transcript_mcp.hub.reading import READING, SlowBodyError, read_in_time
+from transcript_mcp.hub.receiving import has_left
 
 __all__ = ["OPEN_ROUTES", "error_response", "guard", "not_for_this_token"]
 
@@ -28,10 +30,12 @@ def guard(
     max_body: int,
     on_their_own: Set[web.AbstractRoute] = frozenset(),
     limits: Mapping[web.AbstractRoute, int] = MappingProxyType({}),
+    reading: float = READING,
 ) -> Middleware:
     """Checks the address, the page, the token and the announced size, in this order, before anything is read.
 
     Routes that are ``on_their_own`` look at the token themselves; those in ``limits`` take so many bytes instead.
+    A body has to be there within ``reading`` seconds.
     """
 
     def checked(request: web.Request) -> web.Response | None:
@@ -54,19 +58,26 @@ def guard(
     @web.middleware
     async def let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            return checked(request) or await handler(request)
+            with read_in_time(request, reading):
+                return checked(request) or await handler(request)
         except TranscriptError as error:
-            return error_response(400, error.code, str(error), error.hint)
+            return _failed(error)
+        except SlowBodyError as error:
+            return error_response(408, "http_408", str(error), _HINTS[408])
+        except web.RequestPayloadError:
+            return error_response(
+                400, "http_400", "The body cannot be unpacked.", "Send it plain, or mend how it is packed."
+            )
         except web.HTTPException as answer:
             if answer.status < 400 or answer.content_type == "application/json":
                 raise
             return error_response(
                 answer.status, f"http_{answer.status}", f"{answer.reason}.", _HINTS.get(answer.status, "")
             )
-        except ConnectionError:
-            raise  # the client has gone
-        except Exception:
-            logger.exception("%s %s failed", request.method, request.path)
+        except Exception as error:
+            if isinstance(error, ConnectionError) and has_left(request):
+                return web.Response(status=CLIENT_GONE)  # nobody is there to see it
+            logger.exception("%s %s failed", request.method, shown_path(request))
             return error_response(500, "internal", "The hub failed.", "Its log says why.")
 
     return let_in
@@ -86,6 +97,21 @@ _HINTS: Final = {
 }
 
 
+_STATUS: Final = ((QueueFullError, 429), (StoreFullError, 507), (StoreError, 503))
+"""What programs go by; every other error of ours is the caller's to mend."""
+
+_BUSY: Final = 5.0
+
+
+def _failed(error: TranscriptError) -> web.Response:
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+    response = error_response(status, error.code, str(error), error.hint)
+    later = error.retry_after if isinstance(error, QueueFullError) else _BUSY
+    if isinstance(error, (QueueFullError, StoreBusyError)):
+        response.headers["Retry-After"] = f"{later:.0f}"
+    return response
+
+
 def _refused(refusal: Refusal) -> web.Response:
     response = error_response(refusal.status, refusal.code, refusal.message, refusal.hint)
     if refusal.status == 401:
@@ -100,6 +126,7 @@ def not_for_this_token(request: web.Request) -> web.Response:
 
 
 def error_response(status: int, code: str, message: str, hint: str = "") -> web.Response:
-    """``{"error": {code, message, hint}}``."""
+    """``{"error": {code, message, hint}}``, which no browser keeps."""
     body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False)
-    return web.Response(status=status, text=body, content_type="application/json")
+    headers = {"Cache-Control": "no-store"}
+    return web.Response(status=status, text=body, content_type="application/json", headers=headers)

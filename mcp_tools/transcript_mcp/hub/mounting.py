@@ -17,10 +17,7 @@ from transcript_mcp.sdk import Server, Watch, http_app
 from transcript_mcp.sdk.calls import RECEIVER
 from transcript_mcp.sdk.direct import Direct, is_tool_call
 
-__all__ = ["READING", "Mount"]
-
-READING: Final = 30.0
-"""Seconds in which the body of a request has to be there."""
+__all__ = ["Mount"]
 
 _PARSE_ERROR: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}
 
@@ -60,16 +57,9 @@ class Mount:
             hint = "With curl: -H 'Content-Type: application/json'."
             return error_response(415, "not_json", "A call is JSON and says so.", hint)
         try:
-            return await self._answer(request, await self._body(request))
+            return await self._answer(request, await self._arriving.run(request, request.read()))
         except StoppingError:
             return error_response(503, "stopping", "The hub stops.", "Call again when it runs.")
-
-    async def _body(self, request: web.Request) -> bytes:
-        try:
-            async with asyncio.timeout(READING):
-                return await self._arriving.run(request, request.read())
-        except TimeoutError:
-            raise web.HTTPRequestTimeout(reason=f"The request was not there after {READING:g} s") from None
 
     async def _answer(self, request: web.Request, body: bytes) -> web.StreamResponse:
         try:

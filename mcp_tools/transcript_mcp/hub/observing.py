@@ -14,9 +14,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from transcript_mcp.hub.access import Caller
+from transcript_mcp.hub.receiving import has_left
 from transcript_mcp.sdk import Kind, Outcome, Server
 
-__all__ = ["CALLER", "Metrics", "observer"]
+__all__ = ["CALLER", "CLIENT_GONE", "Metrics", "observer", "shown_path"]
 
 CALLER: Final = web.RequestKey("caller", Caller)
 """Set on each request that was let in."""
@@ -25,7 +26,7 @@ logger = logging.getLogger("transcript_mcp.hub.access")
 
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600)
 _NONE: Final = "none"
-_CLIENT_GONE: Final = 499
+CLIENT_GONE: Final = 499
 """As nginx counts a client that went away before the answer."""
 
 
@@ -109,11 +110,12 @@ def observer(metrics: Metrics) -> Middleware:
     @web.middleware
     async def observe(request: web.Request, handler: Handler) -> web.StreamResponse:
         began = time.perf_counter()
-        status = _CLIENT_GONE
+        status = CLIENT_GONE
         metrics.began()
         try:
             response = await handler(request)
-            status = response.status
+            if response.prepared or not has_left(request):
+                status = response.status
             return response
         except web.HTTPException as answer:
             status = answer.status
@@ -139,8 +141,13 @@ def _route(request: web.Request) -> str:
     return resource.canonical if resource is not None else _NONE
 
 
+def shown_path(request: web.Request) -> str:
+    """The path as it was sent: decoded it could hold the end of a line, and a line of the log of its own."""
+    return request.rel_url.raw_path
+
+
 def _log(request: web.Request, status: int, seconds: float) -> None:
     caller = request.get(CALLER)
     name = caller.name if caller is not None and caller.name else "-"
-    path = request.path if _route(request) != _NONE else "(no such address)"
+    path = shown_path(request) if _route(request) != _NONE else "(no such address)"
     logger.info("%s %s %s %d %.1f ms", name, request.method, path, status, seconds * 1000)

@@ -6,7 +6,12 @@ from typing import Self
 
 from aiohttp import web
 
-__all__ = ["Receiving"]
+__all__ = ["Receiving", "has_left"]
+
+
+def has_left(request: web.BaseRequest) -> bool:
+    """True when the connection of a request is closed."""
+    return request.transport is None or request.transport.is_closing()
 
 
 class Receiving:
@@ -27,8 +32,7 @@ class Receiving:
     @property
     def is_gone(self) -> bool:
         """True when the connection is closed, or the request was ended otherwise."""
-        transport = self._request.transport
-        return self._ended or transport is None or transport.is_closing()
+        return self._ended or has_left(self._request)
 
     def when_answered(self, hook: Callable[[bool], None]) -> None:
         """See ``Receiver``."""

@@ -1,6 +1,5 @@
 """The HTTP interface for people's programs: inputs go in, outputs come out."""
 
-import asyncio
 import json
 from collections.abc import Iterable
 from typing import Any, Final
@@ -8,14 +7,6 @@ from urllib.parse import parse_qs
 
 from aiohttp import web
 
-from nanobot_transcript.errors import (
-    IoBridgeError,
-    QueueFullError,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    TranscriptError,
-)
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
@@ -26,12 +17,13 @@ SEQUENCE: Final = "X-Sequence"
 """The number of an output; the same number again is the same output again."""
 
 KEY: Final = "Idempotency-Key"
-_READING: Final = 30.0
-_BUSY: Final = 5.0
 
 
 class Routes:
-    """``POST /agent/input/{session_id}`` and ``GET /agent/output/{session_id}``."""
+    """``POST /agent/input/{session_id}`` and ``GET /agent/output/{session_id}``.
+
+    Errors of ours are raised: the hub says them with the status that programs go by.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
@@ -44,13 +36,10 @@ class Routes:
         )
 
     async def _send(self, request: web.Request) -> web.StreamResponse:
-        try:
-            session = checking.checked_session(request.match_info["session_id"])
-            key = checking.checked_key(request.headers.get(KEY))
-            text = checking.input_text(await _body(request), request.content_type.lower())
-            put = await self._bridge.send_input(session, text, key)
-        except TranscriptError as error:
-            return _refused(error)
+        session = checking.checked_session(request.match_info["session_id"])
+        key = checking.checked_key(request.headers.get(KEY))
+        text = checking.input_text(await request.read(), request.content_type.lower())
+        put = await self._bridge.send_input(session, text, key)
         told = {"message": "Input accepted.", "session_id": session, "sequence": put.seq}
         return _answer(202, {**told, "repeated": True} if put.repeated else told)
 
@@ -62,16 +51,13 @@ class Routes:
         def is_gone() -> bool:
             return request.transport is None or request.transport.is_closing()
 
-        try:
-            session = checking.checked_session(request.match_info["session_id"])
-            asked = parse_qs(request.query_string, keep_blank_values=True)
-            wait = checking.seconds(_last(asked, "wait"))
-            if checking.flag(_last(asked, "peek"), "peek"):
-                item = await self._bridge.peek_output(session, wait=wait, is_gone=is_gone)
-                return _nothing(session) if item is None else _output(item)
-            handed = await self._bridge.read_output(session, wait=wait, is_gone=is_gone)
-        except TranscriptError as error:
-            return _refused(error)
+        session = checking.checked_session(request.match_info["session_id"])
+        asked = parse_qs(request.query_string, keep_blank_values=True)
+        wait = checking.seconds(_last(asked, "wait"))
+        if checking.flag(_last(asked, "peek"), "peek"):
+            item = await self._bridge.peek_output(session, wait=wait, is_gone=is_gone)
+            return _nothing(session) if item is None else _output(item)
+        handed = await self._bridge.read_output(session, wait=wait, is_gone=is_gone)
         return _nothing(session) if handed is None else await _handed_over(request, handed, is_gone())
 
 
@@ -89,14 +75,6 @@ async def _handed_over(request: web.Request, handed: Handed, is_gone: bool) -> w
     return response
 
 
-async def _body(request: web.Request) -> bytes:
-    try:
-        async with asyncio.timeout(_READING):
-            return await request.read()
-    except TimeoutError:
-        raise web.HTTPRequestTimeout(reason=f"The request was not there after {_READING:g} s") from None
-
-
 def _last(asked: dict[str, list[str]], name: str) -> str | None:
     return asked[name][-1] if name in asked else None
 
@@ -110,23 +88,9 @@ def _nothing(session: str) -> web.Response:
     return _error(404, "no_output", f"There is no output in session {session} yet.", hint)
 
 
-def _refused(error: TranscriptError) -> web.Response:
-    """The answer to what cannot be done, with the status that programs go by."""
-    status, headers = 400, dict[str, str]()
-    if isinstance(error, QueueFullError):
-        status, headers = 429, {"Retry-After": f"{error.retry_after:.0f}"}
-    elif isinstance(error, StoreFullError):
-        status = 507
-    elif isinstance(error, StoreError):
-        status, headers = 503, {"Retry-After": f"{_BUSY:.0f}"} if isinstance(error, StoreBusyError) else {}
-    elif not isinstance(error, IoBridgeError):
-        raise error
-    return _error(status, error.code, str(error), error.hint, headers)
-
-
-def _error(status: int, code: str, message: str, hint: str, headers: dict[str, str] | None = None) -> web.Response:
+def _error(status: int, code: str, message: str, hint: str) -> web.Response:
     """In the form that the hub's own errors have."""
-    return _answer(status, {"error": {"code": code, "message": message, "hint": hint}}, headers)
+    return _answer(status, {"error": {"code": code, "message": message, "hint": hint}})
 
 
 def _answer(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> web.Response:
