@@ -87,7 +87,10 @@ async def test_a_page_that_comes_back_is_told_what_it_missed(page: ClientSession
 
 
 async def test_a_page_from_before_a_restart_loads_anew(page: ClientSession) -> None:
-    for last in ("0badc0de-7", "nonsense", "-", "0badc0de-99999999999999999999999"):
+    async with opened(page) as stream:
+        boot = (await next_event(stream)).id.partition("-")[0]
+    wrong = (f"{boot}-{'0' * 17}1{'9' * 5000}", f"{boot}-99999999999999999999", f"{boot}--1", f"{boot}-\u00b2")
+    for last in ("0badc0de-7", "nonsense", "-", "0badc0de-99999999999999999999999", *wrong):
         async with opened(page, last) as stream:
             assert (await next_event(stream)).kind == "hello"
             assert (await next_event(stream)).kind == "reload"

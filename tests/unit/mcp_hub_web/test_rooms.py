@@ -92,11 +92,14 @@ async def test_a_post_waits_in_the_outbox_and_is_put_there_once(page: ClientSess
     assert (await do(page, "groups/post", **wanted))[1]["id"] == first["id"]
     posts = (await ask(page, "groups/posts", ids=first["id"]))["posts"]
     assert posts[first["id"]]["state"] == "queued"
+    assert (await ask(page, "groups/posts", ids=f"gone,{first['id']}"))["posts"] == posts
 
 
 async def test_a_post_without_a_text_or_for_an_unknown_bot_is_refused(page: ClientSession) -> None:
     status, empty = await do(page, "groups/post", chat=CHAT)
     assert (status, empty["error"]["code"]) == (400, "wrong_request")
+    _, number = await do(page, "groups/post", chat=CHAT, text=5)
+    assert number["error"]["message"] == "text is not a text."
     status, unknown = await do(page, "groups/post", chat=CHAT, text="x", agent="Nobody")
     assert status == 400
     assert unknown["error"]["hint"]
@@ -220,6 +223,19 @@ async def test_what_went_wrong_is_told_with_what_to_do(page: ClientSession) -> N
     assert told["wrong_request", "GET /api/groups/messages"]
     assert {each["name"]: each["tools"] > 0 for each in system["servers"]}["mail"] is True
     assert {each["name"]: each["bytes"] for each in system["stores"]}["transcripts"] > 0
+
+
+async def test_programs_that_ask_again_and_again_push_nothing_out(page: ClientSession) -> None:
+    logging.getLogger("nanobot_transcript.store").error("The disk of oc_x is full.")
+    for number in range(150):
+        async with page.get(f"/agent/output/polled{number}") as answer:
+            assert answer.status == 404
+        await do(page, "groups/post", chat=CHAT)
+    problems = (await ask(page, "system"))["problems"]
+    assert "The disk of oc_x is full." in [each["text"] for each in problems]
+    assert "no_output" not in [each["code"] for each in problems]
+    again = next(each for each in problems if each["where"] == "POST /api/groups/post")
+    assert again["times"] >= 150
 
 
 async def test_a_server_that_is_not_offered_has_no_page(home: WebHome) -> None:

@@ -35,7 +35,7 @@ class Asked:
                 raise _wrong(f"{name} is missing.")
             return default
         if not isinstance(value, str) or (longest is not None and len(value) > longest):
-            raise _wrong(f"{name} is not a text of at most {longest} characters.")
+            raise _wrong(f"{name} is not a text{f' of at most {longest} characters' if longest is not None else ''}.")
         return value
 
     def optional(self, name: str) -> str | None:

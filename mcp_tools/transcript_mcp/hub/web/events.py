@@ -6,6 +6,7 @@ the last one it has seen and is told what it missed, or ``event: reload`` when t
 
 import asyncio
 import contextlib
+import re
 import secrets
 import time
 from collections import deque
@@ -24,6 +25,7 @@ _WAITING: Final = 200
 """News that may wait for one page; who falls behind further loads anew."""
 _BEAT: Final = 15.0
 """Seconds after which a silent stream says that it lives."""
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _RELOAD: Final = "event: reload\ndata: {}\n\n"
 
 
@@ -103,11 +105,12 @@ class Events:
         here = f"id: {self._boot}-{self._number}\nevent: hello\ndata: {{}}\n\n"
         if not last:
             return here
-        boot, _, number = last.partition("-")
+        boot, _, digits = last.partition("-")
+        number = int(digits) if _NUMBER.fullmatch(digits) else -1
         first = self._past[0][0] if self._past else self._number + 1
-        if boot != self._boot or not number.isdecimal() or not first - 1 <= int(number[:18]) <= self._number:
+        if boot != self._boot or not first - 1 <= number <= self._number:
             return here + _RELOAD
-        return "".join(text for at, text in self._past if at > int(number)) + here
+        return "".join(text for at, text in self._past if at > number) + here
 
     def _text(self, number: int, value: dict[str, Any]) -> str:
         return f"id: {self._boot}-{number}\nevent: news\ndata: {event_json(value)}\n\n"

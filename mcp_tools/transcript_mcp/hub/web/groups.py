@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from contextlib import aclosing
-from typing import Any, Final
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import UnknownPostError
 from nanobot_transcript.relevance.decision import SENTENCES
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.session_key import split
@@ -21,6 +22,9 @@ from transcript_mcp.transcript import paging, posting
 from transcript_mcp.transcript.paging import Stretch
 from transcript_mcp.transcript.positions import said
 from transcript_mcp.transcript.reading import View
+
+if TYPE_CHECKING:
+    from nanobot_transcript.outbox import PostStatus
 
 __all__ = ["GroupsRoom"]
 
@@ -158,11 +162,14 @@ class GroupsRoom:
         return as_json(answer)
 
     def posts(self, asked: Asked) -> dict[str, Any]:
-        """How posts are doing, by id."""
+        """How posts are doing, by id; those that are not there any more are left out."""
         from nanobot_transcript.outbox import Outbox
 
+        found: list[PostStatus] = []
         with Outbox(self._store.base_dir) as outbox:
-            found = [outbox.status(each) for each in asked.text("ids").split(",")[:_MOST]]
+            for each in asked.text("ids").split(",")[:_MOST]:
+                with suppress(UnknownPostError):
+                    found.append(outbox.status(each))
         return {
             "posts": {
                 each.id: {

@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import Any, Final
 
 from aiohttp import web
@@ -20,6 +20,8 @@ _LONGEST: Final = 600
 _PACKAGES: Final = ("nanobot_transcript", "transcript_mcp")
 _UNTOLD: Final = frozenset({401})
 """A page without a token asks for one; who tries wrong ones is told of as such."""
+_ORDINARY: Final = frozenset({"no_output", "queue_full"})
+"""What programs at the IO bridge hear again and again while all is well."""
 _ADVICE: Final = (
     ("transcript_mcp.filebox", "Look at the agents' folders in .filebox; `nanobot-transcript doctor` checks each."),
     ("transcript_mcp.mail", "Run `nanobot-transcript mail doctor`: it says what to mend and mends it."),
@@ -33,7 +35,7 @@ class Recent(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._problems: deque[dict[str, Any]] = deque(maxlen=_KEPT)
+        self._problems: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._clients: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
         self._mutex = threading.Lock()
         self.count = 0
@@ -67,6 +69,8 @@ class Recent(logging.Handler):
         if found is None:
             return
         code, message, hint = found
+        if code in _ORDINARY:
+            return
         level = "error" if response.status >= 500 else "warning"
         where = f"{request.method} {request.path[:100]}"
         self._note(time.time(), level, code, where, message, hint)
@@ -74,13 +78,7 @@ class Recent(logging.Handler):
     def problems(self) -> list[dict[str, Any]]:
         """The newest first; what happened again and again stands once, with how often."""
         with self._mutex:
-            found = list(self._problems)
-        together: dict[tuple[str, str], dict[str, Any]] = {}
-        for each in reversed(found):
-            key = each["where"], each["text"]
-            known = together.setdefault(key, {**each, "times": 0})
-            known["times"] += 1
-        return list(together.values())
+            return [dict(each) for each in reversed(self._problems.values())]
 
     def clients(self) -> list[dict[str, Any]]:
         """Who has called, the latest first: name of the token, program, when last (seconds), and how often."""
@@ -90,7 +88,10 @@ class Recent(logging.Handler):
     def _note(self, when: float, level: str, code: str, where: str, text: str, hint: str) -> None:
         problem = {"ts": when, "level": level, "code": code, "where": where, "text": text[:_LONGEST], "hint": hint}
         with self._mutex:
-            self._problems.append(problem)
+            known = self._problems.pop((where, problem["text"]), {"times": 0})
+            self._problems[where, problem["text"]] = {**problem, "times": known["times"] + 1}
+            if len(self._problems) > _KEPT:
+                self._problems.popitem(last=False)
             self.count += 1
 
     def _saw(self, name: str, program: str) -> None:
