@@ -11,7 +11,7 @@ from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
 
-__all__ = ["Routes"]
+__all__ = ["Routes", "handed_over"]
 
 SEQUENCE: Final = "X-Sequence"
 """The number of an output; the same number again is the same output again."""
@@ -48,31 +48,34 @@ class Routes:
             # A page elsewhere cannot read the answer, but a picture of it with this address would take the output away.
             return _error(403, "wrong_origin", "Pages from elsewhere may not read outputs.", "Use a program.")
 
-        def is_gone() -> bool:
-            return request.transport is None or request.transport.is_closing()
-
         session = checking.checked_session(request.match_info["session_id"])
         asked = parse_qs(request.query_string, keep_blank_values=True)
         wait = checking.seconds(_last(asked, "wait"))
         if checking.flag(_last(asked, "peek"), "peek"):
-            item = await self._bridge.peek_output(session, wait=wait, is_gone=is_gone)
+            item = await self._bridge.peek_output(session, wait=wait, is_gone=lambda: _is_gone(request))
             return _nothing(session) if item is None else _output(item)
-        handed = await self._bridge.read_output(session, wait=wait, is_gone=is_gone)
-        return _nothing(session) if handed is None else await _handed_over(request, handed, is_gone())
+        handed = await self._bridge.read_output(session, wait=wait, is_gone=lambda: _is_gone(request))
+        return _nothing(session) if handed is None else await handed_over(request, handed, _output(handed))
 
 
-async def _handed_over(request: web.Request, handed: Handed, is_gone: bool) -> web.StreamResponse:
-    """Write the answer here, to know whether it went out."""
-    response = _output(handed)
+async def handed_over(request: web.Request, handed: Handed, response: web.Response) -> web.Response:
+    """The answer that holds what is handed over, written here, to know whether it went out; else it goes back.
+
+    Raises ConnectionError.
+    """
     arrived = False
     try:
-        if not is_gone:
+        if not _is_gone(request):
             await response.prepare(request)
             await response.write_eof()
             arrived = True
     finally:
         handed.arrived(arrived)
     return response
+
+
+def _is_gone(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
 
 
 def _last(asked: dict[str, list[str]], name: str) -> str | None:

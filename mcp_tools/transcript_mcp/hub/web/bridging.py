@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
-from transcript_mcp.hub.web.asking import Asked, as_json, body_of, event_json, of_a_person
+from transcript_mcp.hub.web.asking import Asked, as_json, body_of, of_a_person
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge
+from transcript_mcp.io_bridge.routes import handed_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,17 +64,7 @@ class BridgeRoom:
         handed = await self._bridge.read_output(session)
         if handed is None:
             return as_json({"output": None})
-        arrived = False
-        answer = web.StreamResponse(headers={"Cache-Control": "no-store"})
-        answer.content_type, answer.charset = "application/json", "utf-8"
-        try:
-            await answer.prepare(request)
-            await answer.write(event_json({"output": handed.text, "seq": handed.seq}).encode())
-            await answer.write_eof()
-            arrived = True
-        finally:
-            handed.arrived(arrived)
-        return answer
+        return await handed_over(request, handed, as_json({"output": handed.text, "seq": handed.seq}))
 
     def close(self) -> None:
         """Hear no more of changes."""
