@@ -106,6 +106,12 @@ class Outbox:
         """Answers to all posts behind the number ``after``, each with its post's id, oldest first."""
         return self._database.read(lambda db: answering.news(db, after, limit), [])
 
+    def open_posts(self) -> list[PostStatus]:
+        """The posts that want answers, the oldest first."""
+        now = self._clock()
+        rows = "SELECT * FROM jobs WHERE wants_answers ORDER BY seq"
+        return self._database.read(lambda db: [queueing.status(row, now) for row in db.execute(rows)], [])
+
     def close_answers(self, post_id: str) -> None:
         """Enough answers: what is replied from now on is for the agents again."""
         self._database.write(lambda db: queueing.close_answers(db, well_formed(post_id)))

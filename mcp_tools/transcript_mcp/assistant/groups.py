@@ -6,11 +6,11 @@ Nothing is kept here. A question's post is found again by the question itself, s
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
-from nanobot_transcript.errors import PostConflictError, StoreError, TranscriptError, UnknownPostError
+from nanobot_transcript.errors import InvalidPostError, PostConflictError, StoreError, TranscriptError, UnknownPostError
 from nanobot_transcript.outbox import Answer, Outbox
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
@@ -24,6 +24,11 @@ logger = logging.getLogger(__name__)
 
 _LOOK_EVERY: Final = 0.5
 _AFTER_TROUBLE: Final = 5.0
+_AT_THE_END: Final = 3.0
+"""Seconds for what is still to be shown when the hub stops; the next one shows the rest."""
+
+_DAY: Final = 86_400.0
+"""So long a question may have ended before its card came into the outbox."""
 
 
 class GroupQuestions:
@@ -54,6 +59,9 @@ class GroupQuestions:
             stop()
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
+            with suppress(TimeoutError, TranscriptError):
+                async with asyncio.timeout(_AT_THE_END):
+                    await self._tell_news()
             self._outbox.close()
 
     def _hear(self, event: Event) -> None:
@@ -79,9 +87,24 @@ class GroupQuestions:
         edition = self._outbox.edition()
         if not self._taken_up or (self._edition is not None and edition != self._edition):
             self._seen = 0
-            self._news.extend(record for record in await self._assistant.waiting(None) if record.question.chat)
+            waiting = await self._waiting()
+            self._asked |= {_post_id(record.question.scope, record.question.id): record for record in waiting}
+            # What was said while no hub ran comes before all else: for some of it there are only seconds left.
+            await self._look()
+            self._news.extend([*await self._left_open(), *await self._waiting()])
             self._taken_up = True
         self._edition = edition
+
+    async def _waiting(self) -> list[Record]:
+        return [record for record in await self._assistant.waiting(None) if record.question.chat]
+
+    async def _left_open(self) -> list[Record]:
+        """What has ended, and the last hub was killed before the chat was shown that."""
+        posts = {post.id: post.created_ms for post in await in_thread(self._outbox.open_posts)}
+        if not posts:
+            return []
+        ended = await self._assistant.ended(min(posts.values()) / 1000 - _DAY)
+        return [await self._assistant.wait(*key, 0) for key in ended if _post_id(*key) in posts]
 
     async def _take_news(self) -> None:
         """Tell what happened until now, in this order; wait a moment when it was nothing."""
@@ -90,6 +113,9 @@ class GroupQuestions:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_EVERY):
                     await self._heard.wait()
+        await self._tell_news()
+
+    async def _tell_news(self) -> None:
         while self._news:
             record = self._news[0]
             with _alone("A question cannot be shown", record):
@@ -98,7 +124,7 @@ class GroupQuestions:
 
     async def _tell(self, record: Record) -> None:
         """Show in the chat how a question stands."""
-        post_id = self._outbox.id_for(_key(record.question))
+        post_id = _post_id(record.question.scope, record.question.id)
         if record.state == "waiting":
             await in_thread(self._post, record.question)
             self._asked[post_id] = record
@@ -111,25 +137,41 @@ class GroupQuestions:
         chat = question.chat or ""
         bots = [member.name for member in self._members.of_chat(chat) if member.kind == "bot"]
         agent = question.agent if question.agent in bots else None
-        card, life = question_card(question), float(question.timeout)
+        card, life, key = question_card(question), float(question.timeout), _key(question.scope, question.id)
         # In conflict with what stands there: another version made it, or the bot has left the chat since.
         with suppress(PostConflictError):
-            self._outbox.post(chat, card=card, agent=agent, idempotency_key=_key(question), expires_in=life)
+            self._outbox.post(chat, card=card, agent=agent, idempotency_key=key, expires_in=life)
 
     def _close(self, post_id: str, record: Record) -> None:
-        self._outbox.close_answers(post_id)
-        with suppress(UnknownPostError):  # its chat was erased; the card is not brought back for this
+        # The card comes first: as long as the post wants answers, the next hub knows that this is to be done.
+        try:
             self._outbox.revise(post_id, closed_card(record))
+        except UnknownPostError:
+            return  # its chat was erased; the card is not brought back for this
+        except InvalidPostError:
+            self._outbox.close_answers(post_id)
+            raise
+        self._outbox.close_answers(post_id)
 
     async def _look(self) -> None:
         """Hand on what was answered in the chats. Nothing is lost when the disk fails: it is looked at again."""
         while self._asked and (answers := await in_thread(self._outbox.news, self._seen)):
+            found: dict[str, list[Answer]] = {}
             for post_id, answer in answers:
-                record = self._asked.get(post_id)
-                if record is not None:
-                    with _alone("An answer cannot be kept", record):
-                        await self._hand_on(record.question, post_id, answer)
-                self._seen = answer.seq
+                if post_id in self._asked:
+                    found.setdefault(post_id, []).append(answer)
+            # Those to several questions share what it takes to write them down.
+            handing = [self._hand_on_in_turn(post_id, each) for post_id, each in found.items()]
+            outcomes = await asyncio.gather(*handing, return_exceptions=True)
+            for failure in filter(None, outcomes):
+                raise failure
+            self._seen = answers[-1][1].seq
+
+    async def _hand_on_in_turn(self, post_id: str, answers: Sequence[Answer]) -> None:
+        record = self._asked[post_id]
+        for answer in answers:
+            with _alone("An answer cannot be kept", record):
+                await self._hand_on(record.question, post_id, answer)
 
     async def _hand_on(self, question: Question, post_id: str, answer: Answer) -> None:
         if answer.kind == "action":
@@ -150,9 +192,13 @@ class GroupQuestions:
             )
 
 
-def _key(question: Question) -> str:
+def _key(scope: str, id: str) -> str:
     """By which a question's post is known."""
-    return f"question\0{question.scope}\0{question.id}"
+    return f"question\0{scope}\0{id}"
+
+
+def _post_id(scope: str, id: str) -> str:
+    return Outbox.id_for(_key(scope, id))
 
 
 @contextmanager

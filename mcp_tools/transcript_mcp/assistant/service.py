@@ -212,6 +212,10 @@ class Assistant:
         await self._load()
         return [held.record for (whose, _), held in self._held.items() if scope is None or whose == scope]
 
+    async def ended(self, since: float) -> Sequence[tuple[str, str]]:
+        """Scope and id of what was asked in a group and has ended since then (seconds since 1970), the newest first."""
+        return await self._store.ended(since)
+
     async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
         """Records of a scope, the newest first."""
         return await self._store.history(scope, query)

@@ -62,6 +62,7 @@ CREATE TABLE records (
 _WAITING: Final = "CREATE INDEX records_waiting ON records (scope, seq) WHERE state = 'waiting'"
 _TALKS: Final = "CREATE INDEX records_by_agent ON records (scope, project, agent, seq)"
 _TAKEN: Final = "CREATE INDEX records_taken ON records (scope, taken_by) WHERE taken_by <> ''"
+_IN_CHATS: Final = "CREATE INDEX records_in_chats ON records (ended_ts) WHERE chat <> ''"
 _SEARCH: Final = (
     "CREATE VIRTUAL TABLE records_words USING fts5(text, answer, scope, content='',"
     " tokenize='unicode61 remove_diacritics 2')"
@@ -81,7 +82,7 @@ END
 """
 
 _SHAPE: Final = Shape(
-    migrations=((_RECORDS, _WAITING, _TALKS, _TAKEN, _SEARCH, _INSERTED, _ANSWERED),),
+    migrations=((_RECORDS, _WAITING, _TALKS, _TAKEN, _SEARCH, _INSERTED, _ANSWERED), (_IN_CHATS,)),
     functions={"spaced": (1, spaced), "scope_word": (1, scope_word)},
 )
 
@@ -157,6 +158,18 @@ class SqliteQuestionStore:
                 f"SELECT * FROM records WHERE state = 'waiting' AND kind <> 'message'{condition} ORDER BY seq", values
             )
             return [_record(row) for row in rows]
+
+        return await self._read(work, ())
+
+    async def ended(self, since: float, limit: int = 10_000) -> Sequence[tuple[str, str]]:
+        """See ``QuestionStore``."""
+
+        def work(connection: sqlite3.Connection) -> Sequence[tuple[str, str]]:
+            rows = connection.execute(
+                "SELECT scope, id FROM records WHERE chat <> '' AND ended_ts >= ? ORDER BY ended_ts DESC LIMIT ?",
+                (since, limit),
+            )
+            return [(row["scope"], row["id"]) for row in rows]
 
         return await self._read(work, ())
 

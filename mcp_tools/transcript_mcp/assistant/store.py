@@ -37,6 +37,10 @@ class QuestionStore(Protocol):
         """Questions and reports that wait for an answer, the oldest first; of all scopes with None."""
         ...
 
+    async def ended(self, since: float, limit: int = 10_000) -> Sequence[tuple[str, str]]:
+        """Scope and id of what was asked in a chat and has ended since then (seconds since 1970), the newest first."""
+        ...
+
     async def write(self, message: Question, ending: Ending) -> tuple[Record, bool]:
         """Keep a person's message to an agent (``by``, ``where`` and ``contents`` of the ending are those of the
         message); True when it is new."""

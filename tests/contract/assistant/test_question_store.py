@@ -98,6 +98,19 @@ async def test_what_waits_is_listed_the_oldest_first(store: QuestionStore) -> No
     assert len(await store.waiting()) == 3
 
 
+async def test_what_has_ended_in_chats_is_listed_the_newest_first(store: QuestionStore) -> None:
+    for name, chat in (("a", "feishu:oc_1"), ("b", ""), ("c", "feishu:oc_2"), ("d", "feishu:oc_1")):
+        await store.put(other(id=name, chat=chat), "waiting")
+    assert await store.ended(0) == []
+    for name in "abc":
+        await store.end("assistant/ada", name, YES)
+    assert await store.ended(0) == [("assistant/ada", "c"), ("assistant/ada", "a")]
+    assert await store.ended(0, limit=1) == [("assistant/ada", "c")]
+    last = await store.get("assistant/ada", "c")
+    assert last is not None
+    assert await store.ended((last.ended_ts or 0) + 1) == []
+
+
 async def test_who_was_shown_it_is_counted(store: QuestionStore) -> None:
     await store.put(ASKED, "waiting")
     await asyncio.gather(*(store.shown("assistant/ada", "q1", 2) for _ in range(5)))

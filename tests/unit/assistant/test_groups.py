@@ -1,6 +1,8 @@
 """One bad question, answer or chat keeps no other question from being asked and answered in its group."""
 
+import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -12,6 +14,7 @@ from support.waiting import until
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Action, Job, Outbox
 from nanobot_transcript.store.members import Member, MemberDirectory
+from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
@@ -29,9 +32,11 @@ class Members(MemberDirectory):
         self.asked = 0
         self.trouble: dict[int, Exception] = {}
         self.busy = False
+        self.slow = 0.0
 
     def of_chat(self, session_key: str) -> list[Member]:
         self.asked += 1
+        time.sleep(self.slow)
         if self.busy:
             raise StoreBusyError("busy")
         if (trouble := self.trouble.pop(self.asked, None)) is not None:
@@ -289,3 +294,65 @@ async def test_an_answer_behind_very_many_others_is_heard_at_once(
     monkeypatch.setattr("transcript_mcp.assistant.groups._LOOK_EVERY", 3600)
     async with place.running():
         await answered(place, "1")
+
+
+@pytest.mark.parametrize("revised", [False, True], ids=["before the card", "between the card and its answers"])
+async def test_a_card_whose_hub_was_killed_before_it_showed_the_answer_is_closed_by_the_next(
+    place: Place, *, revised: bool
+) -> None:
+    async with place.running():
+        await place.ask("1")
+        await place.ask("open")
+    await place.assistant.answer("s", "1", [Content("text", "No")], by="Bo", where="web")
+    if revised:
+        place.outbox.revise(post_id("1"), {"a": "card"})
+    async with place.running():
+        await until(lambda: not place.wants_answers("1"))
+        assert place.wants_answers("open")
+        assert place.revised() == [post_id("1")]
+
+
+async def test_a_hub_that_stops_shows_what_has_ended(place: Place) -> None:
+    async with place.running():
+        ids = [str(number) for number in range(20)]
+        for each in ids:
+            await place.ask(each)
+        for each in ids:
+            await place.assistant.answer("s", each, [Content("text", "No")], by="Bo", where="web")
+    assert not any(map(place.wants_answers, ids))
+
+
+async def test_a_hub_stops_although_the_outbox_cannot_be_written(place: Place) -> None:
+    path = place.outbox._database.path
+    place.outbox.post(CHAT, "so that there is one")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        async with asyncio.timeout(10), place.running():
+            await place.ask("1")
+            other.execute("BEGIN IMMEDIATE")
+            await place.assistant.answer("s", "1", [Content("text", "No")], by="Bo", where="web")
+        assert place.wants_answers("1")
+        other.execute("ROLLBACK")
+    async with place.running():
+        await until(lambda: not place.wants_answers("1"))
+
+
+async def test_a_thousand_answers_that_came_in_time_while_no_hub_ran_count(tmp_path: Path) -> None:
+    ids = [str(number) for number in range(1000)]
+    long_ago = SqliteQuestionStore(tmp_path / "hub", clock=lambda: time.time() - 3600)
+    with closing(Outbox(tmp_path / "transcripts")) as outbox:
+        for each in ids:
+            asked = question(each, chat=CHAT, timeout=600)
+            await long_ago.put(asked, "waiting")
+            outbox.post(CHAT, card=question_card(asked), idempotency_key=f"question\0s\0{each}")
+            job = outbox.take("bot", [CHAT])
+            assert job is not None
+            outbox.sent(job, f"om_{each}", "Alpha")
+            assert outbox.offer_action(Action(f"om_{each}", {"option": "1"}, "on_ada", "Ada"))
+    long_ago.close()
+    place = Place(tmp_path)
+    place.members.slow = 0.01
+    async with place.running():
+        states = [(await place.assistant.wait("s", each)).state for each in ids]
+    assert states == ["answered"] * 1000
+    place.outbox.close()
+    place.assistant.close()

@@ -492,6 +492,15 @@ def test_after_enough_answers_replies_are_for_the_agents_again(outbox: Outbox) -
     assert len(outbox.answers(post_id)) == 1
 
 
+def test_the_posts_that_want_answers_are_listed(outbox: Outbox) -> None:
+    assert outbox.open_posts() == []
+    ids = [sent(outbox, "om_1"), sent(outbox, "om_2"), outbox.post(KEY, "queued")]
+    outbox.post(KEY, "no answers, please", wants_answers=False)
+    outbox.close_answers(ids[1])
+    assert [post.id for post in outbox.open_posts()] == [ids[0], ids[2]]
+    assert outbox.open_posts() == [outbox.status(ids[0]), outbox.status(ids[2])]
+
+
 def test_a_pressed_button_comes_back_once(outbox: Outbox, make_outbox: MakeOutbox) -> None:
     post_id = sent(outbox, "om_1")
     pressed = Action("om_1", {"choice": "ship \ud83d"}, "on_ada", "Ada", form={"why": "tests are green"})
