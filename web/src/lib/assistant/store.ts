@@ -42,8 +42,9 @@ interface State {
 }
 
 const PAGE = 100;
+const WRITTEN = "AgentMessage";
 const NAME = "nanobot-transcript.nickname";
-/** Answers of which nobody has said yet that they arrived. */
+/** Answers and messages of which nobody has said yet that they arrived, by the id of what is answered or written. */
 const unsure = new Map<string, Frame>();
 const state = new Watched<State>({
   items: new Map(),
@@ -124,11 +125,11 @@ export function answer(item: Item, contents: WireContent[]): void {
 /** Writes to an agent that has asked nothing; false when the line is broken. */
 export function write(talk: Talk, text: string, contents: WireContent[]): boolean {
   const { project, agent } = talk;
-  const sent = socket?.send({
-    Cmd: "AgentMessage",
-    AgentMessage: { id: onceKey(), projectDirectory: project, agentName: agent, text, contents },
-  });
-  return sent ?? false;
+  const id = onceKey();
+  const frame = { Cmd: WRITTEN, AgentMessage: { id, projectDirectory: project, agentName: agent, text, contents } };
+  if (!socket?.send(frame)) return false;
+  unsure.set(id, frame);
+  return true;
 }
 
 export function loadOlder(): void {
@@ -160,6 +161,8 @@ function heard(frame: Frame): void {
       waitingFor = [];
       change({ refused: frame.UserLoginResponse?.success ? "" : (frame.UserLoginResponse?.errorMessage ?? "") });
       if (!frame.UserLoginResponse?.success) return;
+      // The line broke before these came through; with the same id they are kept once.
+      for (const written of unsure.values()) if (written.Cmd === WRITTEN) socket?.send(written);
       loadHistory();
       if (searching) search(searching); // its answer may have been lost with the line before
       return;
@@ -172,7 +175,8 @@ function heard(frame: Frame): void {
       unsure.delete(requestId);
       return end(requestId, { state: reason, contents: [], by: "" });
     }
-    case "AgentMessage":
+    case WRITTEN:
+      unsure.delete(frame.AgentMessage?.id ?? "");
       if (frame.AgentMessage) put([ofMessage(frame.AgentMessage)]);
       return;
     case "GetHistory":

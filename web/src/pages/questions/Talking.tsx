@@ -123,6 +123,16 @@ function Written({ item }: { item: Item }) {
   );
 }
 
+/** Pages send a name as a part of a URI, other programs as it is. */
+function fileName(uri: string): string {
+  const name = uri.split("/").at(-1) ?? "";
+  try {
+    return uri.includes("://") ? decodeURIComponent(name) : name;
+  } catch {
+    return name;
+  }
+}
+
 function Contents({ contents }: { contents: readonly WireContent[] }) {
   return (
     <>
@@ -137,7 +147,7 @@ function Contents({ contents }: { contents: readonly WireContent[] }) {
         ) : each.embeddedResource ? (
           <p key={index} className="flex items-center gap-1.5 text-sm">
             <FileText className="size-4" aria-hidden />
-            {each.embeddedResource.uri.split("/").at(-1)}
+            {fileName(each.embeddedResource.uri)}
           </p>
         ) : each.text ? (
           <Markdown key={index} text={each.text.text} />
