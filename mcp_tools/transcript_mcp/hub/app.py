@@ -14,6 +14,7 @@ from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
 from transcript_mcp.hub.reading import READING
 from transcript_mcp.hub.rooms import Room, build_rooms
+from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.hub.unreadable import told_in_a_line
 from transcript_mcp.hub.web import Site
 from transcript_mcp.sdk import Server, Watch, merged
@@ -79,8 +80,9 @@ def _mounts(
 ) -> dict[str, Mount]:
     together = [name for name in servers if offered is None or name in offered]
     whole = merged([servers[name] for name in together], name="nanobot-transcript", version=__version__)
-    mounts = {f"/mcp/{name}": Mount(server, [name], max_body, watch) for name, server in servers.items()}
-    return {"/mcp": Mount(whole, together, max_body, watch), **mounts}
+    sessions = Sessions()
+    mounts = {f"/mcp/{name}": Mount(server, [name], max_body, watch, sessions) for name, server in servers.items()}
+    return {"/mcp": Mount(whole, together, max_body, watch, sessions), **mounts}
 
 
 class _State:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -11,8 +12,17 @@ from transcript_mcp.hub.bridge import GRACE, Bridge, asgi_scope
 from transcript_mcp.hub.calls import Calls, StoppingError
 from transcript_mcp.hub.guarding import error_response, not_for_this_token
 from transcript_mcp.hub.observing import CALLER
-from transcript_mcp.hub.plain import VERSION, answer_plainly, fields_on_top, is_plain, json_bytes, parsed
+from transcript_mcp.hub.plain import (
+    VERSION,
+    answer_plainly,
+    begins_session,
+    fields_on_top,
+    is_plain,
+    json_bytes,
+    parsed,
+)
 from transcript_mcp.hub.receiving import Receiving
+from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.sdk import Server, Watch, http_app
 from transcript_mcp.sdk.calls import RECEIVER
 from transcript_mcp.sdk.direct import Direct, is_tool_call
@@ -24,10 +34,11 @@ _PARSE_ERROR: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "
 
 class Mount:
     """Handles the requests to one address. ``names`` are the servers behind it, for who may use them;
-    ``watch`` is told what they do."""
+    ``watch`` is told what they do, ``sessions`` bounds how many clients may have a session."""
 
-    def __init__(self, server: Server, names: list[str], max_body: int, watch: Watch) -> None:
+    def __init__(self, server: Server, names: list[str], max_body: int, watch: Watch, sessions: Sessions) -> None:
         self._names = names
+        self._open = sessions
         self._sessions = http_app(server, max_body=max_body, watch=watch)
         self._plain = http_app(server, stateless=True, json=True, max_body=max_body, watch=watch)
         self._direct = Direct(server, watch)
@@ -52,7 +63,7 @@ class Mount:
         if not request[CALLER].may_use(self._names):
             return not_for_this_token(request)
         if request.method != "POST":
-            return await self._bridge.handle(request)
+            return await self._open.go_on(request, partial(self._bridge.handle, request))
         if request.content_type.lower() != "application/json":
             hint = "With curl: -H 'Content-Type: application/json'."
             return error_response(415, "not_json", "A call is JSON and says so.", hint)
@@ -67,7 +78,9 @@ class Mount:
         except (ValueError, RecursionError):
             return web.json_response(_PARSE_ERROR, status=400)
         if not is_plain(request.headers, message):
-            return await self._bridge.handle(request, body)
+            answering = partial(self._bridge.handle, request, body)
+            begins = begins_session(request.headers, message)
+            return await (self._open.begin(answering) if begins else self._open.go_on(request, answering))
         with Receiving(request) as receiver:
             if VERSION not in request.headers and is_tool_call(message):
                 answering = self._direct.answer(message, _identity(request), receiver)

@@ -15,11 +15,23 @@ from typing import Any, Final, TypeAlias
 
 from transcript_mcp.sdk import HttpApp
 
-__all__ = ["VERSION", "answer_plainly", "fields_on_top", "is_plain", "json_bytes", "parsed", "with_fields_on_top"]
+__all__ = [
+    "SESSION",
+    "VERSION",
+    "answer_plainly",
+    "begins_session",
+    "fields_on_top",
+    "is_plain",
+    "json_bytes",
+    "parsed",
+    "with_fields_on_top",
+]
 
 _Message: TypeAlias = MutableMapping[str, Any]
 
-_SESSION: Final = "Mcp-Session-Id"
+SESSION: Final = "Mcp-Session-Id"
+"""The header by which a client says which session a request belongs to."""
+
 VERSION: Final = "MCP-Protocol-Version"
 """The header by which a client says which protocol it speaks."""
 
@@ -31,9 +43,14 @@ _WITHOUT_SESSIONS: Final = "2026"
 def is_plain(headers: Mapping[str, str], message: Any) -> bool:
     """True for a POST that neither belongs to a session nor begins one."""
     version = headers.get(VERSION, "")
-    if _SESSION in headers or (_DATE.fullmatch(version) and version >= _WITHOUT_SESSIONS):
+    if SESSION in headers or (_DATE.fullmatch(version) and version >= _WITHOUT_SESSIONS):
         return False
-    return not any(one.get("method") == "initialize" for one in _messages(message))
+    return not begins_session(headers, message)
+
+
+def begins_session(headers: Mapping[str, str], message: Any) -> bool:
+    """True for a POST with which a client introduces itself."""
+    return SESSION not in headers and any(one.get("method") == "initialize" for one in _messages(message))
 
 
 def parsed(body: bytes) -> Any:

@@ -1,0 +1,91 @@
+"""How many sessions of MCP clients there may be at a time."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest_asyncio
+from aiohttp import ClientSession, web
+from support.hubs import listening, small_server
+
+from transcript_mcp.hub.access import Access
+from transcript_mcp.hub.guarding import guard
+from transcript_mcp.hub.mounting import Mount
+from transcript_mcp.hub.sessions import Sessions
+
+BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
+
+
+class Hub:
+    """Two addresses of one hub, in which two sessions may be open."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.url = ""
+        self.sessions = Sessions(2, 60.0, clock=lambda: self.now)
+
+    async def __aenter__(self) -> "Hub":
+        self._stack = AsyncExitStack()
+        app = web.Application(middlewares=[guard(Access("127.0.0.1"), 1 << 20)])
+        for path in ("/mcp", "/mcp/small"):
+            mount = Mount(small_server(), ["small"], 1 << 20, lambda *_: None, self.sessions)
+            app.router.add_route("*", path, mount.handle)
+            await self._stack.enter_async_context(mount.running())
+        self.url = await self._stack.enter_async_context(listening(app))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+
+@pytest_asyncio.fixture
+async def small() -> AsyncIterator[Hub]:
+    """The hub."""
+    async with Hub() as hub:
+        yield hub
+
+
+async def begun(http: ClientSession, hub: Hub, path: str = "/mcp") -> tuple[int, dict[str, str], Any]:
+    async with http.post(hub.url + path, json=HELLO, headers=BOTH) as answer:
+        session = {"Mcp-Session-Id": answer.headers.get("Mcp-Session-Id", "")}
+        told = await answer.json() if answer.content_type == "application/json" else None
+        return answer.status, BOTH | session, told
+
+
+async def test_there_are_no_more_than_there_may_be_at_all_addresses_together(http: ClientSession, small: Hub) -> None:
+    assert (await begun(http, small))[0] == 200
+    _, second, _ = await begun(http, small, "/mcp/small")
+    for path in ("/mcp", "/mcp/small"):
+        status, _, told = await begun(http, small, path)
+        assert (status, told["error"]["code"]) == (503, "too_many_sessions")
+        assert told["error"]["hint"]
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "whoami", "arguments": {}}}
+    async with http.post(f"{small.url}/mcp", json=call) as answer:
+        assert answer.status == 200  # a call without a session needs no room
+    async with http.delete(f"{small.url}/mcp/small", headers=second) as answer:
+        assert answer.status == 200
+    assert (await begun(http, small))[0] == 200
+
+
+async def test_a_session_of_which_nothing_is_heard_makes_room_and_one_that_listens_does_not(
+    http: ClientSession, small: Hub
+) -> None:
+    _, first, _ = await begun(http, small)
+    await begun(http, small)
+    async with http.get(f"{small.url}/mcp", headers=first) as stream:
+        assert stream.status == 200
+        small.now += 61
+        assert (await begun(http, small))[0] == 200
+        assert (await begun(http, small))[0] == 503
+
+
+async def test_what_opens_no_session_takes_no_room(http: ClientSession, small: Hub) -> None:
+    for _ in range(3):
+        async with http.get(f"{small.url}/mcp", headers={"Accept": "text/event-stream"}) as answer:
+            assert answer.status == 400
+        async with http.post(f"{small.url}/mcp", json=HELLO | {"params": 5}, headers=BOTH) as answer:
+            await answer.read()
+            assert "Mcp-Session-Id" not in answer.headers or answer.status >= 400
+    assert [(await begun(http, small))[0] for _ in range(3)] == [200, 200, 503]
