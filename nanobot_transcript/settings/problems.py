@@ -64,4 +64,5 @@ def _remedy(problem: ErrorDetails, sources: Sequence[Source]) -> str:
     if place.is_section and origin.kind == "file":
         return f"Write what belongs to {place.key}{where} on the lines below it, indented."
     needed = place.required or any(fnmatchcase(place.key, pattern) for pattern in _NEEDED)
-    return f"Correct {place.key}{where}{'' if needed else ', or remove it to use the default'}."
+    instead = "" if needed else ", or remove it" if place.named else ", or remove it to use the default"
+    return f"Correct {place.key}{where}{instead}."

@@ -33,7 +33,8 @@ _WORDS: Final = {
 class Place:
     """A setting or section by its dotted ``key``, what it ``must`` be, and whether that is a ``secret``.
 
-    ``within``: an item of its list is meant. ``required``: there is no default.
+    ``within``: an item of its list is meant. ``required``: there is no default. ``named``: an entry under a free name,
+    which has no default either, but need not be there.
     """
 
     key: str
@@ -41,6 +42,7 @@ class Place:
     secret: bool = False
     within: bool = False
     required: bool = False
+    named: bool = False
 
     @property
     def is_section(self) -> bool:
@@ -106,7 +108,7 @@ def _kind(value: Any) -> str:
 def _leaf(key: str, info: FieldInfo, rest: Sequence[int | str]) -> Place:
     annotation, secret = bare(info.annotation), _holds_secrets(info.annotation)
     if get_origin(annotation) is dict and len(rest) == 1:
-        return Place(f"{key}.{rest[0]}", _words(get_args(annotation)[1], ()), secret)
+        return Place(f"{key}.{rest[0]}", _words(get_args(annotation)[1], ()), secret, named=True)
     within = bool(rest) and isinstance(rest[0], int)
     return Place(key, _words(annotation, info.metadata), secret, within, info.is_required())
 

@@ -193,6 +193,7 @@ def test_a_wrong_value_is_told_in_one_plain_sentence(write: Callable[[str], Path
         ("agents: {cli_a: {name: ''}}", "Correct agents.cli_a.name in {}."),
         ("store: 5", "Write what belongs to store in {} on the lines below it, indented."),
         ("store: {fsync: 7}", "Correct store.fsync in {}, or remove it to use the default."),
+        ("hub: {tokens: {me: short}}", "Correct hub.tokens.me in {}, or remove it."),
     ],
 )
 def test_a_wrong_value_comes_with_what_to_do(write: Callable[[str], Path], text: str, hint: str) -> None:
