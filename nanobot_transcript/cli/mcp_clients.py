@@ -41,6 +41,12 @@ SAFE_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Tools that a client may call without asking its person: the mailbox's own five, and whatever only reads."""
 
+_WAITING: Final = frozenset({"assistant", "io"})
+"""Servers with calls that wait for somebody, for up to a day."""
+
+_PATIENCE: Final = 86_460
+"""Seconds that a client has to wait for these: a day, which is as long as people have, and a minute."""
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -59,6 +65,13 @@ class Endpoint:
     def safe_tools(self) -> list[str]:
         """What a client may call without asking."""
         return [tool for server in self.servers for tool in SAFE_TOOLS.get(server, ())]
+
+    def patience(self, key: str, unit: int = 1) -> dict[str, Any]:
+        """How long the client is to wait for a call, under its ``key`` and in units of 1/``unit`` seconds.
+
+        Empty where no call takes long: the client then goes by a limit of its own.
+        """
+        return {key: _PATIENCE * unit} if _WAITING & set(self.servers) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +104,10 @@ def _headers(endpoint: Endpoint, variable: str) -> dict[str, Any]:
 
 
 def _claude_code(endpoint: Endpoint) -> dict[str, Any]:
+    patience = endpoint.patience("timeout", 1000)
     if endpoint.url is None:
-        return {"type": "stdio", **_started(endpoint)}
-    return {"type": "http", "url": endpoint.url, **_headers(endpoint, "${{{}}}")}
+        return {"type": "stdio", **_started(endpoint), **patience}
+    return {"type": "http", "url": endpoint.url, **_headers(endpoint, "${{{}}}"), **patience}
 
 
 def _cursor(endpoint: Endpoint) -> dict[str, Any]:
@@ -110,15 +124,17 @@ def _vscode(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _codex(endpoint: Endpoint) -> dict[str, Any]:
+    patience = endpoint.patience("tool_timeout_sec")
     if endpoint.url is None:
-        return _started(endpoint)
-    return {"url": endpoint.url} | ({"bearer_token_env_var": endpoint.token} if endpoint.token else {})
+        return _started(endpoint) | patience
+    return {"url": endpoint.url} | ({"bearer_token_env_var": endpoint.token} if endpoint.token else {}) | patience
 
 
 def _nanobot(endpoint: Endpoint) -> dict[str, Any]:
+    patience = endpoint.patience("toolTimeout")
     if endpoint.url is None:
-        return {"type": "stdio", **_started(endpoint)}
-    return {"type": "streamableHttp", "url": endpoint.url, **_headers(endpoint, "${{{}}}")}
+        return {"type": "stdio", **_started(endpoint), **patience}
+    return {"type": "streamableHttp", "url": endpoint.url, **_headers(endpoint, "${{{}}}"), **patience}
 
 
 CLIENTS: Final[Mapping[str, Client]] = {

@@ -15,7 +15,7 @@ _CALLED: Final = frozenset(
 )
 _TOKEN: Final = frozenset({"headers", "bearer_token_env_var"})
 _VARIABLE: Final = re.compile(r"TRANSCRIPT_[A-Z_]+_TOKEN")
-_SUGGESTED: Final = frozenset({"cwd", "autoApprove"})
+_SUGGESTED: Final = frozenset({"cwd", "autoApprove", "timeout", "tool_timeout_sec", "toolTimeout"})
 """Keys that are set once, and are a person's to change."""
 
 

@@ -1,8 +1,10 @@
 """``mcp assistant``: the tools for clients that start programs, with the questions going to a hub."""
 
+import logging
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,18 +16,23 @@ from transcript_mcp.assistant.scopes import LOCAL
 from transcript_mcp.assistant.server import build_server, options_from
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from nanobot_transcript.settings import Settings
     from transcript_mcp.sdk import Server
 
 __all__ = ["FILE", "Target", "adapter_server", "open_page", "target_from"]
 
+logger = logging.getLogger(__name__)
+
 FILE: Final = "agentassistant-mcp.toml"
 """Looked for in the working directory."""
 
 _PREFIX: Final = "agentassistant_server_"
+_KINDS: Final[Mapping[str, type]] = {"host": str, "port": int, "token": str}
 _ANYWHERE: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-_OWN: Final = "mcp"
-"""The name of the token in ``hub.tokens`` that is meant for programs like this one."""
+_OWN: Final = ("mcp", LOCAL)
+"""The names of tokens that are meant for programs like this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +72,18 @@ def target_from(
             hint=f"Add --token, or {_PREFIX}token in {FILE}.",
         )
     hub = settings.hub
-    tokens = {name: secret.get_secret_value() for name, secret in hub.tokens.items()}
-    own = tokens.get(_OWN) or next(iter(tokens.values()), LOCAL)
     return Target(
         found.get("host", _ANYWHERE.get(hub.host, hub.host)).strip("[]"),
         found.get("port", hub.port),
-        found.get("token", own),
+        found["token"] if "token" in found else _own_token(settings),
     )
+
+
+def _own_token(settings: "Settings") -> str:
+    """Whose questions these are where nobody says so. With a token of the hub its page can be opened, too."""
+    tokens: Mapping[str, SecretStr] = settings.hub.tokens or settings.assistant.tokens
+    named = next((name for name in (*_OWN, *tokens) if name in tokens), None)
+    return LOCAL if named is None else tokens[named].get_secret_value()
 
 
 def adapter_server(settings: "Settings", target: Target) -> "Server":
@@ -98,8 +110,12 @@ def _file(path: Path) -> dict[str, Any]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not TOML: {error}.", hint="Correct that line.") from error
+    unknown = sorted(document.keys() - {f"{_PREFIX}{name}" for name in _KINDS})
+    if unknown:
+        known = ", ".join(f"{_PREFIX}{name}" for name in _KINDS)
+        logger.warning("%s: %s is not known here and does nothing. Known are %s.", path, ", ".join(unknown), known)
     found: dict[str, Any] = {}
-    for name, kind in (("host", str), ("port", int), ("token", str)):
+    for name, kind in _KINDS.items():
         value = document.get(f"{_PREFIX}{name}")
         if value is None:
             continue

@@ -25,6 +25,37 @@ def test_the_hub_of_the_settings_is_asked_with_its_own_token(tmp_path: Path) -> 
     assert target_from(SECURED, tmp_path) == Target("127.0.0.1", 9000, "other-secret")
 
 
+@pytest.mark.parametrize(
+    ("tokens", "taken"),
+    [
+        ({"me": "test-token"}, "test-token"),
+        ({"me": "test-token", "mcp": "other-token"}, "other-token"),
+        ({"me": "test-token", "local": "local-token"}, "local-token"),
+        ({"me": "test-token", "you": "other-token"}, "test-token"),
+    ],
+)
+def test_without_tokens_of_the_hub_a_token_of_the_assistant_is_taken(
+    tmp_path: Path, tokens: dict[str, str], taken: str
+) -> None:
+    settings = Settings.model_validate({"assistant": {"tokens": tokens}})
+    assert target_from(settings, tmp_path).token == taken
+
+
+def test_with_tokens_of_the_hub_the_page_opens_with_the_one_that_is_taken(tmp_path: Path) -> None:
+    both = {"hub": {"tokens": {"me": "first-secret"}}, "assistant": {"tokens": {"mcp": "test-token"}}}
+    assert target_from(Settings.model_validate(both), tmp_path).token == "first-secret"
+
+
+def test_a_key_that_is_not_known_is_named_beside_those_that_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / FILE).write_text('server_token = "mine-alone"\n', encoding="utf-8")
+    assert target_from(FREE, tmp_path).token == "local"
+    assert "server_token" in caplog.text
+    assert "agentassistant_server_token" in caplog.text
+    assert "mine-alone" not in caplog.text
+
+
 def test_the_file_wins_over_the_settings_and_an_argument_over_the_file(tmp_path: Path) -> None:
     folder = write(tmp_path, host="hub.example", port=22080, token="test-token")
     assert target_from(SECURED, folder) == Target("hub.example", 22080, "test-token")

@@ -9,6 +9,7 @@ import tomlkit
 
 from nanobot_transcript.cli.mcp_clients import CLIENTS, Endpoint, merged_text, snippet
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings.assisting import AssistantSettings
 
 TOKEN = "TRANSCRIPT_FILEBOX_TOKEN"
 STARTED = Endpoint(("transcript", "filebox"), "/bin/nanobot-transcript", ("mcp", "transcript,filebox"))
@@ -66,6 +67,41 @@ def test_nanobot_itself_accepts_the_entry() -> None:
     for endpoint in (STARTED, CALLED):
         config = schema.Config.model_validate({"tools": {"mcpServers": {"nt": entry("nanobot", endpoint)}}})
         assert config.tools.mcp_servers["nt"].url == (endpoint.url or "")
+
+
+LIMITS = {"claude-code": ("timeout", 1000), "codex": ("tool_timeout_sec", 1), "nanobot": ("toolTimeout", 1)}
+"""How clients are told to wait longer for a call, and how many of their units make a second."""
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("server", ["assistant", "io"])
+def test_a_client_is_told_to_wait_as_long_as_people_may_take(client: str, server: str) -> None:
+    called = Endpoint((server,), url=f"http://127.0.0.1:8765/mcp/{server}")
+    for endpoint in (Endpoint((server,), "/bin/nanobot-transcript", ("mcp", server)), called):
+        made = entry(client, endpoint)
+        key, unit = LIMITS.get(client, ("", 1))
+        assert made.get(key, 0) == (AssistantSettings().longest_timeout + 60) * unit * bool(key)
+        assert not {name for name, _ in LIMITS.values()} & (made.keys() - {key})
+
+
+def test_nanobot_itself_takes_the_longer_wait() -> None:
+    schema = pytest.importorskip("nanobot.config.schema")
+    servers = {"nt": entry("nanobot", Endpoint(("io",), url="http://127.0.0.1:8765/mcp/io"))}
+    config = schema.Config.model_validate({"tools": {"mcpServers": servers}})
+    assert config.tools.mcp_servers["nt"].tool_timeout > 86_400
+
+
+@pytest.mark.parametrize("client", LIMITS)
+def test_where_no_call_takes_long_the_clients_own_limit_stays(client: str) -> None:
+    assert LIMITS[client][0] not in entry(client, STARTED)
+    assert LIMITS[client][0] not in entry(client, CALLED)
+
+
+@pytest.mark.parametrize("client", LIMITS)
+def test_a_limit_that_a_person_has_set_stays(client: str) -> None:
+    asking = Endpoint(("assistant",), "/bin/nanobot-transcript", ("mcp", "assistant"))
+    before = {**entry(client, asking), LIMITS[client][0]: 5000}
+    assert changed(client, before, asking)[LIMITS[client][0]] == 5000
 
 
 def test_what_else_the_file_holds_stays() -> None:
