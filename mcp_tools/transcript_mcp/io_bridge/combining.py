@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import TranscriptError
@@ -14,6 +14,11 @@ __all__ = ["Combined"]
 _Result = TypeVar("_Result")
 _Work: TypeAlias = Callable[[sqlite3.Connection], Any]
 _Waiting: TypeAlias = tuple[_Work, "asyncio.Future[Any]"]
+
+_ITS_OWN: Final = (
+    *(TranscriptError, ValueError, OverflowError),
+    *(sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError),
+)
 
 
 class Combined:
@@ -27,7 +32,8 @@ class Combined:
     async def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """What ``work`` gives, once it is on the disk. It happens also when whoever waits here is cancelled.
 
-        An error of ours that ``work`` raises undoes ``work`` alone; any other undoes what was written with it, too.
+        An error of ``work``'s own (one of ours, or a value or row that SQLite does not take) undoes ``work`` alone; any
+        other undoes what was written with it, too.
         """
         done: asyncio.Future[_Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((work, done))
@@ -63,7 +69,7 @@ def _tried(connection: sqlite3.Connection, work: _Work) -> Any:
     connection.execute("SAVEPOINT one")
     try:
         result = work(connection)
-    except TranscriptError as error:
+    except _ITS_OWN as error:
         connection.execute("ROLLBACK TO one")
         result = error
     connection.execute("RELEASE one")
