@@ -14,7 +14,10 @@ export function Reply({ item, disabled }: { item: Item; disabled: boolean }) {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState<Record<number, string[]>>({});
   const { files, add, paste, remove } = useFiles();
-  const ready = text.trim() !== "" || files.length > 0 || Object.values(chosen).some((labels) => labels.length > 0);
+  // Where an agent wants nothing but its options, the hub takes nothing else.
+  const ownWords = !item.choices.length || item.choices.some((choice) => choice.custom || !choice.options.length);
+  const someChosen = Object.values(chosen).some((labels) => labels.length > 0);
+  const ready = someChosen || (ownWords && (text.trim() !== "" || files.length > 0));
   const isReport = item.kind === "report";
 
   const send = (said = text) => {
@@ -39,14 +42,16 @@ export function Reply({ item, disabled }: { item: Item; disabled: boolean }) {
         />
       ))}
       <Files files={files} remove={remove} />
-      <div className="flex items-end gap-2">
-        <GrowingField
-          label={t("yourAnswer")}
-          value={text}
-          onText={setText}
-          onSend={() => ready && !disabled && send()}
-          onPaste={paste}
-        />
+      <div className="flex items-end justify-end gap-2">
+        {ownWords && (
+          <GrowingField
+            label={t("yourAnswer")}
+            value={text}
+            onText={setText}
+            onSend={() => ready && !disabled && send()}
+            onPaste={paste}
+          />
+        )}
         <AddFile add={(chosenFiles) => void add(chosenFiles)} />
         {isReport && !ready ? (
           <Button className="h-10" disabled={disabled} onClick={() => send("OK")}>
