@@ -16,7 +16,7 @@ export function GrowingField({ label, onText, onSend, onKeyDown, className, ...p
       rows={1}
       aria-label={label}
       placeholder={label}
-      className={cn("max-h-48 min-h-10 flex-1 field-sizing-content", className)}
+      className={cn("max-h-48 min-h-10 flex-1 field-sizing-content supports-[field-sizing:content]:resize-none", className)}
       onChange={(event) => onText(event.target.value)}
       onKeyDown={(event) => {
         if (isSend(event)) onSend();

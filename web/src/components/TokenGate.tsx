@@ -25,7 +25,7 @@ export function TokenGate({ enter }: { enter: () => Promise<void> }) {
       >
         <div className="flex items-center gap-3">
           <Logo />
-          <h1 className="flex-1 text-lg font-semibold">nanobot-transcript</h1>
+          <h1 className="flex-1 font-semibold whitespace-nowrap sm:text-lg">nanobot-transcript</h1>
           <Choices />
         </div>
         <p className="text-sm text-muted-foreground">{t("tokenWanted")}</p>

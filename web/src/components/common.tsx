@@ -27,7 +27,11 @@ export function Empty({ icon, title, text }: { icon: ReactNode; title: string; t
     <div className="flex h-full flex-col items-center justify-center gap-2 p-8 text-center text-muted-foreground">
       <span className="[&_svg]:size-9 [&_svg]:opacity-60">{icon}</span>
       <p className="font-medium text-foreground">{title}</p>
-      {text && <p className="max-w-sm text-sm">{text}</p>}
+      {text && (
+        <p className="max-w-sm text-sm">
+          <Prose text={text} />
+        </p>
+      )}
     </div>
   );
 }
@@ -40,7 +44,9 @@ export function Problem({ error, retry }: { error: ApiError; retry?: () => void 
       <CircleAlert className="mt-0.5 size-4 shrink-0 text-destructive" />
       <div className="min-w-0 flex-1">
         <p className="font-medium">{unreachable ? t("unreachable") : error.message}</p>
-        <p className="text-muted-foreground">{unreachable ? t("unreachableHint") : error.hint}</p>
+        <p className="text-muted-foreground">
+          <Prose text={unreachable ? t("unreachableHint") : error.hint} />
+        </p>
       </div>
       {retry && (
         <Button variant="outline" size="sm" onClick={retry}>
@@ -109,6 +115,23 @@ export function useSpan(): (seconds: number) => string {
     for (const [length, key] of units) if (seconds >= length) return t(key, { n: Math.floor(seconds / length) });
     return t("seconds", { n: Math.max(0, Math.floor(seconds)) });
   };
+}
+
+/** Text in which what stands between ` is a command or a name to type. */
+export function Prose({ text }: { text: string }) {
+  return (
+    <>
+      {text.split("`").map((part, index) =>
+        index % 2 ? (
+          <code key={index} className="rounded bg-muted box-decoration-clone px-1 py-0.5 text-[0.9em]">
+            {part}
+          </code>
+        ) : (
+          part
+        ),
+      )}
+    </>
+  );
 }
 
 /** Text in which what stands between ** is marked. */

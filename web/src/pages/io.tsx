@@ -45,6 +45,7 @@ export function IoPage({ place }: { place: string[] }) {
   const sessions = useData<{ sessions: Session[] }>("/api/io", {}, ofBridge);
   const [name, setName] = useState("");
   const open = place[0];
+  const hasSessions = (sessions.value?.sessions.length ?? 0) > 0;
   useKeys({ Escape: () => go("io") });
   return (
     <Split
@@ -101,7 +102,11 @@ export function IoPage({ place }: { place: string[] }) {
         </>
       }
     >
-      {open ? <Queue key={open} session={open} /> : <Empty icon={<Cable />} title={t("chooseSession")} text={t("ioHint")} />}
+      {open ? (
+        <Queue key={open} session={open} />
+      ) : (
+        hasSessions && <Empty icon={<Cable />} title={t("chooseSession")} text={t("ioHint")} />
+      )}
     </Split>
   );
 }
@@ -168,7 +173,7 @@ function Queue({ session }: { session: string }) {
 
 function Bubble({ text, mine, children }: { text: string; mine: boolean; children: ReactNode }) {
   return (
-    <article className={cn("flex max-w-[min(40rem,92%)] flex-col gap-1", mine && "items-end self-end")}>
+    <article className={cn("flex max-w-[min(40rem,92%)] flex-col gap-1", mine ? "items-end self-end" : "items-start self-start")}>
       <pre
         className={cn(
           "max-w-full overflow-x-auto rounded-2xl border px-3.5 py-2 font-sans text-sm whitespace-pre-wrap [overflow-wrap:anywhere]",

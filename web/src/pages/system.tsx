@@ -1,6 +1,6 @@
 import { Activity, CircleAlert, CircleCheck, Database, Eye, Puzzle, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { Loading, Problem, Time, useNow, useSpan } from "@/components/common";
+import { Loading, Problem, Prose, Time, useNow, useSpan } from "@/components/common";
 import { Badge } from "@/components/ui/badge";
 import { Card, CardContent, CardHeader, CardTitle } from "@/components/ui/card";
 import { useData } from "@/lib/data";
@@ -203,7 +203,7 @@ function Figure(props: { title: string; value: string; text?: string; tone?: "go
 function Advice({ trouble }: { trouble: Trouble }) {
   const t = useT();
   const key = `advice_${trouble.code}`;
-  return <>{isKey(key) ? t(key) : trouble.hint || t("adviceNone")}</>;
+  return <Prose text={isKey(key) ? t(key) : trouble.hint || t("adviceNone")} />;
 }
 
 function bytes(count: number): string {

@@ -1,3 +1,4 @@
+import { Prose } from "@/components/common";
 import { ApiError } from "@/lib/api";
 import { cn } from "@/lib/utils";
 import { Watched, useWatched } from "@/lib/watched";
@@ -41,7 +42,11 @@ export function Toasts() {
           )}
         >
           <p className={cn("font-medium", each.bad && "text-destructive")}>{each.text}</p>
-          {each.hint && <p className="mt-0.5 text-muted-foreground">{each.hint}</p>}
+          {each.hint && (
+            <p className="mt-0.5 text-muted-foreground">
+              <Prose text={each.hint} />
+            </p>
+          )}
         </div>
       ))}
     </div>

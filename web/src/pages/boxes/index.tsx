@@ -109,11 +109,12 @@ function BoxesOf(props: Owners & { agent: string; box: BoxName; open: string | u
           </>
         }
       >
-        {open && usable ? (
-          <Thread key={`${agent} ${open}`} agent={agent} id={open} box={box} types={types} />
-        ) : (
-          <Empty icon={<Inbox />} title={t("chooseThread")} text={t("boxesHint")} />
-        )}
+        {usable &&
+          (open ? (
+            <Thread key={`${agent} ${open}`} agent={agent} id={open} box={box} types={types} />
+          ) : (
+            <Empty icon={<Inbox />} title={t("chooseThread")} text={t("boxesHint")} />
+          ))}
       </Split>
       <Dialog open={writing} title={t("writeAs", { name: agent })} onClose={() => setWriting(false)}>
         <Write

@@ -56,6 +56,10 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
         role="log"
         aria-label={t("messages")}
         className="h-full overflow-y-auto overscroll-contain"
+        onClick={(event) => {
+          // What somebody opens stays where it is, though it grows.
+          if (event.target instanceof Element && event.target.closest("[aria-expanded]")) atEnd.current = false;
+        }}
         onScroll={() => {
           onScroll();
           if (atEnd.current) setBelow(false);
@@ -250,7 +254,7 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
               <p>
                 <span className="font-semibold">{each.agent}</span> · <Reason decision={each} />
               </p>
-              <div className="mt-1 flex items-center gap-2 text-xs text-muted-foreground">
+              <div className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-muted-foreground">
                 <span className="h-1.5 w-24 overflow-hidden rounded-full bg-muted" aria-hidden>
                   <span
                     className="block h-full rounded-full bg-primary"

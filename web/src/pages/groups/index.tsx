@@ -11,7 +11,7 @@ import { useData } from "@/lib/data";
 import { useLanguage, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { go, href } from "@/lib/router";
-import { cn } from "@/lib/utils";
+import { cn, plain } from "@/lib/utils";
 import { Composer } from "@/pages/groups/Composer";
 import { MessageList } from "@/pages/groups/MessageList";
 import { Side } from "@/pages/groups/Side";
@@ -72,7 +72,7 @@ export function GroupsPage({ place }: { place: string[] }) {
       {key ? (
         <Talking key={key} chat={key} known={open} wanted={place[1]} />
       ) : (
-        <Empty icon={<MessagesSquare />} title={t("choose")} />
+        first && <Empty icon={<MessagesSquare />} title={t("choose")} />
       )}
     </Split>
   );
@@ -93,7 +93,7 @@ function ChatRow({ chat, current }: { chat: Chat; current: boolean }) {
       face={<Faces chat={chat} />}
       title={titleOf(chat, language)}
       ms={chat.last?.ts ?? chat.last_write}
-      text={chat.last ? `${chat.last.name}: ${chat.last.text.replace(/\s+/g, " ")}` : t("nothingYet")}
+      text={chat.last ? `${chat.last.name}: ${plain(chat.last.text).replace(/\s+/g, " ")}` : t("nothingYet")}
     />
   );
 }
@@ -104,9 +104,16 @@ function Faces({ chat }: { chat: Chat }) {
   const shown = [person ?? chat.members[1], bot ?? chat.members[1]].filter((member) => member !== undefined);
   if (!shown.length) return <Avatar name={chat.id} />;
   return (
-    <span className="flex shrink-0 -space-x-2.5">
+    <span className="relative size-9 shrink-0">
       {shown.map((member, index) => (
-        <span key={index} className="rounded-lg ring-2 ring-surface">
+        <span
+          key={index}
+          className={cn(
+            "absolute ring-2 ring-surface",
+            member.bot ? "rounded-lg" : "rounded-full",
+            index ? "right-0 bottom-0" : "top-0 left-0",
+          )}
+        >
           <Avatar name={member.name} bot={member.bot} small={shown.length > 1} />
         </span>
       ))}

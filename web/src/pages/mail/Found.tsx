@@ -5,7 +5,7 @@ import { Loaded } from "@/components/Loaded";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
-import { type Hit, ofMail } from "@/pages/mail/types";
+import { type Hit, PERSON, ofMail } from "@/pages/mail/types";
 
 export function Found({ project, query }: { project: string; query: string }) {
   const t = useT();
@@ -25,7 +25,7 @@ export function Found({ project, query }: { project: string; query: string }) {
               <li key={hit.id}>
                 <ListRow
                   to={href("mail", project, "threads", hit.thread_id ?? hit.id)}
-                  face={<Avatar name={hit.from} small />}
+                  face={<Avatar name={hit.from} bot={hit.from !== PERSON} small />}
                   title={hit.subject}
                   ms={hit.created_ts * 1000}
                 >

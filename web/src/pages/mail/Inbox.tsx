@@ -15,7 +15,6 @@ import { type Letter, PERSON, ofMail } from "@/pages/mail/types";
 /** What came to an agent, or what it sent. */
 export function Inbox({ project, agent, write }: { project: string; agent: string; write: () => void }) {
   const t = useT();
-  const language = useLanguage();
   const [box, setBox] = useState<"inbox" | "outbox">("inbox");
   const letters = useData<{ messages: Letter[] }>(`/api/mail/${box}`, { project, agent }, ofMail);
   return (
@@ -48,16 +47,7 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
               <ul>
                 {messages.map((letter) => (
                   <li key={letter.id}>
-                    <ListRow
-                      to={href("mail", project, "threads", letter.thread_id ?? letter.id)}
-                      walked={false}
-                      face={<Avatar name={box === "inbox" ? letter.from : (letter.to[0] ?? "")} small />}
-                      title={letter.subject}
-                      titleStyle={letter.read === null ? "font-bold" : "font-normal"}
-                      ms={letter.created_ts * 1000}
-                      text={box === "inbox" ? letter.from : listed(letter.to, language)}
-                      marks={<Marks letter={letter} />}
-                    />
+                    <LetterRow project={project} letter={letter} people={box === "inbox" ? [letter.from] : letter.to} />
                   </li>
                 ))}
               </ul>
@@ -68,6 +58,24 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
         </Loaded>
       </div>
     </>
+  );
+}
+
+/** A letter in a list; `people` are those at its other end. */
+function LetterRow({ project, letter, people }: { project: string; letter: Letter; people: string[] }) {
+  const language = useLanguage();
+  const first = people[0] ?? "";
+  return (
+    <ListRow
+      to={href("mail", project, "threads", letter.thread_id ?? letter.id)}
+      walked={false}
+      face={<Avatar name={first} bot={first !== PERSON} small />}
+      title={letter.subject}
+      titleStyle={letter.read === null ? "font-bold" : "font-normal"}
+      ms={letter.created_ts * 1000}
+      text={listed(people, language)}
+      marks={<Marks letter={letter} />}
+    />
   );
 }
 

@@ -7,7 +7,7 @@ import { useData } from "@/lib/data";
 import { listed, useLanguage, useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { Importance } from "@/pages/mail/Importance";
-import { type Conversation, ofMail } from "@/pages/mail/types";
+import { type Conversation, PERSON, ofMail } from "@/pages/mail/types";
 
 export function Threads({ project, current }: { project: string; current: string | undefined }) {
   const t = useT();
@@ -23,7 +23,7 @@ export function Threads({ project, current }: { project: string; current: string
                 <ListRow
                   to={href("mail", project, "threads", each.id)}
                   current={each.id === current}
-                  face={<Avatar name={each.last_from} small />}
+                  face={<Avatar name={each.last_from} bot={each.last_from !== PERSON} small />}
                   title={each.subject}
                   ms={each.last_ts * 1000}
                   text={listed(each.senders, language)}

@@ -83,7 +83,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
       {talk ? (
         <Talking key={talk.key} talk={talk} open={state.open} />
       ) : (
-        <Empty icon={<HandHelping />} title={t("chooseTalk")} text={t("questionsHint")} />
+        talks.length > 0 && <Empty icon={<HandHelping />} title={t("chooseTalk")} text={t("questionsHint")} />
       )}
     </Split>
   );
