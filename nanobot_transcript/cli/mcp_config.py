@@ -121,7 +121,7 @@ def _endpoint(
 
 def _called(names: tuple[str, ...], url: str | None, settings: "LoadedSettings") -> "Endpoint":
     from nanobot_transcript.cli.mcp_clients import Endpoint
-    from transcript_mcp.hub.addresses import url_of
+    from nanobot_transcript.settings.addresses import url_of
 
     hub = settings.hub
     address = (url or url_of(hub.host, hub.port)).rstrip("/")

@@ -75,8 +75,8 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
 
     from aiohttp import web
 
+    from nanobot_transcript.settings.addresses import url_of
     from transcript_mcp.hub import create_app
-    from transcript_mcp.hub.addresses import url_of
 
     try:
         hub = create_app(settings)
@@ -175,7 +175,7 @@ def _origins(settings: "LoadedSettings", sentence: str) -> str:
 
 def listening_at(name: str, port: int) -> str:
     """Where clients find the MCP servers of a hub that listens at an address, for a person."""
-    from transcript_mcp.hub.addresses import is_everywhere, url_of
+    from nanobot_transcript.settings.addresses import is_everywhere, url_of
 
     everywhere = f"port {port} of every address of this machine, path /mcp"
     return everywhere if is_everywhere(name) else f"{url_of(name, port)}/mcp"
@@ -183,6 +183,6 @@ def listening_at(name: str, port: int) -> str:
 
 def page_at(name: str, port: int) -> str:
     """Where people open the web UI of a hub that listens at an address."""
-    from transcript_mcp.hub.addresses import is_everywhere, url_of
+    from nanobot_transcript.settings.addresses import is_everywhere, url_of
 
     return f"{url_of('127.0.0.1' if is_everywhere(name) else name, port)}/"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.settings.addresses import url_of
 from transcript_mcp.assistant.remote import RemoteDesk
 from transcript_mcp.assistant.scopes import LOCAL
 from transcript_mcp.assistant.server import build_server, options_from
@@ -30,7 +31,6 @@ FILE: Final = "agentassistant-mcp.toml"
 
 _PREFIX: Final = "agentassistant_server_"
 _KINDS: Final[Mapping[str, type]] = {"host": str, "port": int, "token": str}
-_ANYWHERE: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _OWN: Final = ("mcp", LOCAL)
 """The names of tokens that are meant for programs like this one."""
 
@@ -46,7 +46,7 @@ class Target:
     @property
     def url(self) -> str:
         """``http://host:port``"""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return url_of(self.host, self.port)
 
     @property
     def page(self) -> str:
@@ -73,7 +73,7 @@ def target_from(
         )
     hub = settings.hub
     return Target(
-        found.get("host", _ANYWHERE.get(hub.host, hub.host)).strip("[]"),
+        found.get("host", hub.host),
         found.get("port", hub.port),
         found["token"] if "token" in found else _own_token(settings),
     )

@@ -14,7 +14,7 @@ import aiohttp
 
 from nanobot_transcript.errors import HubUnreachableError
 from nanobot_transcript.settings import Settings
-from transcript_mcp.hub.addresses import url_of
+from nanobot_transcript.settings.addresses import url_of
 from transcript_mcp.sdk.streams import Lines, Outlet, claimed_streams, signals_set
 
 __all__ = ["serve_remote"]

@@ -64,6 +64,15 @@ def test_the_file_wins_over_the_settings_and_an_argument_over_the_file(tmp_path:
     assert Target("::1", 5, "a b").page == "http://[::1]:5?token=a%20b"
 
 
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [("0.0.0.0", "http://127.0.0.1:8765"), ("::", "http://[::1]:8765"), ("[::]", "http://[::1]:8765")],
+)
+def test_a_hub_that_listens_everywhere_is_asked_on_this_machine(tmp_path: Path, host: str, url: str) -> None:
+    settings = Settings.model_validate({"hub": {"host": host, "tokens": {"me": "first-secret"}}})
+    assert target_from(settings, tmp_path).url == url
+
+
 def test_a_token_of_the_settings_goes_to_no_other_hub(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="which token"):
         target_from(SECURED, write(tmp_path, host="evil.example"))

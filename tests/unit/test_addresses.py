@@ -2,7 +2,7 @@
 
 import pytest
 
-from transcript_mcp.hub.addresses import is_everywhere, url_of
+from nanobot_transcript.settings.addresses import is_everywhere, url_of
 
 
 @pytest.mark.parametrize(
