@@ -6,9 +6,10 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -21,21 +22,34 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant.aside import Aside
+from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sizes import LARGEST
+from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.values import Kind, Record
 
 __all__ = ["Calls"]
 
+_LONGEST_NICKNAME: Final = 100
 _LOOK: Final = 1.0
 """Seconds between two looks at whether the caller is still there."""
 
 _WORTH_PACKING: Final = 1024
-_CODECS: Final[Mapping[str, tuple[Callable[[str, bytes], Any], Callable[[Any], bytes]]]] = {
+_WORTH_PACKING_ASIDE: Final = 256 * 1024
+_MOST_ARRIVING: Final = 4
+"""Bodies of the largest size that are taken in at the same time."""
+
+
+_Admit: TypeAlias = Callable[[dict[str, Any]], object]
+_Read: TypeAlias = Callable[[str, bytes, int, _Admit], Any]
+_CODECS: Final[Mapping[str, tuple[_Read, Callable[[Any], bytes]]]] = {
     "application/json": (wire.from_json, wire.to_json),
-    "application/proto": (wire.decoded, lambda message: message.SerializeToString()),
+    "application/proto": (
+        lambda name, data, most, _admit: wire.decoded(name, data, most),
+        lambda message: message.SerializeToString(),
+    ),
 }
 _STATUS: Final = {
     "canceled": 499,
@@ -66,8 +80,40 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Method:
+    """``most``: bytes of a request. ``in_head``: whether its token stands there, and not in its body."""
+
     request: str
     work: Callable[[web.Request, Any], Awaitable[Any]]
+    most: int = LARGEST_ASKED
+    in_head: bool = False
+
+
+class _Counted:
+    """The bytes of one body among those of all that are being taken in; small ones find their way whatever arrives.
+
+    ``all`` counts by ``most``, the bytes that such a body may have.
+    """
+
+    def __init__(self, all: Counter[int], most: int) -> None:
+        self._all = all
+        self._most = most
+        self._size = 0
+
+    def check(self, size: int) -> None:
+        """Raises _RefusedError."""
+        if size > self._most:
+            raise _RefusedError("resource_exhausted", f"A request may have {self._most} bytes.")
+        if size > SMALL and self._all[self._most] > _MOST_ARRIVING * self._most:
+            raise _RefusedError("unavailable", "Too much arrives at once; come again.")
+
+    def add(self, size: int) -> None:
+        """Raises _RefusedError."""
+        self._size += size
+        self._all[self._most] += size
+        self.check(self._size)
+
+    def end(self) -> None:
+        self._all[self._most] -= self._size
 
 
 class Calls:
@@ -76,6 +122,7 @@ class Calls:
     def __init__(self, assistant: Assistant, scopes: Scopes) -> None:
         self._assistant = assistant
         self._scopes = scopes
+        self._aside = Aside()
         works: Mapping[str, Callable[[web.Request, Any], Awaitable[Any]]] = {
             "AskQuestion": self._asking("question", "AskQuestion"),
             "WorkReport": self._asking("report", "WorkReport"),
@@ -83,13 +130,18 @@ class Calls:
             "Withdraw": self._withdraw,
             "SendMcpClientInfo": self._introduce,
             "Heartbeat": self._alive,
-            **dict.fromkeys(("AskQuestionReply", "WorkReportReply", "TaskFinishReply"), self._reply),
         }
         self._methods = {
-            f"{PACKAGE}.{service}/{call.name}": _Method(call.request, works[call.name])
+            f"{PACKAGE}.{service}/{call.name}": (
+                _Method(call.request, works[call.name])
+                if call.name in works
+                else _Method(call.request, self._reply, LARGEST, in_head=True)
+            )
             for service, calls in SERVICES.items()
             for call in calls
         }
+        self._arriving: Counter[int] = Counter()
+        """Bytes of larger bodies that are being read, by how much such a body may have."""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """An aiohttp handler for ``/{service}/{method}``."""
@@ -103,7 +155,9 @@ class Calls:
             return web.Response(status=415, headers={"Accept-Post": ", ".join(_CODECS)})
         read, write = codec
         try:
-            message = read(method.request, await _body(request))
+            if method.in_head:
+                self._bearer(request)  # before more is read
+            message = await self._message(request, method, read)
             answer = await _answered(request, method.work(request, message))
         except wire.UnreadableError as error:
             return _refusal("invalid_argument", f"{error}.")
@@ -112,10 +166,23 @@ class Calls:
         except TranscriptError as error:
             code = next((code for kind, code in _CODES if isinstance(error, kind)), "unavailable")
             return _refusal(code, f"{error} {error.hint}".strip())
-        response = web.Response(body=write(answer), content_type=request.content_type.lower())
-        if len(response.body or b"") > _WORTH_PACKING and "gzip" in request.headers.get("Accept-Encoding", ""):  # type: ignore[arg-type] -- bytes
+        written = await self._aside(answer.ByteSize(), write, answer)
+        response = web.Response(
+            body=written, content_type=request.content_type.lower(), zlib_executor_size=_WORTH_PACKING_ASIDE
+        )
+        if len(written) > _WORTH_PACKING and "gzip" in request.headers.get("Accept-Encoding", ""):
             response.enable_compression(web.ContentCoding.gzip)
         return response
+
+    async def _message(self, request: web.Request, method: _Method, read: _Read) -> Any:
+        """What the request says. Raises _RefusedError, UnreadableError and TokenRefusedError."""
+        counted = _Counted(self._arriving, method.most)
+        admit = _everything if method.in_head else self._admit
+        try:
+            body = await _body(request, counted)
+            return await self._aside(len(body), read, method.request, body, MOST_VALUES, admit)
+        finally:
+            counted.end()
 
     def _asking(self, kind: Kind, said_as: str) -> Callable[[web.Request, Any], Awaitable[Any]]:
         async def ask(_request: web.Request, message: Any) -> Any:
@@ -156,12 +223,9 @@ class Calls:
         return wire.new("McpHeartbeatResponse", Success=True)
 
     async def _reply(self, request: web.Request, message: Any) -> Any:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        scope = self._scopes.of_token(token if scheme.lower() == "bearer" else "")
-        by = message.Meta.get("nickname", "")[:100]
-        outcome = await self._assistant.answer(
-            scope, message.ID, frames.contents_of(message.contents), by=by, where="connect"
-        )
+        scope, by = self._bearer(request), clean_name(message.Meta.get("nickname", ""), _LONGEST_NICKNAME)
+        contents = await self._aside(message.ByteSize(), frames.contents_of, message.contents)
+        outcome = await self._assistant.answer(scope, message.ID, contents, by=by, where="connect")
         meta = {"status": "accepted"}
         if not outcome.accepted:
             record = outcome.record
@@ -170,21 +234,36 @@ class Calls:
             )
         return type(message)(ID=message.ID, IsError=not outcome.accepted, Meta=meta)
 
+    def _admit(self, document: dict[str, Any]) -> None:
+        """Raises TokenRefusedError."""
+        token = document.get("UserToken")
+        self._scopes.of_token(token if isinstance(token, str) else "")
 
-async def _body(request: web.Request) -> bytes:
+    def _bearer(self, request: web.Request) -> str:
+        """The scope of the token in the head. Raises TokenRefusedError."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        return self._scopes.of_token(token if scheme.lower() == "bearer" else "")
+
+
+def _everything(_document: dict[str, Any]) -> None:
+    pass
+
+
+async def _body(request: web.Request, counted: _Counted) -> bytes:
     """The request's body, unpacked. Raises _RefusedError."""
     packing = request.headers.get("Content-Encoding", "identity").lower()
     if packing not in ("identity", "gzip"):
         raise _RefusedError("unimplemented", "Bodies are plain or gzip.")
-    pieces, size = [], 0
+    pieces: list[bytes] = []
     try:
+        counted.check(request.content_length or 0)
         async for piece in request.content.iter_any():
-            size += len(piece)
-            if size > LARGEST:
-                raise _RefusedError("resource_exhausted", f"A request may have {LARGEST} bytes.")
+            counted.add(len(piece))
             pieces.append(piece)
     except TimeoutError as error:  # the hub bounds how long a body takes
         raise _RefusedError("deadline_exceeded", "The request did not arrive in time.") from error
+    except ConnectionError as error:
+        raise _RefusedError("canceled", "The caller has left.") from error
     except (web.RequestPayloadError, HttpProcessingError) as error:
         raise _RefusedError("invalid_argument", "The body cannot be unpacked.") from error
     return b"".join(pieces)
@@ -198,7 +277,7 @@ async def _answered(request: web.Request, work: Awaitable[Any]) -> Any:
     try:
         while not task.done():
             if request.transport is None or request.transport.is_closing():
-                raise ConnectionResetError("the caller has left")
+                raise _RefusedError("canceled", "The caller has left.")
             rest = _LOOK if deadline is None else min(_LOOK, deadline - asyncio.get_running_loop().time())
             if rest <= 0:
                 raise _RefusedError("deadline_exceeded", "The caller's own time is over; ask with the same ID again.")

@@ -27,7 +27,7 @@ def check_answer(question: Question, contents: Sequence[Content]) -> None:
     if not choices or any(choice.custom or not _labels(choice) for choice in choices):
         return
     texts = [each.text.strip() for each in contents if each.kind == "text"]
-    several = len(choices) > 1 or choices[0].multiple
+    several = len(choices) > 1 or any(choice.multiple for choice in choices)
     if not texts or (len(texts) > 1 and not several) or not all(_is_chosen(choices, text) for text in texts):
         labels = _BETWEEN_OPTIONS.join(option.label for choice in choices for option in choice.options)
         raise InvalidQuestionError(

@@ -7,15 +7,16 @@ A message is ``Any`` to the type checker: its fields come from the table.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 from google.protobuf.message import DecodeError
 
+from transcript_mcp.assistant.counting import fields_in, values_in
 from transcript_mcp.assistant.schema import MESSAGES, PACKAGE, Field
 
-__all__ = ["UnreadableError", "decoded", "from_json", "new", "to_json"]
+__all__ = ["TooManyValuesError", "UnreadableError", "decoded", "from_json", "new", "to_json"]
 
 _SCALARS: Final = {"string": 9, "bytes": 12, "bool": 8, "int32": 5, "int64": 3}
 _MESSAGE: Final = 11
@@ -27,14 +28,20 @@ class UnreadableError(ValueError):
     """Bytes that are not the message they should be."""
 
 
+class TooManyValuesError(UnreadableError):
+    """A message with more fields than it may have."""
+
+
 def new(name: str, **fields: Any) -> Any:
     """A message of this name."""
     return _CLASSES[name](**fields)
 
 
-def decoded(name: str, data: bytes) -> Any:
-    """The message in these bytes. Raises UnreadableError."""
+def decoded(name: str, data: bytes, most: int | None = None) -> Any:
+    """The message in these bytes, with ``most`` fields in all. Raises UnreadableError."""
     message = _CLASSES[name]()
+    if most is not None and fields_in(data, message.DESCRIPTOR, most) > most:
+        raise TooManyValuesError(f"a {name} may have {most} fields in all")
     try:
         message.ParseFromString(data)
     except (DecodeError, ValueError, RecursionError) as error:
@@ -42,13 +49,22 @@ def decoded(name: str, data: bytes) -> Any:
     return message
 
 
-def from_json(name: str, data: bytes) -> Any:
-    """The message in this JSON; unknown fields are left out. Raises UnreadableError."""
+def from_json(
+    name: str, data: bytes, most: int | None = None, admit: Callable[[dict[str, Any]], object] | None = None
+) -> Any:
+    """The message in this JSON of ``most`` values; unknown fields are left out. Raises UnreadableError.
+
+    ``admit`` may look at the document and raise what it likes, before time is spent on making a message of it.
+    """
     message = _CLASSES[name]()
+    if most is not None and values_in(data, most) > most:
+        raise TooManyValuesError(f"a {name} may have {most} values in all")
     try:
-        document = json.loads(data)
+        document = json.loads(data.decode("utf-8-sig"))  # in no other encoding: the values were counted in this one
         if not isinstance(document, dict):
             raise UnreadableError(f"a {name} in JSON is an object")
+        if admit is not None:
+            admit(document)
         json_format.ParseDict(document, message, ignore_unknown_fields=True, max_recursion_depth=_DEEPEST)
     except (json_format.Error, ValueError, RecursionError, TypeError, AttributeError) as error:
         raise UnreadableError(f"not a {name} in JSON") from error

@@ -1,0 +1,129 @@
+"""How much anybody may send, and what whoever has no token gets for it."""
+
+import asyncio
+import io
+import json
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+from integration.assistant.conftest import Hub
+from support.assistant_clients import page, text_content
+from support.waiting import until
+
+from transcript_mcp.assistant import wire
+
+ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
+REPLY = "/agentassistproto.SrvAgentAssistReply/AskQuestionReply"
+JSON = {"Content-Type": "application/json"}
+PROTO = {"Content-Type": "application/proto"}
+
+
+async def answer_to_head(hub: Hub, path: str, **headers: str) -> bytes:
+    """What a hub says to a request of which it has seen no more than the head."""
+    address = urlsplit(hub.url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    head = {"Host": address.netloc, "Content-Type": "application/proto", **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    writer.write(f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode())
+    try:
+        return await asyncio.wait_for(reader.readuntil(b"}"), 10)
+    finally:
+        writer.close()
+
+
+async def post(hub: Hub, path: str, data: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(f"{hub.url}{path}", data=io.BytesIO(data), headers=headers) as response,
+    ):
+        return response.status, await response.text()
+
+
+async def test_a_question_larger_than_any_may_be_is_refused_before_it_is_read(hub: Hub) -> None:
+    for method in ("AskQuestion", "WorkReport", "TaskFinish", "Withdraw", "SendMcpClientInfo", "Heartbeat"):
+        path = f"/agentassistproto.SrvAgentAssist/{method}"
+        answer = await answer_to_head(hub, path, **{"Content-Length": str(9_000_000)})
+        assert answer.startswith(b"HTTP/1.1 413")
+        assert b"resource_exhausted" in answer
+
+
+async def test_an_answer_is_read_from_who_has_a_token_only(hub: Hub) -> None:
+    for headers in ({}, {"Authorization": "Bearer"}, {"Authorization": "Basic x"}):
+        answer = await answer_to_head(hub, REPLY, **headers, **{"Content-Length": str(60_000_000)})
+        assert answer.startswith(b"HTTP/1.1 401")
+
+
+async def test_the_longest_question_is_asked_also_with_every_character_escaped(hub: Hub) -> None:
+    text = "\u554f" * 1_000_000
+    asked = {"ID": "q1", "UserToken": "test-token", "Wait": 0, "Request": {"Question": text, "Timeout": 60}}
+    status, answer = await post(hub, ASK, json.dumps(asked).encode(), JSON)
+    assert (status, json.loads(answer)["Meta"]["status"]) == (200, "waiting")
+
+
+async def test_an_answer_may_be_larger_than_other_requests_of_the_hub(hub: Hub) -> None:
+    await hub.caller.ask("q1", Wait=0, Fetched=True)
+    data = b"x" * 20_000_000
+    file = wire.new("EmbeddedResource", type="embedded_resource", uri="a.bin", mime_type="x/y", data=data)
+    said = wire.new(
+        "AskQuestionResponse", ID="q1", contents=[wire.new("McpResultContent", type=4, embedded_resource=file)]
+    )
+    token = {"Authorization": "Bearer test-token"}
+    assert (await post(hub, REPLY, said.SerializeToString(), PROTO | token))[0] == 200
+    answer = await hub.caller.call(
+        "AskQuestion", wire.new("AskQuestionRequest", ID="q1", UserToken="test-token"), "AskQuestionResponse"
+    )
+    assert answer.contents[0].embedded_resource.data == data
+    assert (await post(hub, "/mcp", data, JSON))[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (b'{"Request":{"Questions":[' + b"{}," * 1_000_000 + b"{}]}}", JSON),
+        (b'{"x":[' + b"{}," * 1_000_000 + b"{}]}", JSON),
+        (b"\x1a\x80\x89\x7a" + b"\x3a\0" * 1_000_000, PROTO),
+    ],
+)
+async def test_small_things_by_the_million_are_refused_unread(hub: Hub, body: bytes, headers: dict[str, str]) -> None:
+    status, answer = await post(hub, ASK, body, headers)
+    assert (status, json.loads(answer)["code"]) == (400, "invalid_argument")
+    assert "20000" in answer
+
+
+async def test_who_sends_much_without_an_end_keeps_nobody_from_asking(hub: Hub) -> None:
+    address = urlsplit(hub.url)
+    head = f"POST {ASK} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/proto\r\n"
+    writers = []
+    for _ in range(20):
+        _, writer = await asyncio.open_connection(address.hostname, address.port)
+        writer.write(f"{head}Content-Length: 8000000\r\n\r\n".encode() + bytes(7_900_000))
+        writers.append(writer)
+    async with page(hub.url, "test-token") as ada:
+        asking = asyncio.create_task(hub.caller.ask("q1"))
+        await ada.until("AskQuestion")
+        await ada.reply("q1", "yes")
+        assert (await asyncio.wait_for(asking, 10)).contents == [text_content("yes")]
+    for writer in writers:
+        writer.transport.abort()
+
+
+async def test_a_caller_that_leaves_is_no_error(hub: Hub, caplog: pytest.LogCaptureFixture) -> None:
+    gone = asyncio.create_task(hub.caller.ask("q1"))
+    await until(lambda: hub.assistant._held)
+    gone.cancel()
+    address = urlsplit(hub.url)
+    _, writer = await asyncio.open_connection(address.hostname, address.port)
+    writer.write(f"POST {ASK} HTTP/1.1\r\nHost: {address.netloc}\r\n".encode())
+    writer.write(b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+    await writer.drain()
+    await asyncio.sleep(0.1)
+    writer.transport.abort()
+    await until(lambda: not [held for held in hub.assistant._held.values() if held.waiters])
+    async with aiohttp.ClientSession() as http, asyncio.timeout(10):
+        numbers = ""
+        while 'status="499"' not in numbers:
+            async with http.get(f"{hub.url}/metrics") as response:
+                numbers = await response.text()
+    assert 'status="500"' not in numbers
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
