@@ -61,7 +61,7 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     at = demo.until(prompt, after=demo.until("cli_", after=demo.until("Beta", after=at)))
     demo.type("/answer 2")
     at = demo.until("✓ Alpha has your answer: 再等等 Wait", after=at)
-    demo.until("Alpha │ 收到：再等等 Wait", after=at)
+    demo.until("Alpha │ 收到：「再等等 Wait」", after=at)
     demo.type("/quit")
     assert demo.end() == 0, demo.seen
     assert "18 in the group, 1 taken back, 18 entries in the file" in demo.seen.replace("\n", " ")

@@ -12,10 +12,12 @@ from nanobot_transcript.outbox import Outbox
 if TYPE_CHECKING:
     from transcript_channels.simulator import Message
 
-__all__ = ["Asking"]
+__all__ = ["Asking", "is_number", "objection"]
 
-_QUESTION: Final = "2.0 的更新日志写好了，现在发布吗？ The changelog of 2.0 is ready. Ship it now?"
+_QUESTION: Final = "The changelog of 2.0 is ready. Ship it now?"
 _OPTIONS: Final = ("现在发布 Ship it", "再等等 Wait")
+_CHOICES: Final = " or ".join(f"/answer {number}" for number in range(1, len(_OPTIONS) + 1))
+_DIGITS: Final = 3
 _OPEN: Final = "Nobody has answered yet."
 _LOOK_SECONDS: Final = 50
 _CARD_SECONDS: Final = 20.0
@@ -30,6 +32,8 @@ class Asking:
         self._page: Page = page
         self._card: Message | None = None
         self._waiting: asyncio.Task[None] | None = None
+        self.is_open: bool = False
+        """True from the question to the answer, wherever that is given."""
 
     async def ask(self) -> None:
         """Ask, and return once the card stands in the group. Raises DemoError."""
@@ -52,6 +56,7 @@ class Asking:
         except TimeoutError as error:
             raise DemoError("Alpha's question did not reach the group.") from error
         self._card = self._world.bot_messages[before]
+        self.is_open = True
         self._waiting = asyncio.create_task(self._heard())
 
     async def answer(self, text: str) -> None:
@@ -68,8 +73,25 @@ class Asking:
     async def _heard(self) -> None:
         while (answer := await self._page.call("get_answer", id="demo", wait=_LOOK_SECONDS)).startswith(_OPEN):
             continue
+        self.is_open = False
         with self._screen.above():
             self._screen.verdict(f"Alpha has your answer: {answer}")
         with Outbox(self._world.store.base_dir) as outbox:
-            said = f"收到：{answer}。 Noted: {answer}."
+            said = f"收到：「{answer}」。Noted: “{answer}”."
             await asyncio.to_thread(outbox.post, self._world.key, said, agent="Alpha", wants_answers=False)
+
+
+def objection(text: str, *, is_open: bool) -> str:
+    """Why ``text`` is no answer to the question, in a sentence; ``""`` when it is one."""
+    if not is_open:
+        return "Alpha's question has been answered already."
+    if not text:
+        return f"Say which: {_CHOICES}, or /answer and your own words."
+    if is_number(text) and not 1 <= int(text) <= len(_OPTIONS):
+        return f"There is no option {text}: {_CHOICES}."
+    return ""
+
+
+def is_number(text: str) -> bool:
+    """True for what was probably meant as the number of an option."""
+    return text.isdecimal() and len(text) <= _DIGITS

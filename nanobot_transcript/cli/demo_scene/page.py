@@ -41,6 +41,11 @@ class Page(Process):
             await asyncio.sleep(0.05)
             self.address = self._told_address()
 
+    @property
+    def questions(self) -> str:
+        """Where people answer."""
+        return f"{self.address}/#/questions"
+
     def show(self) -> None:
         """Open the pages in a browser, where there is a desktop to open it on."""
         if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

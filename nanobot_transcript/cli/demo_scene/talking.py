@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from nanobot_transcript.cli.demo_scene.asking import Asking
+from nanobot_transcript.cli.demo_scene.asking import Asking, is_number, objection
 from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.keyboard import Keyboard
 from nanobot_transcript.cli.demo_scene.scene import why
@@ -39,7 +39,7 @@ class Talking:
         self._show_phrases()
         if self._asking is not None and self._world.page is not None:
             await self._asking.ask()
-            self._screen.remark(f"Alpha asks you. Answer on the page, {self._world.page.address}, or here: /answer 1")
+            self._screen.remark(f"Alpha asks you. Answer on the page, {self._world.page.questions}, or here: /answer 1")
         self._screen.typed_by = you
         async with Keyboard(f"{you:>{NAME_WIDTH}} │ ") as keyboard:
             self._screen.above = keyboard.above
@@ -72,8 +72,8 @@ class Talking:
     async def _command(self, text: str) -> None:
         command, _, rest = text.partition(" ")
         command = command.casefold()
-        if command == "/answer" and self._asking is not None and rest.strip():
-            await self._asking.answer(rest.strip())
+        if command == "/answer" and self._asking is not None:
+            await self._answer(self._asking, rest.strip())
         elif command == "/recall":
             await self._recall()
         elif command == "/who":
@@ -84,8 +84,17 @@ class Talking:
         else:
             self._screen.remark(f"There is no {text}; /help lists what there is.")
 
+    async def _answer(self, asking: Asking, text: str) -> None:
+        if problem := objection(text, is_open=asking.is_open):
+            self._screen.remark(problem)
+        else:
+            await asking.answer(text)
+
     async def _say(self, text: str) -> None:
         """Say it and wait for the answers, however many; without one tell why."""
+        if self._asking is not None and self._asking.is_open and is_number(text):
+            self._screen.remark(f"If that is for Alpha's question: /answer {text}. Nothing was said in the group.")
+            return
         message = await self._world.say(self._world.you, _AT.sub(self._called, text))
         if await self._world.settled(message):
             return

@@ -69,8 +69,17 @@ def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start
     at = demo.until(prompt, after=demo.until("Beta │ I am a script", after=at))
     demo.type("/recall")
     at = demo.until(prompt, after=demo.until("The record hides “@Beta hi”", after=at))
+    for typed, told in (
+        ("1", "If that is for Alpha's question: /answer 1"),
+        ("/answer", "Say which: /answer 1 or /answer 2"),
+        ("/answer 7", "There is no option 7"),
+        ("/answer 1", "✓ Alpha has your answer: 现在发布 Ship it"),
+    ):
+        demo.type(typed)
+        at = demo.until(prompt, after=demo.until(told, after=at))
+    at = demo.until("Noted: “现在发布 Ship it”.", after=at)
     demo.type("/answer 1")
-    at = demo.until("✓ Alpha has your answer: 现在发布 Ship it", after=at)
+    at = demo.until("has been answered already", after=at)
     demo.type("/who")
     demo.until(prompt, after=demo.until("cli_", after=demo.until("Dana", after=at)))
     assert len(demo.bots) == 3, "two runners and the hub"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.cli import main
+from nanobot_transcript.cli.demo_scene.asking import objection
 from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
 from nanobot_transcript.cli.demo_scene.mind import PHRASES, answer
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
@@ -32,6 +33,28 @@ def turn(question: str, *lines: Given) -> Turn:
 
 BO = Given("om_1", "Bo", "The changelog is empty.")
 ALPHA = Given("om_2", "Alpha", "记下了，任务 T-4821", bot=True)
+
+
+# -- the question to the person
+
+
+@pytest.mark.parametrize("text", ["1", "2", "２", "not yet", "in 7 days", "2.0"])
+def test_an_option_or_own_words_answer_the_question(text: str) -> None:
+    assert objection(text, is_open=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open", "said"),
+    [
+        ("", True, "Say which: /answer 1 or /answer 2, or /answer and your own words."),
+        ("7", True, "There is no option 7: /answer 1 or /answer 2."),
+        ("0", True, "There is no option 0"),
+        ("1", False, "has been answered already"),
+        ("", False, "has been answered already"),
+    ],
+)
+def test_what_is_no_answer_is_met_with_what_would_be_one(text: str, is_open: bool, said: str) -> None:
+    assert said in objection(text, is_open=is_open)
 
 
 # -- what a request holds
