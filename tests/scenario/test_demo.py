@@ -49,7 +49,7 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     at = demo.until("The transcript is a plain file")
     demo.until(f"  {sys.executable} -m nanobot_transcript.cli tail -f --store {demo.temporary}", after=at)
     at = demo.until(prompt, after=demo.until("另一个机器人说了什么", after=demo.until("Your turn")))
-    assert f"Answer on the page, {page}" in demo.seen
+    assert f"Answer on the page, {page}/#/questions, or here" in " ".join(demo.seen.split())
     demo.type("between us: T-minus")
     at = demo.until("does not answer", after=demo.until("does not answer: for nobody in particular", after=at))
     at = demo.until(prompt, after=at)
