@@ -36,6 +36,9 @@ _LONGEST_NICKNAME: Final = 100
 _LOOK: Final = 1.0
 """Seconds between two looks at whether the caller is still there."""
 
+_ANSWER: Final = web.RequestKey("answer", Record)
+"""The record whose answer brings messages."""
+
 _WORTH_PACKING: Final = 1024
 _WORTH_PACKING_ASIDE: Final = 256 * 1024
 _MOST_ARRIVING: Final = 4
@@ -145,6 +148,16 @@ class Calls:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """An aiohttp handler for ``/{service}/{method}``."""
+        arrived = False
+        try:
+            response = await self._response(request)
+            arrived = request.get(_ANSWER) is not None and await _written(request, response)
+            return response
+        finally:
+            if (record := request.get(_ANSWER)) is not None:
+                self._assistant.delivered(record, arrived=arrived)
+
+    async def _response(self, request: web.Request) -> web.StreamResponse:
         method = self._methods.get(f"{request.match_info['service']}/{request.match_info['method']}")
         if method is None:
             return _refusal("unimplemented", "There is no such method.")
@@ -185,7 +198,7 @@ class Calls:
             counted.end()
 
     def _asking(self, kind: Kind, said_as: str) -> Callable[[web.Request, Any], Awaitable[Any]]:
-        async def ask(_request: web.Request, message: Any) -> Any:
+        async def ask(request: web.Request, message: Any) -> Any:
             scope = self._scopes.of_token(message.UserToken)
             if message.HasField("Request"):
                 question = frames.question_of(message, scope, kind, said_as)
@@ -196,18 +209,21 @@ class Calls:
             else:
                 try:
                     record = await self._assistant.wait(scope, message.ID, 0)
-                except UnknownQuestionError:
-                    return _invalid(kind, message.ID, "The call has no Request, and nobody asked with this ID.")
+                except UnknownQuestionError as error:
+                    return _invalid(kind, message.ID, f"{error} {error.hint}")
             if record.state == "waiting":
                 seconds = float(max(0, message.Wait)) if message.HasField("Wait") else None
                 record = await self._assistant.wait(scope, record.question.id, seconds)
-            return await self._delivered(record)
+            return await self._delivered(request, record)
 
         return ask
 
-    async def _delivered(self, record: Record) -> Any:
+    async def _delivered(self, request: web.Request, record: Record) -> Any:
         answered = record.state in ("answered", "notified")
-        return frames.response_of(record, await self._assistant.messages_for(record) if answered else ())
+        messages = await self._assistant.messages_for(record) if answered else ()
+        if messages:
+            request[_ANSWER] = record
+        return frames.response_of(record, messages)
 
     async def _withdraw(self, _request: web.Request, message: Any) -> Any:
         scope = self._scopes.of_token(message.UserToken)
@@ -267,6 +283,18 @@ async def _body(request: web.Request, counted: _Counted) -> bytes:
     except (web.RequestPayloadError, HttpProcessingError) as error:
         raise _RefusedError("invalid_argument", "The body cannot be unpacked.") from error
     return b"".join(pieces)
+
+
+async def _written(request: web.Request, response: web.StreamResponse) -> bool:
+    """Write an answer now; whether it is one, and the caller was still there."""
+    if response.status != 200 or request.transport is None or request.transport.is_closing():
+        return False
+    try:
+        await response.prepare(request)
+        await response.write_eof()
+    except ConnectionError:
+        return False
+    return True
 
 
 async def _answered(request: web.Request, work: Awaitable[Any]) -> Any:

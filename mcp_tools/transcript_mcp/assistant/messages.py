@@ -1,4 +1,4 @@
-"""What people wrote to agents unasked, in SQL: it waits, is lent to who may not come to see it, and is picked up.
+"""What people wrote to agents unasked, in SQL: it waits, is lent on its way to its agent, and is picked up.
 
 A message that is lent still waits, and ``taken_by`` names to whom: that keeps everybody else from it.
 """
@@ -9,12 +9,11 @@ from typing import Final
 
 from transcript_mcp.assistant.values import Question
 
-__all__ = ["anything_for", "anything_lent", "free", "lend", "pick_up", "settle"]
+__all__ = ["anything_for", "anything_lent", "free", "lend", "settle"]
 
 _WAITING: Final = "state = 'waiting' AND kind = 'message'"
 _FREE: Final = f"scope = ? AND project = ? AND agent = ? AND taken_by = '' AND {_WAITING}"
 _LENT: Final = f"taken_by <> '' AND {_WAITING}"
-_LENT_TO: Final = f"SELECT * FROM records WHERE scope = ? AND taken_by = ? AND {_WAITING} ORDER BY seq"
 _TAKEN: Final = "SELECT * FROM records WHERE scope = ? AND taken_by = ? AND kind = 'message' ORDER BY seq"
 
 
@@ -32,19 +31,10 @@ def anything_lent(connection: sqlite3.Connection) -> bool:
     return connection.execute(f"SELECT 1 FROM records WHERE {_LENT}").fetchone() is not None
 
 
-def pick_up(connection: sqlite3.Connection, taker: Question, now: float) -> Sequence[sqlite3.Row]:
-    """See ``QuestionStore``."""
-    connection.execute(
-        f"UPDATE records SET state = 'picked_up', ended_ts = ?, taken_by = ? WHERE {_FREE}",
-        (now, taker.id, *_agent(taker)),
-    )
-    return connection.execute(_TAKEN, (taker.scope, taker.id)).fetchall()
-
-
 def lend(connection: sqlite3.Connection, taker: Question) -> Sequence[sqlite3.Row]:
     """See ``QuestionStore``."""
     connection.execute(f"UPDATE records SET taken_by = ? WHERE {_FREE}", (taker.id, *_agent(taker)))
-    return connection.execute(_LENT_TO, (taker.scope, taker.id)).fetchall()
+    return connection.execute(_TAKEN, (taker.scope, taker.id)).fetchall()
 
 
 def settle(connection: sqlite3.Connection, taker: Question, now: float, *, got: bool) -> Sequence[sqlite3.Row]:

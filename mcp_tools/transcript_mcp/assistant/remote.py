@@ -44,6 +44,14 @@ _ERRORS: Final[Mapping[str, type[TranscriptError]]] = {
 }
 
 
+class _AwayError(aiohttp.ClientConnectionError):
+    """The hub is there, and cannot help now: it stops, or nothing can be written there. ``refusal`` says which."""
+
+    def __init__(self, refusal: TranscriptError) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
 class RemoteDesk:
     """A desk at ``url`` (``http://host:port``); ``token`` says whose questions these are."""
 
@@ -100,6 +108,9 @@ class RemoteDesk:
         del record
         return ()
 
+    def delivered(self, record: Record, *, arrived: bool) -> None:
+        """The hub knows it from its connection."""
+
     def _message(self, question: Question, seconds: float | None, *, asks: bool) -> Any:
         request = frames.request_of(question)
         if not asks:
@@ -120,7 +131,7 @@ class RemoteDesk:
             except (aiohttp.ClientError, OSError) as error:
                 reached = True  # it was there, and the line broke
                 if time.monotonic() > until:
-                    raise self._unreachable() from error
+                    raise (error.refusal if isinstance(error, _AwayError) else self._unreachable()) from error
             await asyncio.sleep(_AGAIN[min(attempt, len(_AGAIN) - 1)])
         raise self._unreachable()
 
@@ -138,7 +149,7 @@ class RemoteDesk:
         ):
             body = await response.read()
         if response.status == 503:
-            raise aiohttp.ClientConnectionError("the hub stops")
+            raise _AwayError(self._refusal(response.status, body))
         if response.status != 200:
             raise self._refusal(response.status, body)
         try:

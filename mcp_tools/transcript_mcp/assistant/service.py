@@ -10,8 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any, Final, Protocol, TypeVar
 from uuid import uuid4
+
+import msgspec
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from nanobot_transcript.session_key import FEISHU, session_key, split
@@ -62,6 +65,8 @@ class Desk(Protocol):
 
     async def messages_for(self, record: Record) -> Sequence[Record]: ...
 
+    def delivered(self, record: Record, *, arrived: bool) -> None: ...
+
 
 @dataclass(eq=False, slots=True)
 class _Held:
@@ -72,6 +77,12 @@ class _Held:
     deadline: asyncio.TimerHandle | None = None
     leaving: asyncio.TimerHandle | None = None
     waiters: int = 0
+
+    def fail(self, error: Exception) -> None:
+        """Tell those who wait now; who comes later waits anew."""
+        ended, self.ended = self.ended, asyncio.get_running_loop().create_future()
+        ended.set_exception(error)
+        ended.exception()  # nobody may be there to hear it
 
     def stop(self) -> None:
         for timer in (self.deadline, self.leaving):
@@ -125,7 +136,11 @@ class Assistant:
         return await self._to_the_end(self._put(question))
 
     async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:
-        """The record once it has ended, or as it stands after ``seconds``. Raises UnknownQuestionError."""
+        """The record once it has ended, or as it stands after ``seconds``.
+
+        Raises UnknownQuestionError, and StoreError kinds when its time is over and that cannot be written down: it
+        still waits then, and counts an answer that comes before that can be.
+        """
         await self._load()
         held = self._held.get((scope, id))
         if held is None:
@@ -133,12 +148,13 @@ class Assistant:
             if record is None or record.question.kind == "message":
                 raise _unknown()
             return record
+        ended = held.ended
         self._join(held)
         try:
-            await asyncio.wait((held.ended,), timeout=seconds)
+            await asyncio.wait((ended,), timeout=seconds)
         finally:
             self._leave(held)
-        return held.ended.result() if held.ended.done() else held.record
+        return ended.result() if ended.done() else held.record
 
     async def answer(
         self,
@@ -168,7 +184,8 @@ class Assistant:
         record, first = outcome
         if not first and record.state == "notified":
             about = record.question
-            written = replace(about, id="", kind="message", choices=(), text=_words(contents))
+            own = _id_of(about.id, by, contents)  # who says the same again says it once
+            written = replace(about, id=own, kind="message", choices=(), text=_words(contents))
             await self.write(written, tuple(each for each in contents if each.kind != "text"), by=by, where=where)
             return Outcome(True, record)
         return Outcome(first, record)
@@ -201,11 +218,12 @@ class Assistant:
         return record
 
     async def messages_for(self, record: Record) -> Sequence[Record]:
-        """What people wrote to the agent that gets this record's answer; nobody else gets it after that."""
-        found = await self._store.pick_up(record.question)
-        for each in found:
-            self._tell(Event("picked_up", each))
-        return found
+        """What people wrote to the agent that gets this record's answer; nobody else gets it before ``delivered``."""
+        return await self.unasked.bring(record.question)
+
+    def delivered(self, record: Record, *, arrived: bool) -> None:
+        """Whether an answer was written to who asked, with the messages for it; else they are for who asks next."""
+        self.unasked.brought(record.question, arrived=arrived)
 
     async def waiting(self, scope: str | None) -> Sequence[Record]:
         """What waits for an answer, the oldest first; of all scopes with None."""
@@ -315,8 +333,13 @@ class Assistant:
             await self._end(*key, ending)
         except StoreError as error:
             logger.warning("A question that has ended cannot be written down yet: %s", error)
-            if (held := self._held.get(key)) is not None:
-                held.deadline = asyncio.get_running_loop().call_later(_AGAIN, self._expire, key, ending.state)
+            held = self._held.get(key)
+            if held is not None and ending.state == "timeout":
+                held.deadline = asyncio.get_running_loop().call_later(_AGAIN, self._expire, key, "timeout")
+                held.fail(error)
+            elif held is not None:  # somebody may wait for it again
+                self._join(held)
+                self._leave(held)
 
     def _close(self, record: Record, origin: str = "") -> None:
         """Let go of what has ended; ``origin`` knows already."""
@@ -356,5 +379,11 @@ def _words(contents: Sequence[Content]) -> str:
     return "\n".join(each.text for each in contents if each.kind == "text")
 
 
+def _id_of(*parts: Any) -> str:
+    return sha256(msgspec.msgpack.encode(parts)).hexdigest()[:32]
+
+
 def _unknown() -> UnknownQuestionError:
-    return UnknownQuestionError("There is no question with this id.", hint="Ask again; an id belongs to one token.")
+    return UnknownQuestionError(
+        "There is no question with this id.", hint="Check the id, or ask anew; an id belongs to one token."
+    )

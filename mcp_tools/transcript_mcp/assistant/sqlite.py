@@ -177,13 +177,11 @@ class SqliteQuestionStore:
         """See ``QuestionStore``."""
         return await self._write(lambda connection: self._put(connection, message, "waiting", ending))
 
-    async def pick_up(self, taker: Question) -> Sequence[Record]:
-        """See ``QuestionStore``."""
-        return await self._handed(taker, lambda connection: messages.pick_up(connection, taker, self._clock()))
-
     async def lend(self, taker: Question) -> Sequence[Record]:
         """See ``QuestionStore``."""
-        return await self._handed(taker, lambda connection: messages.lend(connection, taker))
+        if not await self._read(lambda connection: messages.anything_for(connection, taker), False):
+            return ()
+        return [_record(row) for row in await self._write(lambda connection: messages.lend(connection, taker))]
 
     async def settle(self, taker: Question, *, got: bool) -> Sequence[Record]:
         """See ``QuestionStore``."""
@@ -194,11 +192,6 @@ class SqliteQuestionStore:
         """See ``QuestionStore``."""
         if await self._read(messages.anything_lent, False):
             await self._write(messages.free)
-
-    async def _handed(self, taker: Question, work: _Work) -> Sequence[Record]:
-        if not await self._read(lambda connection: messages.anything_for(connection, taker), False):
-            return ()
-        return [_record(row) for row in await self._write(work)]
 
     async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
         """See ``QuestionStore``."""

@@ -46,17 +46,11 @@ class QuestionStore(Protocol):
         message); True when it is new."""
         ...
 
-    async def pick_up(self, taker: Question) -> Sequence[Record]:
-        """Hand the messages that wait for this question's agent over with its answer, the oldest first.
-
-        The same question gets the same messages again, no other one does. What is lent stays where it is.
-        """
-        ...
-
     async def lend(self, taker: Question) -> Sequence[Record]:
         """Lend the messages that wait for this question's agent to its id, the oldest first.
 
-        They wait on, but nobody else gets them before ``settle``, which has to follow.
+        They wait on, but nobody else gets them before ``settle``, which has to follow. The same id gets the same
+        messages again, also those that it has picked up.
         """
         ...
 

@@ -142,7 +142,7 @@ class Tools:
         record = await self._desk.withdraw(self._scope_of(ctx), clean(id))
         if record.state == "withdrawn":
             return [Text("The question was taken back.")]
-        return await self._blocks(record)
+        return await self._blocks(record, ctx)
 
     def _report(self, said_as: str) -> Callable[..., Awaitable[list[Block]]]:
         """The tool that reports. It has two names, and callers of the protocol are told by which one it was called."""
@@ -215,9 +215,9 @@ class Tools:
         finally:
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
-        return await self._blocks(record)
+        return await self._blocks(record, ctx)
 
-    async def _blocks(self, record: Record) -> list[Block]:
+    async def _blocks(self, record: Record, ctx: Context) -> list[Block]:
         if record.state == "waiting":
             return [
                 Text(
@@ -228,6 +228,8 @@ class Tools:
         if record.state not in ("answered", "notified"):
             return [Text(frames.outcome_text(record))]
         messages = await self._desk.messages_for(record)
+        if messages:
+            ctx.when_answered(lambda arrived: self._desk.delivered(record, arrived=arrived))
         contents = [*record.contents, *frames.written_contents(messages)]
         if record.state == "notified":
             contents.insert(0, Content("text", "People have been told."))

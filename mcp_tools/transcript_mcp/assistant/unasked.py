@@ -1,15 +1,16 @@
-"""Gives agents what people wrote to them unasked where no answer brings it along: with ``i_tool``.
+"""Gives agents what people wrote to them unasked: with the answer to a question or report, and with ``i_tool``.
 
-What is given is lent until the agent is heard of again, by its next call in the session or its next question or report:
-then it is picked up. What did not arrive can be had again at once, what nobody confirms after ``lease`` seconds.
+What goes with an answer is lent until that was written to who asked: then it is picked up. What ``i_tool`` gives is
+lent until the agent is heard of again, by its next call in the session or its next question or report. What did not
+arrive can be had again at once, what nobody confirms to ``i_tool`` after ``lease`` seconds.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
 from nanobot_transcript.errors import StoreError
@@ -19,6 +20,9 @@ from transcript_mcp.assistant.values import Event, Question, Record
 __all__ = ["Lent", "Unasked"]
 
 logger = logging.getLogger(__name__)
+
+_AGAIN: Final = 5.0
+"""Seconds until what could not be written down is tried again."""
 
 _Agent: TypeAlias = tuple[str, str, str]
 
@@ -51,7 +55,7 @@ class Unasked:
         self._lease = lease
         self._lent: dict[str, Lent] = {}
         self._news: dict[_Agent, set[asyncio.Event]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     @contextmanager
     def news(self, agent: Question) -> Iterator[asyncio.Event]:
@@ -70,6 +74,21 @@ class Unasked:
         """News of the assistant."""
         if event.kind == "message":
             self._wake(event.record.question)
+
+    async def bring(self, question: Question) -> Sequence[Record]:
+        """What goes with the answer to a question, the oldest first; the same again when it is asked for again.
+
+        ``brought`` has to follow. Raises StoreError kinds.
+        """
+        try:
+            return await self._store.lend(question)
+        except BaseException:
+            self.brought(question, arrived=False)  # they may be lent by now
+            raise
+
+    def brought(self, question: Question, *, arrived: bool) -> None:
+        """Whether the answer to a question was written to who asked."""
+        self._start(self._settle_at_last(question, got=arrived))
 
     async def lend(self, agent: Question, session: str) -> Lent | None:
         """What waits for the agent of a question, given to it in a session. Raises StoreError kinds."""
@@ -107,15 +126,27 @@ class Unasked:
             self._give_back(lent.taker)
 
     def _give_back(self, taker: Question) -> None:
-        task = asyncio.get_running_loop().create_task(self._settle_if_possible(taker, got=False))
+        self._start(self._settle_if_possible(taker, got=False))
+
+    def _start(self, work: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _settle_if_possible(self, taker: Question, *, got: bool) -> None:
+    async def _settle_at_last(self, taker: Question, *, got: bool) -> None:
+        """Nobody else would: what goes with an answer has no time after which it is free again."""
+        settled = await self._settle_if_possible(taker, got=got)
+        while not settled:
+            await asyncio.sleep(_AGAIN)
+            settled = await self._settle_if_possible(taker, got=got)
+
+    async def _settle_if_possible(self, taker: Question, *, got: bool) -> bool:
         try:
             await self._settle(taker, got=got)
         except StoreError as error:  # it stays lent until its time is over
             logger.warning("What became of a message cannot be written down yet: %s", error)
+            return False
+        return True
 
     async def _settle(self, taker: Question, *, got: bool) -> int:
         settled = await self._store.settle(taker, got=got)

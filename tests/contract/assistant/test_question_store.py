@@ -2,13 +2,14 @@
 
 import asyncio
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from contract.assistant.conftest import MakeStore
 
 from transcript_mcp.assistant.store import QuestionStore
-from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Option, Question
+from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Option, Question, Record
 
 ASKED = Question(
     scope="assistant/ada",
@@ -31,6 +32,13 @@ YES = Ending(
 
 def other(**changes: Any) -> Question:
     return dataclasses.replace(ASKED, **changes)
+
+
+async def picked_up(store: QuestionStore, taker: Question) -> Sequence[Record]:
+    """What this question's agent gets with its answer, once that was written."""
+    await store.lend(taker)
+    await store.settle(taker, got=True)
+    return await store.lend(taker)
 
 
 async def test_what_is_asked_comes_back_as_it_was(store: QuestionStore) -> None:
@@ -124,19 +132,27 @@ async def test_a_message_waits_for_its_agent_and_is_picked_up_once(store: Questi
     await store.write(message, Ending("waiting", "Ada", "web", (Content("file", data=b"x", uri="a.txt"),)))
     _, new = await store.write(message, Ending("waiting", "Ada", "web"))
     assert not new
-    assert await store.pick_up(other(id="q2", agent="Beta")) == ()
-    assert await store.pick_up(other(id="q2", scope="assistant/bo")) == ()
-    (got,) = await store.pick_up(other(id="q2"))
+    assert await picked_up(store, other(id="q2", agent="Beta")) == ()
+    assert await picked_up(store, other(id="q2", scope="assistant/bo")) == ()
+    (got,) = await picked_up(store, other(id="q2"))
     assert (got.question.text, got.state, got.by, got.taken_by) == ("先停一下", "picked_up", "Ada", "q2")
     assert got.contents[0].uri == "a.txt"
-    assert await store.pick_up(other(id="q3")) == ()
+    assert await picked_up(store, other(id="q3")) == ()
 
 
 async def test_the_same_question_gets_its_messages_again(make_store: MakeStore) -> None:
     await make_store().write(other(id="m1", kind="message", text="stop"), Ending("waiting", "Ada", "web"))
-    first = await make_store().pick_up(ASKED)
+    first = await picked_up(make_store(), ASKED)
     assert [each.question.id for each in first] == ["m1"]
-    assert await make_store().pick_up(ASKED) == first
+    assert await picked_up(make_store(), ASKED) == first
+
+
+async def test_what_was_lent_and_not_settled_is_given_to_the_same_question_again(make_store: MakeStore) -> None:
+    store = make_store()
+    await store.write(other(id="m1", kind="message", text="stop"), Ending("waiting", "Ada", "web"))
+    (first,) = await store.lend(ASKED)
+    assert (first.question.id, first.state) == ("m1", "waiting")
+    assert list(await make_store().lend(ASKED)) == [first]
 
 
 async def test_what_is_lent_still_waits_and_nobody_else_gets_it(make_store: MakeStore) -> None:
@@ -145,7 +161,7 @@ async def test_what_is_lent_still_waits_and_nobody_else_gets_it(make_store: Make
     (lent,) = await store.lend(other(id="session"))
     assert (lent.question.text, lent.state, lent.ended_ts) == ("stop", "waiting", None)
     assert not await other_process.lend(other(id="other session"))
-    assert not await other_process.pick_up(other(id="q2"))
+    assert not await picked_up(other_process, other(id="q2"))
     assert not await store.lend(other(id="third", agent="Beta"))
 
 
@@ -160,7 +176,7 @@ async def test_what_was_lent_is_picked_up_or_can_be_had_again(make_store: MakeSt
     assert [each.question.id for each in settled] == ["m0", "m1"]
     assert {(each.state, each.ended_ts is None) for each in settled} == {("picked_up" if got else "waiting", not got)}
     assert not await store.settle(other(id="session"), got=got)
-    left = [each.question.id for each in await store.pick_up(other(id="q2"))]
+    left = [each.question.id for each in await picked_up(store, other(id="q2"))]
     assert left == (["m2"] if got else ["m0", "m1", "m2"])
 
 
@@ -171,7 +187,7 @@ async def test_what_a_process_lent_that_has_ended_can_be_had_again(make_store: M
     await first.lend(other(id="session"))
     second = make_store()
     await second.free()
-    assert [each.question.id for each in await second.pick_up(other(id="q2"))] == ["m1"]
+    assert [each.question.id for each in await picked_up(second, other(id="q2"))] == ["m1"]
 
 
 async def test_a_message_is_no_question_that_can_be_answered(store: QuestionStore) -> None:

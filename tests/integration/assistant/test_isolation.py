@@ -172,6 +172,7 @@ async def test_packed_bodies_unknown_fields_and_no_version_are_fine(hub: Hub) ->
 async def test_a_call_without_a_request_says_so_in_its_answer(hub: Hub) -> None:
     status, answer = await post(hub, ASK, '{"ID": "q1", "UserToken": "test-token"}', JSON)
     assert (status, answer["IsError"], answer["Meta"]["error"]) == (200, True, "invalid_request")
+    assert answer["contents"][0]["text"]["text"].startswith("There is no question with this id. Check the id")
 
 
 async def test_what_is_larger_than_it_may_be_is_refused_also_once_unpacked(hub: Hub) -> None:

@@ -63,8 +63,21 @@ async def test_a_wrong_token_and_an_unknown_id_are_told_as_such(tmp_path: Path) 
         await stranger.ask(ASKED)
         with pytest.raises(TokenRefusedError):
             await stranger.wait("", "q1", 0)
-        with pytest.raises(InvalidQuestionError, match="nobody asked"):
+        with pytest.raises(InvalidQuestionError, match=r"There is no question with this id\. Check the id"):
             await RemoteDesk(hub.url, "ada-secret").wait("", "q1", 0)
+
+
+async def test_what_keeps_a_hub_from_helping_is_told_when_its_time_is_over(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transcript_mcp.assistant.remote._BEYOND", 0.5)
+    desk = RemoteDesk(hub.url, "test-token")
+    (tmp_path / "assistant.sqlite3").mkdir()
+    await desk.ask(ASKED)
+    with pytest.raises(HubUnreachableError, match="not a plain file"):
+        await desk.wait("", "q1", 0)
+    (tmp_path / "assistant.sqlite3").rmdir()
+    assert (await desk.wait("", "q1", 0)).state == "waiting"
 
 
 async def test_where_no_hub_is_the_agent_is_told_how_to_start_one() -> None:

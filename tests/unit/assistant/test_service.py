@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from support.waiting import until
 
-from nanobot_transcript.errors import InvalidQuestionError, UnknownQuestionError
+from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import Choice, Content, Event, HistoryQuery, Option, Question, Record
@@ -271,12 +271,69 @@ async def test_what_is_said_to_such_a_report_reaches_its_agent(place: Place) -> 
     assert (message.question.text, message.by, message.question.agent) == ("ok", "Ada", "Alpha")
 
 
+async def test_what_is_said_twice_to_such_a_report_by_one_person_is_one_message(place: Place) -> None:
+    assistant = place.start()
+    for report in ("q1", "q2"):
+        await assistant.ask(other(id=report, kind="report", expects=False))
+        for by in ("Ada", "Ada", "Bo"):
+            assert (await assistant.answer("s", report, OK, by=by, where="web")).accepted
+    await assistant.answer("s", "q1", (Content("text", "other words"),), by="Ada", where="web")
+    assert place.kinds().count("message") == 5
+
+
+async def test_who_waits_is_told_in_time_that_nothing_can_be_written_and_loses_no_answer(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transcript_mcp.assistant.service._AGAIN", 0.3)
+    assistant = place.start()
+    await assistant.ask(other(timeout=1))
+    waiting = [asyncio.create_task(assistant.wait("s", "q1")) for _ in range(2)]
+    await asyncio.sleep(0)
+    assistant.close()
+    path = tmp_path / "assistant.sqlite3"
+    aside = path.rename(path.with_name("aside"))
+    path.mkdir()
+    for each in waiting:
+        with pytest.raises(StoreError):
+            await asyncio.wait_for(each, 10)
+    with pytest.raises(StoreError):
+        await asyncio.wait_for(assistant.wait("s", "q1"), 10)
+    path.rmdir()
+    aside.rename(path)
+    assert (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
+    assert (await assistant.wait("s", "q1")).contents == OK
+
+
+async def test_who_comes_back_while_a_cancelled_question_cannot_be_closed_goes_on_waiting(
+    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transcript_mcp.assistant.service._AGAIN", 0.1)
+    assistant = place.start(grace=0.1)
+    await assistant.ask(ASKED)
+    assistant.close()
+    path = tmp_path / "assistant.sqlite3"
+    aside = path.rename(path.with_name("aside"))
+    path.mkdir()
+    await until(lambda: "cannot be written down" in caplog.text)
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    await asyncio.sleep(0)
+    path.rmdir()
+    aside.rename(path)
+    await asyncio.sleep(0.4)
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await waiting).state == "answered"
+
+
 async def test_a_message_is_waiting_then_picked_up(place: Place) -> None:
     assistant = place.start()
     written = await assistant.write(other(id="", text="先停"), by="Ada", where="web")
     assert written.state == "waiting"
     record = await assistant.ask(ASKED)
-    await assistant.messages_for(record)
+    (lent,) = await assistant.messages_for(record)
+    assert lent.state == "waiting"
+    assert not await assistant.messages_for(await assistant.ask(other(id="q2")))
+    assistant.delivered(record, arrived=True)
+    await until(lambda: "picked_up" in place.kinds())
     assert [(event.kind, event.record.state) for event in place.news if event.record.question.kind == "message"] == [
         ("message", "waiting"),
         ("picked_up", "picked_up"),

@@ -184,3 +184,58 @@ async def test_a_call_that_is_cancelled_while_it_takes_leaves_the_message(place:
             lent.arrived(False)
         await until(lambda: not place.assistant.unasked._tasks)
     assert texts(await place.lend()) == ["stop"]
+
+
+async def test_what_went_with_an_answer_that_did_not_arrive_goes_with_the_next(
+    place: Place, alpha: asyncio.Event
+) -> None:
+    first, second = [await place.assistant.ask(dataclasses.replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
+    await place.write()
+    alpha.clear()
+    assert len(await place.assistant.messages_for(first)) == 1
+    assert not await place.assistant.messages_for(second)
+    place.assistant.delivered(first, arrived=False)
+    await until(alpha.is_set)
+    assert await place.states() == ["waiting"]
+    assert len(await place.assistant.messages_for(second)) == 1
+    place.assistant.delivered(second, arrived=True)
+    await until(lambda: place.news[-1].kind == "picked_up")
+    assert place.news[-1].record.taken_by == "q2"
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_what_went_with_an_answer_is_noted_when_the_disk_is_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch, arrived: bool
+) -> None:
+    monkeypatch.setattr("transcript_mcp.assistant.unasked._AGAIN", 0.02)
+    first = await place.assistant.ask(dataclasses.replace(ALPHA, id="q1", text="?"))
+    await place.write()
+    assert len(await place.assistant.messages_for(first)) == 1
+    place.assistant.close()
+    path = place.folder / "assistant.sqlite3"
+    aside = path.rename(path.with_name("aside"))
+    path.mkdir()
+    place.assistant.delivered(first, arrived=arrived)
+    await asyncio.sleep(0.1)
+    path.rmdir()
+    aside.rename(path)
+    second = await place.assistant.ask(dataclasses.replace(ALPHA, id="q2", text="?"))
+    await asyncio.sleep(0.1)
+    assert len(await place.assistant.messages_for(second)) == (0 if arrived else 1)
+
+
+async def test_a_call_that_is_cancelled_while_it_takes_what_goes_with_an_answer_leaves_it(place: Place) -> None:
+    first, second = [await place.assistant.ask(dataclasses.replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
+    await place.write()
+    for steps in range(12):
+        taking = asyncio.create_task(place.assistant.messages_for(first))
+        for _ in range(steps):
+            await asyncio.sleep(0.0005)
+        if taking.done():
+            place.assistant.delivered(first, arrived=False)
+        taking.cancel()
+        await asyncio.gather(taking, return_exceptions=True)
+        await until(lambda: not place.assistant.unasked._tasks)
+        assert len(await place.assistant.messages_for(second)) == 1
+        place.assistant.delivered(second, arrived=False)
+        await until(lambda: not place.assistant.unasked._tasks)
