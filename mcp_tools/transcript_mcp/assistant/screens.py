@@ -14,6 +14,8 @@ from uuid import uuid4
 
 from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
 from transcript_mcp.assistant import frames, wire
+from transcript_mcp.assistant.aside import Aside
+from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.values import Event, HistoryQuery, Question, Record
@@ -24,7 +26,6 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
 _LONGEST_CHAT: Final = 100_000
-_MOST_IDS: Final = 10_000
 _LARGEST_PAGE: Final = 8 * 1024 * 1024
 """Bytes of a page of the history; one record may be larger."""
 
@@ -33,13 +34,19 @@ REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "
 
 @dataclass(eq=False)
 class Screen:
-    """One client. ``send`` takes a frame for it and never waits; ``scope`` is None until it has logged in."""
+    """One client. ``send`` takes a frame for it and never waits; ``ready`` waits until it has read nearly all of them.
+
+    ``scope`` is None until it has logged in. ``unshown`` by id is what waits and has not been sent to it yet.
+    """
 
     send: Callable[[bytes], None]
+    ready: Callable[[], Awaitable[None]]
     id: str = field(default_factory=lambda: uuid4().hex)
     scope: str | None = None
     nickname: str = ""
     since: float = field(default_factory=time.time)
+    unshown: dict[str, Record] = field(default_factory=dict)
+    showing: asyncio.Task[None] | None = None
 
 
 class Screens:
@@ -48,6 +55,7 @@ class Screens:
     def __init__(self, assistant: Assistant, scopes: Scopes) -> None:
         self._assistant = assistant
         self._scopes = scopes
+        self._aside = Aside()
         self._screens: dict[str, Screen] = {}
         self._counting: set[asyncio.Task[None]] = set()
         self._commands: dict[str, Callable[[Screen, str, Any], Awaitable[None]]] = {
@@ -61,18 +69,17 @@ class Screens:
         }
         assistant.listen(self._heard)
 
-    def __len__(self) -> int:
-        return sum(screen.scope is not None for screen in self._screens.values())
-
-    def connect(self, send: Callable[[bytes], None]) -> Screen:
-        """A client that has not logged in yet."""
-        screen = Screen(send)
+    def connect(self, send: Callable[[bytes], None], ready: Callable[[], Awaitable[None]]) -> Screen:
+        """A client that has not logged in yet; see ``Screen``."""
+        screen = Screen(send, ready)
         self._screens[screen.id] = screen
         return screen
 
     def leave(self, screen: Screen) -> None:
         """The client has gone."""
         self._screens.pop(screen.id, None)
+        if screen.showing is not None:
+            screen.showing.cancel()
         self._presence(screen, "disconnected")
 
     async def handle(self, screen: Screen, frame: Any) -> None:
@@ -103,7 +110,7 @@ class Screens:
             answer = wire.new("UserLoginResponse", success=False, error_message=str(error))
             _send(screen, "UserLogin", UserLoginResponse=answer)
             return
-        before, nickname = screen.scope, _clipped(frame.Nickname, _LONGEST_NAME)
+        before, nickname = screen.scope, clean_name(frame.Nickname, _LONGEST_NAME)
         if before is not None and before != scope:
             self._presence(screen, "disconnected")
         screen.scope, screen.nickname = scope, nickname
@@ -111,8 +118,17 @@ class Screens:
         _send(screen, "UserLogin", UserLoginResponse=answer, Nickname=nickname)
         self._presence(screen, "connected")
         if before != scope:
-            for record in await self._assistant.waiting(scope):
-                self._show(record, (screen,))
+            screen.unshown = {record.question.id: record for record in await self._assistant.waiting(scope)}
+            if screen.showing is not None:
+                screen.showing.cancel()
+            screen.showing = asyncio.create_task(self._catch_up(screen))
+
+    async def _catch_up(self, screen: Screen) -> None:
+        """Show what waits no faster than the client reads: all of it may be more than a slow one may owe."""
+        while screen.unshown:
+            await screen.ready()
+            if screen.unshown:  # it may have ended meanwhile
+                self._show(screen.unshown.pop(next(iter(screen.unshown))), (screen,))
 
     async def _reply(self, screen: Screen, scope: str, frame: Any) -> None:
         kind = REPLIES[frame.Cmd]
@@ -123,7 +139,7 @@ class Screens:
         outcome = await self._assistant.answer(
             scope,
             request.ID or response.ID,
-            frames.contents_of(response.contents),
+            await self._aside(response.ByteSize(), frames.contents_of, response.contents),
             by=screen.nickname,
             where="web",
             origin=screen.id,
@@ -133,7 +149,7 @@ class Screens:
 
     async def _validity(self, screen: Screen, scope: str, frame: Any) -> None:
         waiting = {record.question.id for record in await self._assistant.waiting(scope)}
-        asked = frame.CheckMessageValidityRequest.request_ids[:_MOST_IDS]
+        asked = frame.CheckMessageValidityRequest.request_ids
         answer = wire.new("CheckMessageValidityResponse", validity={each: each in waiting for each in asked})
         _send(screen, frame.Cmd, CheckMessageValidityResponse=answer)
 
@@ -195,17 +211,20 @@ class Screens:
             project=written.project_directory,
             agent=written.agent_name,
         )
-        contents = frames.contents_of(written.contents)
+        contents = await self._aside(written.ByteSize(), frames.contents_of, written.contents)
         record = await self._assistant.write(message, contents, by=screen.nickname, where="web", origin=screen.id)
         _send(screen, frame.Cmd, AgentMessage=frames.message_frame(record))
 
     # -- what everybody of a scope is told -----------------------------------------------------------
 
     def _heard(self, event: Event) -> None:
-        screens = [screen for screen in self._in(event.scope) if screen.id != event.origin]
+        everybody = list(self._in(event.scope))
+        screens = [screen for screen in everybody if screen.id != event.origin]
         if event.kind == "asked":
             self._show(event.record, screens)
         elif event.kind in ("answered", "closed"):
+            for screen in everybody:
+                screen.unshown.pop(event.record.question.id, None)
             self._ended(event.record, screens)
         elif event.kind in ("message", "picked_up"):
             _send_all(screens, "AgentMessage", AgentMessage=frames.message_frame(event.record))
@@ -245,6 +264,10 @@ class Screens:
         )
         others = [each for each in self._in(screen.scope) if each is not screen]
         _send_all(others, "UserConnectionStatusNotification", UserConnectionStatusNotification=notification)
+
+    def refuse(self, screen: Screen, message: str) -> None:
+        """Tell the client that a frame was too much to be understood."""
+        self._refuse(screen, "", InvalidQuestionError.code, message)
 
     def _refuse(self, screen: Screen, cmd: str, code: str, message: str) -> None:
         problem = wire.new("ErrorNotification", code=code, message=message, cmd=_clipped(cmd, _LONGEST_NAME))

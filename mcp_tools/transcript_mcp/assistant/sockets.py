@@ -1,99 +1,134 @@
 """``/ws``: a client's screen over a WebSocket, binary frames in both directions."""
 
 import asyncio
-from typing import Final
+import resource
+from typing import Any, Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from transcript_mcp.assistant import wire
-from transcript_mcp.assistant.screens import REPLIES, Screens
-from transcript_mcp.assistant.sizes import LARGEST
+from transcript_mcp.assistant.aside import Aside
+from transcript_mcp.assistant.gate import Gate
+from transcript_mcp.assistant.outlet import Outlet
+from transcript_mcp.assistant.screens import REPLIES, Screen, Screens
+from transcript_mcp.assistant.sizes import LARGEST, MOST_VALUES, SMALL
 
 __all__ = ["Sockets"]
 
 _HEARTBEAT: Final = 54.0
-_MOST_WAITING: Final = 10_000
-"""Frames that wait for a client that does not read; it is cut off then, and catches up when it comes again."""
+_PATIENCE: Final = 10.0
+"""Seconds until a socket without a login is closed."""
 
-_MOST_BYTES: Final = 2 * LARGEST
+_CLOSING: Final = 1.0
+"""Seconds that a client has to say goodbye."""
+
 _AT_ONCE: Final = 64
 """Replies of one client that are written down at the same time."""
 
+_MOST_SOCKETS: Final = 1000
+_MOST_STRANGERS: Final = 64
+
 
 class Sockets:
-    """Serves the sockets of one hub."""
+    """Serves the sockets of one hub.
 
-    def __init__(self, screens: Screens) -> None:
+    ``patience`` is how many seconds a socket may go without a login. Half of the files that this process may have open
+    are left to all others whom the hub serves.
+    """
+
+    def __init__(self, screens: Screens, *, patience: float = _PATIENCE) -> None:
+        files = _files()
         self._screens = screens
+        self._patience = patience
+        self._most = min(_MOST_SOCKETS, files // 2)
+        self._most_strangers = min(_MOST_STRANGERS, files // 8)
+        self._open = 0
+        self._strangers: dict[Screen, asyncio.Timeout] = {}
+        """Who has not logged in, the oldest first."""
+        self._aside = Aside()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """An aiohttp handler."""
-        socket = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=LARGEST)
+        # Nothing is packed: what is short on the line stays so in memory.
+        socket = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=LARGEST, compress=False, timeout=_CLOSING)
         if not socket.can_prepare(request):
             return web.Response(status=426, headers={"Upgrade": "websocket"}, text="This is a WebSocket.\n")
-        await socket.prepare(request)
-        outlet = _Outlet(socket)
-        screen = self._screens.connect(outlet.put)
-        writing = asyncio.create_task(outlet.run())
-        replies: set[asyncio.Task[None]] = set()
+        if self._open >= self._most or request.transport is None:
+            return web.Response(status=503, headers={"Retry-After": "10"}, text="Too many sockets are open.\n")
+        gate = Gate(request.transport, SMALL)
+        self._open += 1
         try:
-            async for message in socket:
-                if message.type is not WSMsgType.BINARY:
-                    continue  # text means nothing here
-                try:
-                    frame = wire.decoded("WebsocketMessage", message.data)
-                except wire.UnreadableError:
-                    await socket.close(code=WSCloseCode.INVALID_TEXT, message=b"not a WebsocketMessage")
-                    break
-                if frame.Cmd not in REPLIES:
-                    await self._screens.handle(screen, frame)
-                    continue
-                # Replies need not wait for each other: those of a burst are written to the disk together.
-                if len(replies) >= _AT_ONCE:
-                    await asyncio.wait(replies, return_when=asyncio.FIRST_COMPLETED)
-                task = asyncio.create_task(self._screens.handle(screen, frame))
-                replies.add(task)
-                task.add_done_callback(replies.discard)
+            await socket.prepare(request)
+            await self._serve(socket, gate)
         finally:
-            self._screens.leave(screen)
-            if replies:
-                await asyncio.wait(replies)  # what was said before the line was cut counts
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
+            self._open -= 1
         return socket
 
-
-class _Outlet:
-    """Frames on their way to one client. A client that does not read holds up nobody else."""
-
-    def __init__(self, socket: web.WebSocketResponse) -> None:
-        self._socket = socket
-        self._frames: asyncio.Queue[bytes] = asyncio.Queue()
-        self._bytes = 0
-        self._full = asyncio.Event()
-
-    def put(self, frame: bytes) -> None:
-        if self._frames.qsize() >= _MOST_WAITING or (self._bytes and self._bytes + len(frame) > _MOST_BYTES):
-            self._full.set()
-        else:
-            self._bytes += len(frame)
-            self._frames.put_nowait(frame)
-
-    async def run(self) -> None:
-        sending, full = asyncio.create_task(self._send()), asyncio.create_task(self._full.wait())
+    async def _serve(self, socket: web.WebSocketResponse, gate: Gate) -> None:
+        outlet = Outlet(socket)
+        screen = self._screens.connect(outlet.put, outlet.ready)
+        writing = asyncio.create_task(outlet.run())
+        replies = _Replies()
         try:
-            await asyncio.wait((sending, full), return_when=asyncio.FIRST_COMPLETED)
+            async with asyncio.timeout(self._patience) as patience:
+                self._awaits_login(screen, patience)
+                async for message in socket:
+                    if message.type is WSMsgType.BINARY:  # text means nothing here
+                        await self._take(screen, message.data, replies)
+                    if screen.scope is not None and self._strangers.pop(screen, None):
+                        patience.reschedule(None)
+                        gate.open()
+        except TimeoutError:
+            await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b"log in at once")
+        except wire.UnreadableError:
+            await socket.close(code=WSCloseCode.INVALID_TEXT, message=b"not a WebsocketMessage")
         finally:
-            for task in (sending, full):
-                task.cancel()
-            await asyncio.gather(sending, full, return_exceptions=True)
-        await self._socket.close(code=WSCloseCode.TRY_AGAIN_LATER)
+            self._strangers.pop(screen, None)
+            self._screens.leave(screen)
+            await replies.done()  # what was said before the line was cut counts
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
 
-    async def _send(self) -> None:
-        while True:
-            frame = await self._frames.get()
-            try:
-                await self._socket.send_bytes(frame)
-            except (ConnectionError, RuntimeError):
-                return  # the client has gone
-            self._bytes -= len(frame)
+    def _awaits_login(self, screen: Screen, patience: asyncio.Timeout) -> None:
+        """Where too many do, the one that has had the most time goes: whoever has a token logs in at once."""
+        if len(self._strangers) >= self._most_strangers:
+            self._strangers.pop(next(iter(self._strangers))).reschedule(asyncio.get_running_loop().time())
+        self._strangers[screen] = patience
+
+    async def _take(self, screen: Screen, data: bytes, replies: "_Replies") -> None:
+        """One frame. Raises UnreadableError."""
+        most = MOST_VALUES if len(data) > SMALL else None
+        try:
+            frame = await self._aside(len(data), wire.decoded, "WebsocketMessage", data, most)
+        except wire.TooManyValuesError as error:
+            self._screens.refuse(screen, f"{error}.")
+            return
+        if frame.Cmd in REPLIES:
+            await replies.begin(len(data), self._screens.handle(screen, frame))
+        else:
+            await self._screens.handle(screen, frame)
+
+
+class _Replies:
+    """Those of a burst are written to the disk together, so that they need not wait for each other."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[asyncio.Task[None], int] = {}
+
+    async def begin(self, size: int, work: Any) -> None:
+        """Start on a reply of so many bytes, once there is room."""
+        while self._sizes and (len(self._sizes) >= _AT_ONCE or sum(self._sizes.values()) + size > LARGEST):
+            await asyncio.wait(self._sizes, return_when=asyncio.FIRST_COMPLETED)
+        task = asyncio.ensure_future(work)
+        self._sizes[task] = size
+        task.add_done_callback(self._sizes.pop)
+
+    async def done(self) -> None:
+        if self._sizes:
+            await asyncio.wait(self._sizes)
+
+
+def _files() -> int:
+    """How many files and sockets this process may have open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft if soft != resource.RLIM_INFINITY else 1_000_000
