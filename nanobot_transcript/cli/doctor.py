@@ -26,7 +26,7 @@ def doctor(
 ) -> None:
     """Find out why something does not work.
 
-    Checks settings, store, mailboxes, mail, nanobot and the plugin, and says how to mend what is wrong.
+    Checks settings, store, mailboxes, mail, the hub, nanobot and the plugin, and says how to mend what is wrong.
     Exit code 0: nothing wrong. 1: a warning or an error. 2: the settings cannot be read.
 
     \b
@@ -43,7 +43,7 @@ def doctor(
 
 
 def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
-    from nanobot_transcript.cli.checks import host, installation, mail, mailboxes, place, settings
+    from nanobot_transcript.cli.checks import host, hub, installation, mail, mailboxes, place, settings
 
     found, loaded = settings.check(config, store)
     opened = None
@@ -53,6 +53,7 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
         found += settings.check_names(loaded, opened)
         found += mailboxes.check(loaded)
         found += mail.check(loaded.mail.store, archiving=loaded.mail.archive.enabled)
+        found += hub.check(loaded)
     return found + installation.check() + host.check(loaded, opened)
 
 

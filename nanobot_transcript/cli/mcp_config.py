@@ -68,6 +68,7 @@ def mcp_config(
     Example:
       nanobot-transcript mcp-config claude-code --write
       nanobot-transcript mcp-config cursor --servers filebox
+      nanobot-transcript mcp-config claude-code --servers assistant --write
       nanobot-transcript mcp-config codex --http
       nanobot-transcript mcp-config claude-code --servers mail --write
     """

@@ -1,0 +1,128 @@
+"""Does the hub of the settings answer, what does it serve, and who looks after the questions in its folder?"""
+
+import fcntl
+import http.client
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from nanobot_transcript.cli.checks import Finding
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import Settings
+
+__all__ = ["check"]
+
+_SECONDS: Final = 2.0
+_LARGEST: Final = 65_536
+_LOCK: Final = ".assistant.hub"
+_OWN: Final = "mcp"
+"""The name of the token in ``hub.tokens`` that is meant for programs on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the hub's address says: its status, 0 when nobody answers, and the pages that it has."""
+
+    status: int = 0
+    pages: frozenset[str] = frozenset()
+
+
+def check(loaded: "Settings") -> list[Finding]:
+    """Findings about the hub, Agent Assistant and the IO bridge. Changes nothing; waits two seconds at the most."""
+    from nanobot_transcript.settings.addresses import url_of
+
+    if loaded.hub.port == 0:
+        return [Finding("hub", "info", "hub.port is 0: only the hub itself knows where it listens.")]
+    url = url_of(loaded.hub.host, loaded.hub.port)
+    answer = _asked(url, _token(loaded))
+    found = [_hub(url, answer)]
+    found += _assistant(loaded, url, answer)
+    if answer.pages:
+        found.append(_served("io", "io" in answer.pages, url, f"Scripts reach agents at {url}/agent/input/SESSION."))
+    return found
+
+
+def _hub(url: str, answer: _Answer) -> Finding:
+    if answer.pages:
+        return Finding("hub", "ok", f"A hub answers at {url}; its pages: {', '.join(sorted(answer.pages))}.")
+    if answer.status in (401, 403):
+        fix = "Start it again after a change of hub.tokens, or correct them."
+        return Finding("hub", "warning", f"The hub at {url} does not know the token of these settings.", fix)
+    if answer.status:
+        fix = "End what has the port, or choose another hub.port."
+        return Finding("hub", "warning", f"What answers at {url} is no hub of this version.", fix)
+    fix = "Start it with `nanobot-transcript serve`. Pages, mail, questions to people and the IO bridge need it."
+    return Finding("hub", "info", f"No hub answers at {url}.", fix)
+
+
+def _assistant(loaded: "Settings", url: str, answer: _Answer) -> Iterator[Finding]:
+    folder, serves = loaded.hub.data_dir, "questions" in answer.pages
+    is_known = bool(answer.pages) or not answer.status  # who refuses us may be the one that has them
+    if is_known and not serves and _is_held(folder / _LOCK):
+        fix = "Use that one, or give this one a folder of its own: hub.data_dir."
+        sentence = f"Another hub than the one at {url} looks after the questions in {folder}."
+        yield Finding("assistant", "warning", sentence, fix)
+    elif answer.pages:
+        token = "?token=TOKEN" if loaded.hub.tokens or loaded.assistant.tokens else ""
+        yield _served("assistant", serves, url, f"People answer agents at {url}/{token}#/questions.")
+    if loaded.hub.tokens and loaded.assistant.tokens:
+        fix = "Let agents ask with a token of hub.tokens, or answer with other programs of the protocol."
+        yield Finding("assistant", "info", "With hub.tokens, no page shows the questions of assistant.tokens.", fix)
+
+
+def _served(name: str, there: bool, url: str, sentence: str) -> Finding:
+    if there:
+        return Finding(name, "ok", sentence)
+    return Finding(name, "info", f"The hub at {url} does not serve {name}.", "Look at hub.servers, and at its log.")
+
+
+def _token(loaded: "Settings") -> str:
+    tokens = loaded.hub.tokens
+    secret = tokens.get(_OWN) or next(iter(tokens.values()), None)
+    return "" if secret is None else secret.get_secret_value()
+
+
+def _asked(url: str, token: str) -> _Answer:
+    """Whatever the environment says of proxies: a hub is spoken to directly."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=_SECONDS)
+    try:
+        connection.request("GET", "/api/about", headers={"Authorization": f"Bearer {token}"} if token else {})
+        response = connection.getresponse()
+        return _Answer(response.status, _pages(response.read(_LARGEST)) if response.status == 200 else frozenset())
+    except http.client.HTTPException:
+        return _Answer(400)
+    except (OSError, ValueError):
+        return _Answer()
+    finally:
+        connection.close()
+
+
+def _pages(body: bytes) -> frozenset[str]:
+    try:
+        pages: Any = json.loads(body)["pages"]
+        return frozenset(str(page) for page in pages)
+    except (ValueError, KeyError, TypeError):
+        return frozenset()
+
+
+def _is_held(lock: Path) -> bool:
+    """True when a process holds the lock file; it is let go again at once."""
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
