@@ -4,6 +4,8 @@ import asyncio
 import gzip
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import Caller, page, text_content
+from support.waiting import until
 
 from transcript_mcp.assistant import wire
 
@@ -231,17 +234,25 @@ async def test_a_frame_that_is_none_closes_the_socket_and_text_is_left_alone(hub
         await ada.until("GetOnlineUsers")
 
 
-async def test_an_answer_counts_that_arrived_before_the_line_was_cut(hub: Hub) -> None:
+async def test_an_answer_counts_that_arrived_before_the_line_was_cut(hub: Hub, tmp_path: Path) -> None:
     asking = asyncio.create_task(hub.caller.ask("q1"))
-    async with page(hub.url, "test-token", "Ada") as ada:
-        await ada.until("AskQuestion")
-        await ada.reply("q1", "yes")
-        ada.socket._response.connection.transport.abort()  # type: ignore[union-attr]
-    answer = await asyncio.wait_for(asyncio.wait((asking,), timeout=10), 15)
-    if asking not in answer[0]:  # the frame was cut as well: then it is answered again
+    with closing(sqlite3.connect(tmp_path / "assistant.sqlite3", isolation_level=None)) as elsewhere:
         async with page(hub.url, "test-token", "Ada") as ada:
+            await ada.until("AskQuestion")
+            await until(lambda: any(held.record.shown for held in hub.assistant._held.values()))
+            elsewhere.execute("BEGIN IMMEDIATE")  # nothing can be written down for the moment
             await ada.reply("q1", "yes")
-    assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+            await ada.send("GetOnlineUsers")
+            await ada.until("GetOnlineUsers")  # so the reply has arrived, too
+            ada.socket._response.connection.transport.abort()  # type: ignore[union-attr]
+        async with page(hub.url, "test-token", "Bo") as bo:
+            await bo.send("GetOnlineUsers")
+            while (await bo.until("GetOnlineUsers")).GetOnlineUsersResponse.total_count:
+                await bo.send("GetOnlineUsers")  # until the hub has seen that the line was cut
+        assert not asking.done()
+        elsewhere.execute("ROLLBACK")
+    answer = await asyncio.wait_for(asking, 10)
+    assert (answer.contents[0].text.text, answer.Meta["answered_by"]) == ("yes", "Ada")
 
 
 async def test_scripts_in_a_question_are_text(hub: Hub) -> None:
@@ -280,7 +291,59 @@ FRAMES = st.one_of(
 )
 
 
-BODIES = st.one_of(st.binary(max_size=100), st.text(max_size=50).map(lambda text: json.dumps({"ID": text}).encode()))
+TEXTS = st.text(max_size=30)
+NUMBERS = st.integers(-(2**31), 2**31 - 1)
+CHOICES = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "question": TEXTS,
+            "header": TEXTS,
+            "options": st.lists(st.fixed_dictionaries({}, optional={"label": TEXTS, "description": TEXTS}), max_size=4),
+            "multiple": st.booleans(),
+            "custom": st.booleans(),
+        },
+    ),
+    max_size=3,
+)
+ASKED = st.fixed_dictionaries(
+    {"ID": TEXTS, "UserToken": st.just("test-token"), "Wait": st.integers(-(2**31), 0)},
+    optional={
+        "Fetched": st.booleans(),
+        "Request": st.fixed_dictionaries(
+            {"Question": TEXTS},
+            optional={
+                "ProjectDirectory": TEXTS,
+                "AgentName": TEXTS,
+                "Timeout": NUMBERS,
+                "Questions": CHOICES,
+                "McpClientName": TEXTS,
+            },
+        ),
+    },
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)
+)
+ODD = st.builds(
+    lambda asked, field, value: asked | {field: value},
+    ASKED,
+    st.sampled_from(["ID", "Request", "Wait", "More"]),
+    ANYTHING,
+)
+BODIES = st.one_of(st.binary(max_size=100), ASKED, ASKED, ODD)
+
+
+def posted(body: Any) -> tuple[bytes, str]:
+    """A body as it is sent, and of which kind: in both ways in turn, where it is a message."""
+    if isinstance(body, bytes):
+        return body, "application/proto"
+    document = json.dumps(body).encode()
+    try:
+        message = wire.from_json("AskQuestionRequest", document)
+    except wire.UnreadableError:
+        return document, "application/json"
+    return (message.SerializeToString(), "application/proto") if len(document) % 2 else (document, "application/json")
 
 
 @pytest.mark.parametrize("examples", [100, pytest.param(1000, marks=pytest.mark.soak)])
@@ -288,14 +351,11 @@ async def test_random_frames_and_bodies_crash_nothing(
     hub: Hub, caplog: pytest.LogCaptureFixture, examples: int
 ) -> None:
     frames: list[bytes] = []
-    bodies: list[bytes] = []
+    bodies: list[Any] = []
 
     @settings(max_examples=examples, database=None, suppress_health_check=list(HealthCheck), derandomize=True)
-    @given(
-        FRAMES,
-        st.one_of(st.binary(max_size=100), st.text(max_size=50).map(lambda text: json.dumps({"ID": text}).encode())),
-    )
-    def collect(frame: bytes, body: bytes) -> None:
+    @given(FRAMES, BODIES)
+    def collect(frame: bytes, body: Any) -> None:
         frames.append(frame)
         bodies.append(body)
 
@@ -312,10 +372,12 @@ async def test_random_frames_and_bodies_crash_nothing(
                         pass
             except (ConnectionError, aiohttp.ClientError):
                 continue
+    asked = 0
     async with aiohttp.ClientSession() as http:
-        for number, body in enumerate(bodies):
-            kind = "application/proto" if number % 2 else "application/json"
-            async with http.post(f"{hub.url}{ASK}", data=body, headers={"Content-Type": kind}) as response:
+        for data, kind in map(posted, bodies):
+            async with http.post(f"{hub.url}{ASK}", data=data, headers={"Content-Type": kind}) as response:
                 assert response.status in (200, 400, 401)
+                asked += b"waiting" in await response.read()
+    assert asked > examples / 10  # they came as far as questions do
     await alive(hub)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

@@ -2,7 +2,7 @@
 
 import resource
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import aiohttp
@@ -28,7 +28,7 @@ async def impatient(hub: Hub, patience: float = 0.3) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-def few_files() -> AsyncIterator[None]:
+def few_files() -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
     yield
