@@ -23,11 +23,14 @@ def ask(hub: str) -> Iterator[Ask]:
     """``ask("Which?", ["A", "B"])`` asks, and gives what the agent will be told."""
     with ThreadPoolExecutor(4) as calls:
 
-        def asking(text: str, options: list[str] | None = None, *, name: str = "AskQuestion", **more: Any) -> Any:
+        def asking(
+            text: str, options: list[str] | None = None, *, custom: bool = True, name: str = "AskQuestion", **more: Any
+        ) -> Any:
             about = {"ProjectDirectory": PROJECT, "AgentName": "BlueLake", "Timeout": 60, **more}
             about["Question" if name == "AskQuestion" else "Summary"] = text
             if options:
-                about["Questions"] = [{"question": "Choose", "options": [{"label": each} for each in options]}]
+                listed = [{"label": each} for each in options]
+                about["Questions"] = [{"question": "Choose", "options": listed, "custom": custom}]
             body = json.dumps({"ID": f"id-{text}", "UserToken": "local", "Request": about}).encode()
             address = f"{hub}/agentassistproto.SrvAgentAssist/{name}"
             request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
@@ -69,6 +72,24 @@ def test_a_question_is_answered_from_a_phone_and_other_pages_are_told_by_whom(
     other.get_by_text("answered by Ada").wait_for()
     assert other.get_by_role("textbox", name="Your answer").count() == 0
     picture(other, "questions")
+
+
+def test_where_only_options_count_there_is_no_field_and_a_choice_can_be_taken_back(
+    open_page: OpenPage, ask: Ask
+) -> None:
+    answer = ask("Which colour?", ["Red", "Blue"], custom=False)
+    page = conversation(open_page("#/questions"))
+    page.get_by_text("Which colour?").last.wait_for()
+    assert page.get_by_role("textbox", name="Your answer").count() == 0
+    button = page.get_by_role("button", name="Answer")
+    assert button.is_disabled()
+    page.get_by_text("Red", exact=True).click()
+    assert button.is_enabled()
+    page.get_by_text("Red", exact=True).click()
+    assert button.is_disabled()
+    page.get_by_text("Blue", exact=True).click()
+    button.click()
+    assert said(answer) == ["Blue"]
 
 
 def test_a_report_is_confirmed_and_an_agent_is_written_to_unasked(open_page: OpenPage, ask: Ask) -> None:

@@ -1,0 +1,142 @@
+"""Forms, and what stays in its place on a page while other things happen."""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from browser.conftest import OpenPage, Served, _hub
+from support.web_home import PROJECT, WebHome
+
+from transcript_mcp.mail.values import Draft
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Route
+
+pytestmark = pytest.mark.timeout(120)
+
+MAIL = "#/mail/%2Fsrv%2Fbackend"
+BELOW = "((box) => box.scrollHeight - box.scrollTop - box.clientHeight)"
+FOCUSED = "document.activeElement.labels?.[0]?.textContent ?? document.activeElement.getAttribute('aria-label')"
+
+
+@pytest.fixture(scope="module")
+def strict_hub(home: WebHome, browser: "Browser") -> Iterator[str]:
+    """A hub on whose pages one may act as dev_agent only."""
+    with Served(_hub(home, filebox={"run_as": "listed", "may_run_as": ["dev_agent"]})) as served:
+        yield served.address
+
+
+def test_a_form_begins_in_its_subject(open_page: OpenPage) -> None:
+    for place in (MAIL, "#/boxes/dev_agent/inbox"):
+        page = open_page(place)
+        page.get_by_role("button", name="Write").click()
+        page.get_by_role("dialog").get_by_label("Subject").wait_for()
+        assert page.evaluate(FOCUSED) == "Subject", place
+
+
+def test_no_key_opens_a_form_in_the_name_of_an_agent_one_may_not_act_as(open_page: OpenPage, strict_hub: str) -> None:
+    page = open_page("#/boxes/qa_agent/inbox", base=strict_hub)
+    page.get_by_text("You may not act as this agent").wait_for()
+    page.keyboard.press("c")
+    assert page.get_by_role("dialog").count() == 0
+    page = open_page("#/boxes/dev_agent/inbox", base=strict_hub)
+    page.get_by_text("Login does nothing").wait_for()
+    page.keyboard.press("c")
+    page.get_by_role("dialog", name="Write as dev_agent").wait_for()
+
+
+def test_a_letter_goes_only_to_agents_that_the_form_shows(open_page: OpenPage, home: WebHome) -> None:
+    human = home.mail.human(PROJECT)
+    blue = home.mail.acting(PROJECT, "BlueLake")
+    sent = home.mail.send(PROJECT, human, Draft("Lunch", "At twelve.", to=["BlueLake"], thread_id="LUNCH-1"))
+    home.mail.reply(blue, sent.id, Draft(body="Fine."))
+    page = open_page(f"{MAIL}/agents/human")
+    page.get_by_role("heading", name="human").wait_for()
+    page.get_by_text("Re: Lunch").wait_for()
+    assert page.get_by_role("button", name="Write").count() == 1  # the one of the whole page
+    home.mail.reply(human, sent.id, Draft(body="With soup."))
+    page = open_page(f"{MAIL}/threads/LUNCH-1")
+    page.get_by_text("With soup.").last.wait_for()
+    page.get_by_role("textbox", name="Reply to BlueLake as a person").wait_for()
+
+
+def test_a_message_from_long_ago_is_found_and_nothing_is_shown_twice(open_page: OpenPage, home: WebHome) -> None:
+    chat = "feishu:oc_long"
+    for number in range(400):
+        home.store.append(chat, "user", f"Line {number}", "on_ada", f"om_long_{number}", 1_700_000_000_000 + number)
+    page = open_page("#/io")
+    page.locator("[data-connection=live]").first.wait_for()
+
+    def while_it_is_written(route: "Route") -> None:
+        asked.append(route.request.url)
+        home.store.append(chat, "user", "Meanwhile", "on_ada", f"om_meanwhile_{len(asked)}")
+        page.get_by_text("Meanwhile").nth(len(asked) - 1).wait_for()
+        route.continue_()
+
+    asked: list[str] = []
+    page.route("**/api/groups/messages*before=*", while_it_is_written)
+    page.goto(f"{page.url.partition('#')[0]}#/groups/{chat}/om_long_3")
+    page.get_by_text("Line 3", exact=True).wait_for()
+    shown = page.evaluate("[...document.querySelectorAll('article[id]')].map((each) => each.id)")
+    assert len(shown) == len(set(shown))
+    assert len(asked) == len(set(asked))
+
+
+def test_a_message_that_was_searched_for_is_in_sight(open_page: OpenPage, home: WebHome) -> None:
+    from playwright.sync_api import expect
+
+    chat = "feishu:oc_tall"
+    for number in range(120):
+        home.store.append(chat, "user", f"Row {number}", "on_ada", f"om_tall_{number}", 1_700_000_000_000 + number)
+    for number in (5, 80):
+        page = open_page(f"#/groups/{chat}/om_tall_{number}")
+        row = page.get_by_role("log").get_by_text(f"Row {number}", exact=True)
+        expect(row).to_be_in_viewport()
+        home.store.append(chat, "user", "Later", "on_ada", f"om_later_{number}", 1_800_000_000_000 + number)
+        page.get_by_role("log").get_by_text("Later").first.wait_for()
+        expect(row).to_be_in_viewport()
+
+
+def test_who_reads_further_up_stays_there_when_something_new_is_asked(open_page: OpenPage, hub: str) -> None:
+    with ThreadPoolExecutor(2) as calls:
+
+        def ask(name: str, text: str) -> None:
+            about = {"ProjectDirectory": "/srv/tall", "AgentName": "RedHill", "Timeout": 20, "Summary": text}
+            body = json.dumps({"ID": name, "UserToken": "local", "Request": about | {"NotifyOnly": True}}).encode()
+            address = f"{hub}/agentassistproto.SrvAgentAssist/WorkReport"
+            request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
+            calls.submit(lambda: urllib.request.urlopen(request, timeout=30).read())
+
+        page = open_page("#/questions")
+        ask("tall", "\n\n".join(f"Paragraph {number}" for number in range(80)))
+        page.get_by_role("link", name="RedHill").click()
+        log = page.get_by_role("log")
+        log.get_by_text("Paragraph 79").wait_for()
+        ask("second", "One line")
+        log.get_by_text("One line").wait_for()
+        page.wait_for_function(f"{BELOW}(document.querySelector('[role=log]')) < 50")
+        log.evaluate("(box) => { box.scrollTop = 0 }")
+        log.get_by_text("Paragraph 0", exact=True).wait_for()
+        ask("third", "Another line")
+        log.get_by_text("Another line").wait_for()
+        page.wait_for_timeout(200)
+        assert log.evaluate("(box) => box.scrollTop") == 0
+
+
+def test_what_is_known_stays_on_the_page_while_the_hub_does_not_answer(open_page: OpenPage, home: WebHome) -> None:
+    page = open_page(MAIL)
+    page.get_by_role("link", name="Build plan for users").wait_for()
+    page.route("**/api/mail/threads*", lambda route: route.abort())
+    page.locator("[data-connection=live]").first.wait_for()
+    blue = home.mail.acting(PROJECT, "BlueLake")
+    home.mail.send(PROJECT, blue, Draft("Another", "Text.", to=["GreenCastle"]))
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_role("link", name="Build plan for users").is_visible()
+    page.unroute("**/api/mail/threads*")
+    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("link", name="Another").wait_for()
+    assert page.get_by_role("alert").count() == 0
+    open_page.wrong.clear()  # type: ignore[attr-defined] - the browser itself says that a request failed
