@@ -109,6 +109,18 @@ async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(plac
             await asyncio.gather(left, return_exceptions=True)
 
 
+async def test_with_nothing_but_a_token_of_the_settings_the_adapter_asks_where_its_page_is(place: Place) -> None:
+    (place.cwd / ".nanobot").mkdir()
+    settings = place.cwd / ".nanobot" / "transcript.yaml"
+    settings.write_text("assistant:\n  tokens: {me: test-token}\n", encoding="utf-8")
+    await place.hub()
+    async with connected(place.command()) as client:
+        asking = asyncio.create_task(client.text("ask_question", question="发布吗？", **SHOP))
+        async with page(place.url, "test-token", "Ada") as ada:
+            await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "好的")
+        assert await asyncio.wait_for(asking, 20) == "好的"
+
+
 async def test_arguments_win_over_the_file_and_the_page_is_opened(place: Place) -> None:
     await place.hub(NANOBOT_TRANSCRIPT_ASSISTANT__TOKENS__ADA="my long token")
     (place.cwd / "agentassistant-mcp.toml").write_text(
