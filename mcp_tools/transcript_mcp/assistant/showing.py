@@ -19,7 +19,7 @@ def _block(number: int, content: Content, largest: int) -> Block:
     if content.kind == "text":
         return Text(content.text)
     if len(content.data) > largest:
-        name = content.uri or content.mime_type or content.kind
+        name = _name(content.uri) if content.uri else content.mime_type or content.kind
         return Text(f"({name}: {len(content.data)} bytes, more than assistant.max_attachment lets through)")
     if content.kind == "image":
         return Image(content.data, content.mime_type)

@@ -52,11 +52,11 @@ class Members(MemberDirectory):
 class Place:
     """A hub's part in groups; the tests are the bot."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, overdue: float = 5.0) -> None:
         self.folder = folder
         self.outbox = Outbox(folder / "transcripts")
         self.members = Members(folder / "transcripts")
-        self.assistant = Assistant(SqliteQuestionStore(folder / "hub"), chat=CHAT)
+        self.assistant = Assistant(SqliteQuestionStore(folder / "hub"), chat=CHAT, overdue=overdue)
         self.posts: dict[str, Job] = {}
 
     @asynccontextmanager
@@ -349,8 +349,8 @@ async def test_a_thousand_answers_that_came_in_time_while_no_hub_ran_count(tmp_p
             outbox.sent(job, f"om_{each}", "Alpha")
             assert outbox.offer_action(Action(f"om_{each}", {"option": "1"}, "on_ada", "Ada"))
     long_ago.close()
-    place = Place(tmp_path)
-    place.members.slow = 0.01
+    place = Place(tmp_path, overdue=10.0)
+    place.members.slow = 0.02
     async with place.running():
         states = [(await place.assistant.wait("s", each)).state for each in ids]
     assert states == ["answered"] * 1000

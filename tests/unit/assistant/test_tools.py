@@ -112,6 +112,9 @@ async def test_what_is_too_large_for_an_agent_is_named_instead(tmp_path: Path) -
     large = Content("file", data=b"x" * 11, mime_type="x/y", uri="big.bin")
     answer = await desk.answered("ask_question", large, question="?", **SHOP)
     assert "big.bin: 11 bytes" in answer.text
+    large = Content("file", data=b"x" * 11, mime_type="x/y", uri="attachment://file/%E7%AC%94%E8%AE%B0.txt")
+    answer = await desk.answered("ask_question", large, question="?", **SHOP)
+    assert "(笔记.txt: 11 bytes" in answer.text
     desk.assistant.close()
 
 

@@ -239,3 +239,13 @@ async def test_a_call_that_is_cancelled_while_it_takes_what_goes_with_an_answer_
         assert len(await place.assistant.messages_for(second)) == 1
         place.assistant.delivered(second, arrived=False)
         await until(lambda: not place.assistant.unasked._tasks)
+
+
+async def test_what_went_with_an_answer_of_a_process_that_ended_goes_with_an_answer_of_the_next(place: Place) -> None:
+    first, second = [await place.assistant.ask(dataclasses.replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
+    await place.write()
+    assert len(await place.assistant.messages_for(first)) == 1
+    next_one = place.start()
+    await next_one.waiting(None)
+    assert len(await next_one.messages_for(second)) == 1
+    next_one.close()
