@@ -8,12 +8,15 @@ import os
 import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browser.people import BOUND, Agent
 from support.hubs import listening
+from support.line import Line
 from support.web_home import WebHome
 
 from transcript_mcp.hub import create_app
@@ -23,8 +26,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-BOUND = 10_000
-
 OpenPage = Callable[..., "Page"]
 
 
@@ -91,6 +92,21 @@ def locked_hub(home: WebHome, browser: "Browser") -> Iterator[str]:
         yield served.address
 
 
+@pytest.fixture
+def serve(home: WebHome, tmp_path: Path, browser: "Browser") -> Iterator[Callable[..., str]]:
+    """``serve(assistant={…})`` starts another hub with these settings and questions of its own, and gives its address.
+
+    A test names it before ``open_page``, so that it outlives the pages.
+    """
+    with ExitStack() as served:
+
+        def serving(**settings: Any) -> str:
+            settings["hub"] = {"data_dir": tmp_path / "hub"} | settings.get("hub", {})
+            return served.enter_context(Served(_hub(home, **settings))).address
+
+        yield serving
+
+
 @asynccontextmanager
 async def _hub(home: WebHome, **settings: Any) -> AsyncIterator[str]:
     async with listening(create_app(home.settings(**settings))) as address:
@@ -111,11 +127,14 @@ def open_page(browser: "Browser", hub: str) -> Iterator[OpenPage]:
         *,
         base: str = hub,
         phone: bool = False,
+        width: int | None = None,
         dark: bool = False,
         language: str = "en-US",
         script: str = "",
     ) -> "Page":
         size: Any = {"width": 390, "height": 844} if phone else {"width": 1360, "height": 850}
+        if width is not None:
+            size = {"width": width, "height": 800}
         theme: Any = "dark" if dark else "light"
         context = browser.new_context(viewport=size, color_scheme=theme, locale=language, has_touch=phone)
         contexts.append(context)
@@ -133,6 +152,21 @@ def open_page(browser: "Browser", hub: str) -> Iterator[OpenPage]:
     for context in contexts:
         context.close()
     assert [text for text in wrong if opening.expected not in text] == []  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def agent(hub: str) -> Iterator[Agent]:
+    """An agent at the hub."""
+    with ThreadPoolExecutor(4) as calls:
+        yield Agent(hub, calls)
+
+
+@pytest.fixture
+def line(hub: str, open_page: OpenPage) -> Iterator[Line]:
+    """A line to the hub that can be cut. That the browser itself says so is no mistake of a page."""
+    open_page.expected = "net::ERR"  # type: ignore[attr-defined]
+    with Line(hub) as laid:
+        yield laid
 
 
 @pytest.fixture

@@ -2,89 +2,20 @@
 
 import base64
 import io
-import json
-import urllib.request
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import pytest
 from browser.conftest import BOUND, OpenPage
+from browser.people import Agent, call_me, fill, said, send
 from PIL import Image
 from support.line import Line
 from support.web_home import WebHome
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.timeout(120)
 
 LONG = token_hex(100_000)
 """Words that do not become fewer on the line."""
-
-Blocks = list[dict[str, Any]]
-
-
-class Agent:
-    """Asks with the MCP tool, each test's under a name of its own."""
-
-    def __init__(self, hub: str, calls: ThreadPoolExecutor) -> None:
-        self.name = f"Agent{uuid4().hex[:6]}"
-        self._url = f"{hub}/mcp/assistant"
-        self._calls = calls
-
-    def ask(self, question: str) -> "Future[Blocks]":
-        """The content of the tool's result, once there is one."""
-        return self._calls.submit(self._asked, question)
-
-    def _asked(self, question: str) -> Blocks:
-        about = {"question": question, "agent_name": self.name, "project_directory": "/srv/shop", "timeout": 60}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        body = json.dumps(message | {"params": {"name": "ask_question", "arguments": about}}).encode()
-        request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=90) as answer:
-            return json.load(answer)["result"]["content"]
-
-    def talk(self, page: "Page") -> "Page":
-        """The page with this agent's conversation open."""
-        page.get_by_role("link", name=self.name).first.click()
-        page.get_by_role("log").wait_for()
-        return page
-
-
-@pytest.fixture
-def agent(hub: str) -> Iterator[Agent]:
-    """An agent at the hub."""
-    with ThreadPoolExecutor(4) as calls:
-        yield Agent(hub, calls)
-
-
-@pytest.fixture
-def line(hub: str, open_page: OpenPage) -> Iterator[Line]:
-    """A line to the hub that can be cut. That the browser itself says so is no mistake of a page."""
-    open_page.expected = "net::ERR"  # type: ignore[attr-defined]
-    with Line(hub) as laid:
-        yield laid
-
-
-def call_me(page: "Page", name: str) -> None:
-    page.get_by_label("Your name").fill(name)
-    page.get_by_label("Your name").press("Enter")
-
-
-def fill(page: "Page", text: str) -> None:
-    page.get_by_role("textbox", name="Your answer").fill(text)
-
-
-def send(page: "Page") -> None:
-    page.get_by_role("button", name="Answer").click()
-
-
-def said(answer: "Future[Blocks]") -> list[str]:
-    return [block["text"] for block in answer.result(3 * BOUND / 1000)]
 
 
 def test_a_pasted_picture_reaches_the_agent_as_an_image(open_page: OpenPage, agent: Agent) -> None:
@@ -118,7 +49,7 @@ def test_a_file_reaches_the_agent_with_its_name_and_bytes(open_page: OpenPage, a
     (tmp_path / "a b.bin").write_bytes(bytes(range(256)))
     answer = agent.ask("Which plan?")
     page = agent.talk(open_page("#/questions"))
-    chooser = page.locator("article input[type=file]")
+    chooser = page.locator("footer input[type=file]")
     chooser.set_input_files([tmp_path / "计划.md", tmp_path / "a b.bin"])
     page.get_by_role("button", name="Remove").nth(1).wait_for()
     send(page)

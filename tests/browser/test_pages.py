@@ -123,10 +123,10 @@ def test_an_input_is_sent_and_an_output_is_read(open_page: OpenPage, hub: str, p
     page.get_by_role("textbox", name="Send an input").press("Control+Enter")
     page.get_by_text("waits for the agent").wait_for()
     call(hub, "o_tool", session_id="build-42", output="Step 1 is done.")
-    page.get_by_text("waits to be read").wait_for()
+    page.get_by_text("waits to be taken").wait_for()
     picture(page, "io")
-    page.get_by_role("button", name="Read output").click()
-    page.get_by_text("read here").wait_for()
+    page.get_by_role("button", name="Take output").click()
+    page.get_by_text("taken here").wait_for()
     assert "Go on with step 2." in call(hub, "i_tool", session_id="build-42", timeout=5)
     page.get_by_text("with the agent").wait_for()
 

@@ -3,18 +3,22 @@ import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { Choices } from "@/components/Choices";
 import { Problem } from "@/components/common";
 import { Logo } from "@/components/Logo";
+import { Nowhere } from "@/components/Nowhere";
 import { TokenGate } from "@/components/TokenGate";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { Toasts } from "@/components/ui/toast";
 import { ApiError, get, onRefused } from "@/lib/api";
-import { isOpen, startAssistant, talkKey, useAssistant } from "@/lib/assistant/store";
+import { isOpen, talkKey } from "@/lib/assistant/items";
+import { startAssistant, useAssistant } from "@/lib/assistant/store";
 import { startEvents, useConnection } from "@/lib/events";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
+import { setLargestFile } from "@/lib/limits";
 import { notify } from "@/lib/notify";
 import { go, href, usePlace } from "@/lib/router";
+import { cameWithToken } from "@/lib/token";
 import { cn } from "@/lib/utils";
 import { BoxesPage } from "@/pages/boxes";
 import { GroupsPage } from "@/pages/groups";
@@ -27,6 +31,8 @@ interface About {
   version: string;
   pages: string[];
   caller: string;
+  /** Bytes of the largest file that agents are given. */
+  max_attachment?: number;
 }
 
 interface Page {
@@ -52,7 +58,9 @@ export function App() {
 
   const load = useCallback(async () => {
     try {
-      setAbout(await get<About>("/api/about"));
+      const found = await get<About>("/api/about");
+      setLargestFile(found.max_attachment);
+      setAbout(found);
       setError(undefined);
       setLocked(false);
       startEvents();
@@ -82,7 +90,7 @@ function Frame({ about }: { about: About }) {
   const place = usePlace();
   const [help, setHelp] = useState(false);
   const pages = PAGES.filter((page) => about.pages.includes(page.name));
-  const page = pages.find((each) => each.name === place[0]) ?? pages[0];
+  const page = pages.find((each) => each.name === place[0]) ?? (place[0] ? undefined : pages[0]);
 
   useKeys({
     "?": () => setHelp(true),
@@ -92,6 +100,10 @@ function Frame({ about }: { about: About }) {
     ...Object.fromEntries(pages.map((each, index) => [String(index + 1), () => go(each.name)])),
   });
   const asks = about.pages.includes("questions");
+  const opensQuestions = asks && !place[0] && cameWithToken();
+  useEffect(() => {
+    if (opensQuestions) location.replace(href("questions"));
+  }, [opensQuestions]);
   const { items } = useAssistant();
   const waiting = [...items.values()].filter(isOpen).length;
   useEffect(() => {
@@ -117,28 +129,28 @@ function Frame({ about }: { about: About }) {
       </a>
       <nav
         aria-label={t("pages")}
-        className="order-last flex shrink-0 border-t bg-surface md:order-first md:w-52 md:flex-col md:border-t-0 md:border-r"
+        className="order-last flex shrink-0 border-t bg-surface md:order-first md:w-20 md:flex-col lg:w-52 md:border-t-0 md:border-r"
       >
-        <div className="hidden items-center gap-2 px-4 pt-4 pb-3 md:flex">
+        <div className="hidden items-center justify-center gap-2 px-4 pt-4 pb-3 md:flex lg:justify-start">
           <Logo />
-          <span className="text-[13px] font-semibold whitespace-nowrap">nanobot-transcript</span>
+          <span className="hidden text-[13px] font-semibold whitespace-nowrap lg:inline">nanobot-transcript</span>
         </div>
-        <ul className="flex flex-1 md:flex-none md:flex-col md:gap-0.5 md:px-2">
+        <ul className="flex flex-1 md:flex-none md:flex-col md:gap-0.5 md:px-1 lg:px-2">
           {pages.map((each, index) => (
-            <li key={each.name} className="flex-1">
+            <li key={each.name} className="min-w-0 flex-1">
               <a
                 href={href(each.name)}
                 aria-current={each === page ? "page" : undefined}
                 title={`${t(each.title)} (${index + 1})`}
                 className={cn(
-                  "flex flex-col items-center gap-0.5 px-2 py-2 text-[11px] font-medium text-muted-foreground md:flex-row md:gap-2.5 md:rounded-md md:px-2.5 md:text-sm [&_svg]:size-5 md:[&_svg]:size-[18px]",
+                  "relative flex flex-col items-center gap-0.5 px-0.5 py-2 text-[11px] font-medium text-muted-foreground max-[359px]:text-[10px] max-[359px]:tracking-tight md:rounded-md lg:flex-row lg:gap-2.5 lg:px-2.5 lg:text-sm [&_svg]:size-5 lg:[&_svg]:size-[18px]",
                   each === page ? "text-accent-foreground md:bg-accent" : "hover:bg-muted",
                 )}
               >
                 {each.icon}
-                {t(each.title)}
+                <span className="max-w-full truncate">{t(each.title)}</span>
                 {each.name === "questions" && waiting > 0 && (
-                  <Badge variant="solid" className="max-md:absolute max-md:ml-8 max-md:-mt-0.5 max-md:px-1.5 md:ml-auto">
+                  <Badge variant="solid" className="max-lg:absolute max-lg:ml-8 max-lg:-mt-0.5 max-lg:px-1.5 lg:ml-auto">
                     {waiting}
                   </Badge>
                 )}
@@ -147,15 +159,15 @@ function Frame({ about }: { about: About }) {
           ))}
         </ul>
         <div className="hidden flex-1 md:block" />
-        <div className="hidden flex-col gap-2 p-3 md:flex">
+        <div className="hidden flex-col items-center gap-2 p-3 md:flex lg:items-stretch">
           <Connected />
-          <div className="flex gap-1">
+          <div className="flex flex-col gap-1 lg:flex-row">
             <Choices />
             <Button variant="ghost" size="icon" aria-label={t("keys")} title={t("keys")} onClick={() => setHelp(true)}>
               <Keyboard />
             </Button>
           </div>
-          <p className="px-1 text-xs text-muted-foreground">
+          <p className="hidden px-1 text-xs text-muted-foreground lg:block">
             {about.version}
             {about.caller && ` · ${about.caller}`}
           </p>
@@ -169,7 +181,8 @@ function Frame({ about }: { about: About }) {
           <Choices />
         </div>
         <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-          {page?.show(place.slice(page.name === place[0] ? 1 : 0))}
+          {page && !opensQuestions && page.show(place.slice(1))}
+          {!page && <Nowhere to="#/" />}
         </main>
       </div>
       <Dialog open={help} title={t("keys")} onClose={() => setHelp(false)}>
@@ -180,6 +193,7 @@ function Frame({ about }: { about: About }) {
               ["/", "keySearch"],
               ["j  k", "keyRows"],
               ["Ctrl + Enter", "keySend"],
+              ["Enter", "keyEnter"],
               ["Esc", "keyClose"],
               ["?", "keyHelp"],
             ] as [string, Key][]
@@ -220,7 +234,7 @@ function Connected() {
           connection === "live" ? "bg-positive" : connection === "connecting" ? "bg-warning" : "bg-destructive",
         )}
       />
-      <span className={connection === "live" ? "max-md:sr-only" : ""}>{t(connection)}</span>
+      <span className={connection === "live" ? "max-lg:sr-only" : "md:max-lg:sr-only"}>{t(connection)}</span>
     </p>
   );
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Time } from "@/components/common";
+import { enter } from "@/lib/keys";
 import { cn } from "@/lib/utils";
 
 export const rowStyle =
@@ -25,7 +26,13 @@ interface Props {
 /** A line of a list that leads to what it tells of. */
 export function ListRow({ to, current, walked = true, face, title, titleStyle, ms, text, marks, children }: Props) {
   return (
-    <a data-row={walked || undefined} href={to} aria-current={current} className={rowStyle}>
+    <a
+      data-row={walked || undefined}
+      href={to}
+      aria-current={current}
+      className={rowStyle}
+      onKeyDown={(event) => event.key === "Enter" && !event.ctrlKey && !event.metaKey && enter(to)}
+    >
       {face}
       <span className="min-w-0 flex-1">
         <span className="flex items-baseline gap-2">

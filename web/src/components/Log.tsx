@@ -1,19 +1,55 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { Button } from "@/components/ui/button";
 import { useEndInSight } from "@/lib/end";
+import { useT } from "@/lib/i18n";
 
-/** What was said, the newest at the end, which stays in sight. */
-export function Log({ label, children }: { label: string; children: ReactNode }) {
-  const { frame, onScroll } = useEndInSight();
+interface Props {
+  label: string;
+  children: ReactNode;
+  /** What the first thing said is known by. */
+  first?: string | undefined;
+  /** Loads what was said before that, where there is more. */
+  older?: (() => void) | undefined;
+}
+
+/** What was said, the newest at the end, which stays in sight. Earlier things leave in place what is being read. */
+export function Log({ label, children, first, older }: Props) {
+  const t = useT();
+  const { frame, atEnd, onScroll } = useEndInSight();
+  const height = useRef(0);
+  const before = useRef(first);
+  useLayoutEffect(() => {
+    const box = frame.current;
+    if (!box) return;
+    if (before.current !== first && !atEnd.current) box.scrollTop += box.scrollHeight - height.current;
+    before.current = first;
+    height.current = box.scrollHeight;
+  });
   return (
     <div
       ref={frame}
       tabIndex={0}
       role="log"
       aria-label={label}
-      className="min-h-0 flex-1 overflow-y-auto overscroll-contain"
+      className="min-h-0 flex-1 overflow-y-auto overscroll-contain [overflow-anchor:none]"
       onScroll={onScroll}
     >
-      <div className="mx-auto flex max-w-3xl flex-col gap-4 p-4">{children}</div>
+      <div className="mx-auto flex max-w-3xl flex-col gap-4 p-4">
+        {older && (
+          <Button
+            variant="outline"
+            size="sm"
+            className="self-center"
+            onClick={() => {
+              atEnd.current = false;
+              older();
+            }}
+          >
+            {t("loadOlderTalks")}
+          </Button>
+        )}
+        {children}
+      </div>
     </div>
   );
 }

@@ -1,22 +1,16 @@
-import { memo } from "react";
+import { type ReactNode, memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { cn } from "@/lib/utils";
 
 // Raw HTML is shown as the text it is; pictures from elsewhere are not fetched, they are linked.
 const components: Components = {
-  a: ({ href, children }) => (
-    <a href={href} target="_blank" rel="noreferrer noopener">
-      {children}
-    </a>
-  ),
+  a: ({ href, children }) => <Link href={href}>{children}</Link>,
   img: ({ src, alt }) =>
     typeof src === "string" && src.startsWith("data:image/") ? (
       <img src={src} alt={alt ?? ""} className="max-h-80 max-w-full rounded-md" />
     ) : (
-      <a href={typeof src === "string" ? src : undefined} target="_blank" rel="noreferrer noopener">
-        {alt || (typeof src === "string" ? src : "")}
-      </a>
+      <Link href={typeof src === "string" ? src : undefined}>{alt || (typeof src === "string" ? src : "")}</Link>
     ),
 };
 components.input = ({ checked }) => <span>{checked ? "☑" : "☐"}</span>;
@@ -32,7 +26,24 @@ export const Markdown = memo(function Markdown({ text, className }: { text: stri
   );
 });
 
+function Link({ href, children }: { href: string | undefined; children: ReactNode }) {
+  if (!href) return <span>{children}</span>;
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  );
+}
+
+/** Nothing leads to pages of a hub: what agents write could take whoever follows it there under another token. */
 function allowed(url: string): string {
   if (/^data:image\/(png|jpeg|gif|webp);base64,/i.test(url)) return url;
-  return /^(https?:|mailto:|#)/i.test(url) ? url : "";
+  if (/^mailto:/i.test(url)) return url;
+  return /^https?:/i.test(url) && URL.canParse(url) && !isOfHub(new URL(url)) ? url : "";
+}
+
+function isOfHub(url: URL): boolean {
+  if (url.host === location.host) return true;
+  const inHash = new URLSearchParams(url.hash.split("?")[1] ?? "");
+  return url.searchParams.has("token") || inHash.has("token");
 }

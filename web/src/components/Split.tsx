@@ -18,14 +18,14 @@ export function Split(props: {
         aria-label={props.label}
         className={cn(
           "min-h-0 w-full flex-col border-r bg-surface md:flex",
-          props.wide ? "md:w-96" : "md:w-80",
+          props.wide ? "md:w-72 lg:w-96" : "md:w-64 lg:w-80",
           "md:shrink-0",
           props.open ? "hidden" : "flex",
         )}
       >
         {props.list}
       </section>
-      <div className={cn("min-h-0 min-w-0 flex-1 flex-col md:flex", props.open ? "flex" : "hidden")}>
+      <div id="opened" tabIndex={-1} className={cn("min-h-0 min-w-0 flex-1 outline-none flex-col md:flex", props.open ? "flex" : "hidden")}>
         {props.children}
       </div>
     </div>

@@ -10,7 +10,7 @@ interface Tab {
 /** Links to the parts of a list, one of which is shown. */
 export function Tabs(props: { label: string; tabs: Tab[]; current: string; link: (name: string) => string }) {
   return (
-    <nav aria-label={props.label} className="flex shrink-0 gap-1 overflow-x-auto border-b px-3 py-1.5">
+    <nav aria-label={props.label} className="flex shrink-0 flex-wrap gap-1 border-b px-3 py-1.5">
       {props.tabs.map((tab) => (
         <a
           key={tab.name}

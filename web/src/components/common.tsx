@@ -22,7 +22,15 @@ export function Avatar({ name, bot = false, small = false }: { name: string; bot
   );
 }
 
-export function Empty({ icon, title, text }: { icon: ReactNode; title: string; text?: string | undefined }) {
+interface EmptyProps {
+  icon: ReactNode;
+  title: string;
+  /** What stands between ` is shown as code. */
+  text?: string | undefined;
+  children?: ReactNode;
+}
+
+export function Empty({ icon, title, text, children }: EmptyProps) {
   return (
     <div className="flex h-full flex-col items-center justify-center gap-2 p-8 text-center text-muted-foreground">
       <span className="[&_svg]:size-9 [&_svg]:opacity-60">{icon}</span>
@@ -32,6 +40,7 @@ export function Empty({ icon, title, text }: { icon: ReactNode; title: string; t
           <Prose text={text} />
         </p>
       )}
+      {children}
     </div>
   );
 }
@@ -112,8 +121,9 @@ export function useSpan(): (seconds: number) => string {
       [3600, "hours"],
       [60, "minutes"],
     ];
-    for (const [length, key] of units) if (seconds >= length) return t(key, { n: Math.floor(seconds / length) });
-    return t("seconds", { n: Math.max(0, Math.floor(seconds)) });
+    // Two of a unit are said in the smaller one: 100 s are neither 1 min nor 2 min.
+    for (const [length, key] of units) if (seconds > 2 * length) return t(key, { n: Math.round(seconds / length) });
+    return t("seconds", { n: Math.max(0, Math.round(seconds)) });
   };
 }
 

@@ -1,10 +1,14 @@
 import { useEffect, useEffectEvent } from "react";
 
-/** Calls what belongs to a key, unless somebody types or a dialog is open. */
+/** Calls what belongs to a key, unless somebody types or a dialog is open. Escape leaves the field in which they type. */
 export function useKeys(keys: Record<string, () => void>): void {
   const pressed = useEffectEvent((event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const target = event.target as HTMLElement | null;
+    if (event.key === "Escape" && target?.matches("input, textarea, select") && !target.closest("dialog")) {
+      target.blur(); // the next one leads back to the list
+      return;
+    }
     if (target?.closest("input, textarea, select, dialog[open], [contenteditable]")) return;
     const call = keys[event.key];
     if (!call) return;
@@ -21,4 +25,16 @@ export function useKeys(keys: Record<string, () => void>): void {
 /** Ctrl+Enter or Cmd+Enter, by which texts are sent. */
 export function isSend(event: React.KeyboardEvent): boolean {
   return event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.nativeEvent.isComposing;
+}
+
+/** Moves the focus into what a link of a list has opened: to where one writes, or else to what one reads. */
+export function enter(to: string): void {
+  const focus = () =>
+    requestAnimationFrame(() => {
+      const opened = document.getElementById("opened");
+      const inside = opened?.querySelector<HTMLElement>("[data-enter]") ?? opened?.querySelector<HTMLElement>("[role=log], [role=region]");
+      (inside ?? opened)?.focus();
+    });
+  if (new URL(to, location.href).hash === location.hash) focus();
+  else addEventListener("hashchange", focus, { once: true });
 }

@@ -2,42 +2,47 @@
 
 const KEY = "nanobot-transcript.notify";
 
-export function canNotify(): boolean {
-  return "Notification" in window;
+let chosen = false;
+
+/** Whether a question is heard, and where the browser lets it be seen, too. */
+export function isNotifying(): boolean {
+  try {
+    return localStorage.getItem(KEY) === "on";
+  } catch {
+    return chosen;
+  }
 }
 
-export function mayNotify(): boolean {
-  return canNotify() && Notification.permission === "granted" && wanted();
-}
-
-/** Whether notices are shown from now on. */
-export async function wantNotify(on: boolean): Promise<boolean> {
+/** Turns notices and sound on or off; what there is from now on. */
+export async function wantNotify(on: boolean): Promise<"off" | "sound" | "all"> {
+  chosen = on;
   try {
     localStorage.setItem(KEY, on ? "on" : "off");
   } catch {
     // It lasts until the page is left.
   }
-  if (on && Notification.permission === "default") await Notification.requestPermission();
-  return mayNotify();
+  if (!on) return "off";
+  if ("Notification" in window && Notification.permission === "default") await Notification.requestPermission();
+  return mayBeSeen() ? "all" : "sound";
+}
+
+function mayBeSeen(): boolean {
+  return "Notification" in window && Notification.permission === "granted" && !/Android/.test(navigator.userAgent);
 }
 
 export function notify(title: string, text: string, opened: () => void): void {
-  if (!mayNotify()) return;
+  if (!isNotifying()) return;
   beep();
-  if (!document.hidden && document.hasFocus()) return;
-  const notice = new Notification(title, { body: text.slice(0, 200), tag: title });
-  notice.onclick = () => {
-    focus();
-    opened();
-    notice.close();
-  };
-}
-
-function wanted(): boolean {
+  if (!mayBeSeen() || (!document.hidden && document.hasFocus())) return;
   try {
-    return localStorage.getItem(KEY) === "on";
+    const notice = new Notification(title, { body: text.slice(0, 200), tag: title });
+    notice.onclick = () => {
+      focus();
+      opened();
+      notice.close();
+    };
   } catch {
-    return false;
+    // Some browsers show notices for programs in the background alone; the sound was heard.
   }
 }
 

@@ -1,8 +1,12 @@
-// The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only.
+// The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only. Questions may
+// have one of their own: assistant.tokens open nothing else.
 
 const KEY = "nanobot-transcript.token";
+const OF_QUESTIONS = "nanobot-transcript.questions-token";
 
 let kept = "";
+let ofQuestions = "";
+let brought = false;
 
 export function takeToken(): void {
   const address = new URL(location.href);
@@ -17,28 +21,50 @@ export function takeToken(): void {
     address.hash = path + (rest ? `?${rest}` : "");
     history.replaceState(null, "", address.pathname + address.search + (address.hash === "#" ? "" : address.hash));
     setToken(token);
+    brought = true;
   } else {
-    kept = read();
+    kept = read(KEY);
+    ofQuestions = read(OF_QUESTIONS);
   }
+}
+
+/** Whether the page was opened with a token in its address. */
+export function cameWithToken(): boolean {
+  return brought;
 }
 
 export function token(): string {
   return kept;
 }
 
+export function questionsToken(): string {
+  return ofQuestions || kept;
+}
+
 export function setToken(value: string): void {
   kept = value.trim();
+  store(KEY, kept);
+  setQuestionsToken("");
+}
+
+/** Another token for the questions than for the rest of the page; empty for the same. */
+export function setQuestionsToken(value: string): void {
+  ofQuestions = value.trim();
+  store(OF_QUESTIONS, ofQuestions);
+}
+
+function store(key: string, value: string): void {
   try {
-    if (kept) sessionStorage.setItem(KEY, kept);
-    else sessionStorage.removeItem(KEY);
+    if (value) sessionStorage.setItem(key, value);
+    else sessionStorage.removeItem(key);
   } catch {
     // Without storage it lasts until the page is left.
   }
 }
 
-function read(): string {
+function read(key: string): string {
   try {
-    return sessionStorage.getItem(KEY) ?? "";
+    return sessionStorage.getItem(key) ?? "";
   } catch {
     return "";
   }

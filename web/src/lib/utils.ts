@@ -31,3 +31,9 @@ export function onceKey(): string {
 export function plain(text: string): string {
   return text.replace(/\*\*|`/g, "");
 }
+
+/** A number of bytes, in MiB where it is that much. */
+export function inBytes(size: number): string {
+  const [unit, name] = size >= 1024 * 1024 ? [1024 * 1024, "MiB"] : [1024, "KiB"];
+  return `${Math.floor((size / unit) * 10) / 10} ${name}`;
+}

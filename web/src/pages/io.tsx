@@ -129,11 +129,16 @@ function Queue({ session }: { session: string }) {
       <Bar>
         <Back to={href("io")} />
         <h2 className="min-w-0 flex-1 truncate font-mono text-sm font-semibold">{session}</h2>
-        <Button size="sm" variant={hasOutput ? "default" : "outline"} disabled={busy || !hasOutput} onClick={() => void doing(read)}>
+        <Button size="sm" variant="outline" title={t("takeHint")} aria-describedby="take" disabled={busy || !hasOutput} onClick={() => void doing(read)}>
           <ArrowDownToLine />
-          {t("readOutput")}
+          {t("takeOutput")}
         </Button>
       </Bar>
+      {hasOutput && (
+        <p id="take" className="border-b px-4 py-1.5 text-xs text-muted-foreground">
+          {t("takeHint")}
+        </p>
+      )}
       <Log label={t("io")}>
         <Loaded data={queue}>
           {({ items }) => (
@@ -143,7 +148,7 @@ function Queue({ session }: { session: string }) {
               )}
               {taken.map((item) => (
                 <Bubble key={`t${item.seq}`} text={item.text} mine={false}>
-                  <Badge variant="positive">{t("readHere")}</Badge>
+                  <Badge variant="positive">{t("takenHere")}</Badge>
                 </Bubble>
               ))}
               {items.map((item) => (

@@ -14,8 +14,8 @@ DIST: Final = Path(__file__).parent / "dist"
 """What ``make web`` writes."""
 
 POLICY: Final = (
-    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    "default-src 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
 )
 """No script, style or connection but those of the hub itself, and nothing inline: agents' words are on the page."""
 

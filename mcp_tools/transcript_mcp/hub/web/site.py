@@ -49,6 +49,7 @@ class Site:
             elif isinstance(core, Bridge):
                 self._bridge = BridgeRoom(core, self.events)
         self._asks = "assistant" in offered
+        self._max_attachment = int(settings.assistant.max_attachment)
         self._pages["system"] = SystemRoom(settings, rooms, self.events, self.recent, offered)
 
     def open_routes(self) -> list[web.RouteDef]:
@@ -63,11 +64,12 @@ class Site:
             yield from page.routes()
 
     def about(self, asked: Asked) -> dict[str, Any]:
-        """Which pages there are, and who asks."""
+        """Which pages there are, who asks, and how large a file of an answer may be (bytes)."""
         boxes = self._pages.get("boxes")
         there = (["questions"] if self._asks else []) + (["io"] if self._bridge is not None else [])
         there += [name for name, page in self._pages.items() if page is not boxes or _there(boxes)]
-        return {"version": __version__, "pages": there, "caller": asked.caller}
+        limits = {"max_attachment": self._max_attachment} if self._asks else {}
+        return {"version": __version__, "pages": there, "caller": asked.caller, **limits}
 
     async def run(self, _app: web.Application) -> AsyncIterator[None]:
         """From the application's start to its end: hear what is logged, and look at what changes."""

@@ -3,7 +3,7 @@
 import { type DescMessage, create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { fileDesc } from "@bufbuild/protobuf/codegenv2";
 import { DESCRIPTOR } from "@/lib/assistant/descriptor";
-import { token } from "@/lib/token";
+import { questionsToken } from "@/lib/token";
 
 export interface WireContent {
   type: number;
@@ -78,12 +78,16 @@ export interface Frame {
   GetHistoryResponse?: { records: WireRecord[]; nextBefore: bigint };
   AgentMessage?: Partial<WireMessage>;
   ErrorNotification?: { code: string; message: string; cmd: string };
+  CheckMessageValidityRequest?: { requestIds: string[] };
+  CheckMessageValidityResponse?: { validity: Record<string, boolean> };
 }
 
 const file = fileDesc(DESCRIPTOR);
 const schema = file.messages.find((message) => message.name === "WebsocketMessage") as DescMessage;
 /** The hub's name for who needs no token. */
 const LOCAL = "local";
+/** Codes with which the hub ends a line for what came over it: not understood, too large. */
+const REFUSED = [1007, 1009];
 const SHORTEST = 500;
 const LONGEST = 15_000;
 
@@ -95,6 +99,7 @@ export class Socket {
     private readonly nickname: () => string,
     private readonly heard: (frame: Frame) => void,
     private readonly became: (open: boolean) => void,
+    private readonly refused: () => void,
   ) {
     this.open();
     addEventListener("online", () => this.socket?.readyState === WebSocket.CLOSED && this.open());
@@ -109,7 +114,20 @@ export class Socket {
 
   /** Says who this is; again after the name has changed. */
   login(): void {
-    this.send({ Cmd: "UserLogin", StrParam: token() || LOCAL, Nickname: this.nickname() });
+    this.send({ Cmd: "UserLogin", StrParam: questionsToken() || LOCAL, Nickname: this.nickname() });
+  }
+
+  /** Everything is well with the hub: after the next break it is tried again soon. */
+  steady(): void {
+    this.pause = SHORTEST;
+  }
+
+  /** Ends this line; another one comes, at once or after the usual pause. */
+  restart(atOnce: boolean): void {
+    if (!atOnce) return this.socket?.close();
+    const before = this.socket;
+    this.open(); // what still comes over the line before is not heard any more
+    before?.close();
   }
 
   private open(): void {
@@ -119,18 +137,17 @@ export class Socket {
     const socket = new WebSocket(address);
     this.socket = socket;
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => {
-      this.pause = SHORTEST;
-      this.login();
-    };
+    socket.onopen = () => this.socket === socket && this.login();
     socket.onmessage = (event) => {
-      if (!(event.data instanceof ArrayBuffer)) return;
+      if (!(event.data instanceof ArrayBuffer) || this.socket !== socket) return;
       const frame = fromBinary(schema, new Uint8Array(event.data)) as unknown as Frame;
       if (frame.Cmd === "UserLogin") this.became(frame.UserLoginResponse?.success ?? false);
       this.heard(frame);
     };
-    socket.onclose = () => {
+    socket.onclose = (event) => {
+      if (this.socket !== socket) return;
       this.became(false);
+      if (REFUSED.includes(event.code)) this.refused();
       setTimeout(() => this.socket === socket && this.open(), this.pause * (0.75 + Math.random() / 2));
       this.pause = Math.min(this.pause * 2, LONGEST);
     };

@@ -1,93 +1,76 @@
 // What agents ask and what people answer, as this page knows it. It is the same for all views of the page.
 
-import { type Frame, Socket, type WireChoice, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
+import { type Draft, forgetDrafts, hasWords, restoreDraft, takeDraft, unaskedTo } from "@/lib/assistant/drafts";
+import { Histories } from "@/lib/assistant/histories";
+import { type Item, type Kind, type Talk, ofMessage, ofRecord, ofRequest, talkKey } from "@/lib/assistant/items";
+import { type Frame, Socket, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
+import { setQuestionsToken } from "@/lib/token";
 import { onceKey } from "@/lib/utils";
 import { Watched, useWatched } from "@/lib/watched";
-
-export type Kind = "question" | "report" | "message";
-
-export interface Item {
-  id: string;
-  kind: Kind;
-  project: string;
-  agent: string;
-  model: string;
-  client: string;
-  text: string;
-  choices: WireChoice[];
-  timeout: number;
-  asked: number;
-  ended: number;
-  state: string;
-  by: string;
-  contents: WireContent[];
-}
-
-export interface Talk {
-  key: string;
-  project: string;
-  agent: string;
-  items: Item[];
-  waiting: number;
-  latest: number;
-}
 
 interface State {
   items: ReadonlyMap<string, Item>;
   open: boolean;
+  /** Whether the hub has said what there is. */
+  known: boolean;
   refused: string;
   problem: string;
+  /** Where earlier records begin, of all conversations and of one; 0 when there are none. */
   older: bigint;
+  olderOf: ReadonlyMap<string, bigint>;
   found: readonly Item[] | undefined;
 }
 
-const PAGE = 100;
+/** Something on its way to the hub. */
+interface Sending {
+  frame: Frame;
+  draft: Draft;
+  contents: WireContent[];
+  /** What it answers, as it was before, or the message itself. */
+  item: Item;
+}
+
+const COMES_AGAIN = 5000;
 const WRITTEN = "AgentMessage";
 const NAME = "nanobot-transcript.nickname";
-/** Answers and messages of which nobody has said yet that they arrived, by the id of what is answered or written. */
-const unsure = new Map<string, Frame>();
-const state = new Watched<State>({
+const NOTHING: State = {
   items: new Map(),
   open: false,
+  known: false,
   refused: "",
   problem: "",
   older: 0n,
+  olderOf: new Map(),
   found: undefined,
-});
+};
+
+/** Answers and messages of which nobody has said yet that they arrived, by the id of what is answered or written. */
+const sending = new Map<string, Sending>();
+const state = new Watched<State>(NOTHING);
+const histories = new Histories((frame) => state.get().open && (socket?.send(frame) ?? false));
 let socket: Socket | undefined;
 let searching = "";
 let asked: (item: Item) => void = () => undefined;
+let asking: ReturnType<typeof setTimeout> | undefined;
+/** Whether this line has been asked for everything; somebody who changes their name logs in once more. */
+let listed = false;
+let troubled = false;
 
 export function startAssistant(onAsked: (item: Item) => void): void {
   asked = onAsked;
-  socket ??= new Socket(nickname, heard, (open) => change({ open }));
+  socket ??= new Socket(nickname, heard, became, tooMuch);
+}
+
+function became(open: boolean): void {
+  if (!open) {
+    listed = false;
+    histories.clear();
+  }
+  change({ open });
 }
 
 export function useAssistant(): State {
   return useWatched(state);
-}
-
-/** Names the conversation that something belongs to. */
-export function talkKey(item: Pick<Item, "project" | "agent">): string {
-  return JSON.stringify([item.project, item.agent]);
-}
-
-export function talksOf(items: ReadonlyMap<string, Item>): Talk[] {
-  const talks = new Map<string, Talk>();
-  for (const item of items.values()) {
-    const key = talkKey(item);
-    const talk = talks.get(key) ?? { key, project: item.project, agent: item.agent, items: [], waiting: 0, latest: 0 };
-    talks.set(key, talk);
-    talk.items.push(item);
-    talk.latest = Math.max(talk.latest, item.asked, item.ended);
-    if (isOpen(item)) talk.waiting += 1;
-  }
-  for (const talk of talks.values()) talk.items.sort((one, other) => one.asked - other.asked);
-  return [...talks.values()].sort((one, other) => other.latest - one.latest);
-}
-
-export function isOpen(item: Item): boolean {
-  return item.kind !== "message" && item.state === "waiting";
 }
 
 export function nickname(): string {
@@ -108,6 +91,18 @@ export function setNickname(name: string): void {
   socket?.login();
 }
 
+/** Another token opens other questions; nothing of the ones before stays on the page. */
+export function changeToken(token: string): void {
+  setQuestionsToken(token);
+  sending.clear();
+  histories.clear();
+  listed = false;
+  forgetDrafts();
+  state.set(NOTHING);
+  socket?.restart(true);
+}
+
+/** Sends an answer. Its draft comes back where it does not count. */
 export function answer(item: Item, contents: WireContent[]): void {
   const request = { ID: item.id } as WireRequest;
   const response = { ID: item.id, IsError: false, contents };
@@ -115,116 +110,182 @@ export function answer(item: Item, contents: WireContent[]): void {
     item.kind === "question"
       ? { Cmd: "AskQuestionReply", AskQuestionRequest: request, AskQuestionResponse: response }
       : { Cmd: "WorkReportReply", WorkReportRequest: request, WorkReportResponse: response };
-  unsure.set(item.id, frame);
+  sending.set(item.id, { frame, draft: takeDraft(item.id), contents, item });
   socket?.send(frame);
-  change({ problem: "" });
   put([{ ...item, state: "answered", by: nickname(), contents, ended: Date.now() }]);
-  loadHistory(20);
+  askWhetherArrived();
 }
 
-/** Writes to an agent that has asked nothing; false when the line is broken. */
-export function write(talk: Talk, text: string, contents: WireContent[]): boolean {
+/** Writes to an agent that has asked nothing what stands in a draft; false when the line is broken. */
+export function write(talk: Talk, draftOf: string, text: string, contents: WireContent[]): boolean {
   const { project, agent } = talk;
-  const id = onceKey();
-  const frame = { Cmd: WRITTEN, AgentMessage: { id, projectDirectory: project, agentName: agent, text, contents } };
+  const message = { id: onceKey(), projectDirectory: project, agentName: agent, text, contents };
+  const frame = { Cmd: WRITTEN, AgentMessage: message };
   if (!socket?.send(frame)) return false;
-  unsure.set(id, frame);
+  const item: Item = { ...ofMessage(message), asked: Date.now(), state: "sending", by: nickname() };
+  sending.set(message.id, { frame, draft: takeDraft(draftOf), contents, item });
+  put([item]);
   return true;
 }
 
 export function loadOlder(): void {
   const { older } = state.get();
-  if (older > 0n) ask({ text: "", before: older, limit: PAGE });
+  if (older > 0n) histories.ask("older", { before: older }, (records, next) => took(records, { older: next }));
+}
+
+/** Whether a conversation has more than what is shown of it. */
+export function hasOlder(talk: Talk, { older, olderOf }: State): boolean {
+  return (olderOf.get(talk.key) ?? older) > 0n;
+}
+
+export function loadOlderOf(talk: Talk): void {
+  const { olderOf, older } = state.get();
+  const first = talk.items.find((item) => item.seq > 0n)?.seq;
+  const request = { projectDirectory: talk.project, agentName: talk.agent, before: olderOf.get(talk.key) ?? first ?? older };
+  histories.ask(`older ${talk.key}`, { ...request, limit: 50 }, (records, next) => {
+    took(records, { olderOf: new Map(state.get().olderOf).set(talk.key, next) });
+  });
 }
 
 export function search(text: string): void {
   searching = text;
+  histories.drop("search");
   change({ found: undefined });
-  if (text) ask({ text, before: 0n, limit: PAGE });
+  if (!text) return;
+  histories.ask("search", { text }, (records) => text === searching && change({ found: records.map(ofRecord) }));
 }
-
-function loadHistory(limit = PAGE): void {
-  ask({ text: "", before: 0n, limit });
-}
-
-function ask(request: NonNullable<Frame["GetHistoryRequest"]>): void {
-  waitingFor.push(request);
-  socket?.send({ Cmd: "GetHistory", GetHistoryRequest: request });
-}
-
-/** What histories were asked for, in this order: the answers do not say. */
-let waitingFor: NonNullable<Frame["GetHistoryRequest"]>[] = [];
 
 function heard(frame: Frame): void {
   switch (frame.Cmd) {
     case "UserLogin":
-      waitingFor = [];
-      change({ refused: frame.UserLoginResponse?.success ? "" : (frame.UserLoginResponse?.errorMessage ?? "") });
-      if (!frame.UserLoginResponse?.success) return;
-      // The line broke before these came through; with the same id they are kept once.
-      for (const written of unsure.values()) if (written.Cmd === WRITTEN) socket?.send(written);
-      loadHistory();
-      if (searching) search(searching); // its answer may have been lost with the line before
-      return;
+      return loggedIn(frame);
     case "AskQuestion":
     case "WorkReport":
     case "TaskFinish":
       return taken(frame.AskQuestionRequest ?? frame.WorkReportRequest, frame.AskQuestionRequest ? "question" : "report");
     case "RequestCancelled": {
       const { requestId = "", reason = "" } = frame.RequestCancelledNotification ?? {};
-      unsure.delete(requestId);
       return end(requestId, { state: reason, contents: [], by: "" });
     }
     case WRITTEN:
-      unsure.delete(frame.AgentMessage?.id ?? "");
-      if (frame.AgentMessage) put([ofMessage(frame.AgentMessage)]);
-      return;
+      if (!frame.AgentMessage) return;
+      sending.delete(frame.AgentMessage.id ?? "");
+      return put([ofMessage(frame.AgentMessage)]);
     case "GetHistory":
-      return history(frame);
+      if (!troubled) socket?.steady();
+      change({ problem: "" });
+      return histories.answered(frame);
+    case "CheckMessageValidity":
+      for (const [id, waits] of Object.entries(frame.CheckMessageValidityResponse?.validity ?? {})) {
+        if (!waits) sending.delete(id); // of another answer than this one the page was told before
+      }
+      return;
     case "Error":
-      // What was said may not have counted: the record tells.
-      unsure.clear();
-      loadHistory();
-      return change({ problem: frame.ErrorNotification?.message ?? "" });
+      return refused(frame.ErrorNotification?.cmd ?? "", frame.ErrorNotification?.message ?? "");
     default:
       if (!frame.Cmd.endsWith("ReplyNotification")) return;
       const response = frame.AskQuestionResponse ?? frame.WorkReportResponse;
       const id = (frame.AskQuestionRequest ?? frame.WorkReportRequest)?.ID ?? response?.ID ?? "";
-      unsure.delete(id);
       end(id, { state: "answered", by: frame.Nickname ?? "", contents: response?.contents ?? [] });
   }
+}
+
+function loggedIn(frame: Frame): void {
+  const { success = false, errorMessage = "" } = frame.UserLoginResponse ?? {};
+  change({ refused: success ? "" : errorMessage || "?" });
+  if (!success || listed) return;
+  listed = true;
+  troubled = false;
+  // The line broke before these came through; with the same id they are kept once.
+  for (const { frame: written } of sending.values()) if (written.Cmd === WRITTEN) socket?.send(written);
+  histories.ask("all", {}, (records, next) => took(records, { older: next, known: true }));
+  if (searching) search(searching); // its answer may have been lost with the line before
+  askWhetherArrived();
+}
+
+/** The hub says nothing of an answer that counts to whoever gave it. */
+function askWhetherArrived(after = 500): void {
+  clearTimeout(asking);
+  asking = setTimeout(() => {
+    const ids = [...sending].filter(([, { frame }]) => frame.Cmd !== WRITTEN).map(([id]) => id);
+    if (!ids.length) return;
+    socket?.send({ Cmd: "CheckMessageValidity", CheckMessageValidityRequest: { requestIds: ids } });
+    askWhetherArrived(Math.min(after * 2, 15_000));
+  }, after);
+}
+
+/** The hub cannot do what a frame said. Which of several of one kind it was it does not say: none of them counts. */
+function refused(command: string, problem: string): void {
+  if (command === "CheckMessageValidity") return;
+  if (command === "GetHistory" || !command) histories.failed();
+  if (command === "UserLogin") {
+    troubled = true; // the page came in, and was not told what waits; it tries that again after a while
+    setTimeout(() => troubled && socket?.restart(false), COMES_AGAIN);
+  }
+  const lost = [...sending].filter(([, { frame }]) => !command || frame.Cmd === command);
+  for (const [id] of lost) bringBack(id, problem);
+  if (!lost.length) change({ problem });
+}
+
+/** The hub ended the line because of a frame. It would do so again: the largest one is not sent once more. */
+function tooMuch(): void {
+  const size = (each: Sending) => each.draft.files.reduce((sum, file) => sum + file.size, each.draft.text.length);
+  const [largest] = [...sending].sort(([, one], [, other]) => size(other) - size(one));
+  if (largest) bringBack(largest[0], "tooMuch");
+}
+
+/** Shows the draft again of what was not sent. */
+function bringBack(id: string, problem: string): void {
+  const lost = sending.get(id);
+  if (!lost) return;
+  sending.delete(id);
+  if (lost.frame.Cmd === WRITTEN) {
+    restoreDraft(unaskedTo(talkKey(lost.item)), lost.draft, problem);
+    const items = new Map(state.get().items);
+    items.delete(id);
+    return change({ items });
+  }
+  restoreDraft(id, lost.draft, problem);
+  put([lost.item]);
 }
 
 function taken(request: WireRequest | undefined, kind: Kind): void {
   if (!request) return;
   const item = ofRequest(request, kind);
-  const said = unsure.get(item.id);
+  const said = sending.get(item.id);
   if (said) {
     // The line broke before the answer came through: it is said again.
-    socket?.send(said);
+    socket?.send(said.frame);
     return;
   }
-  const known = state.get().items.has(item.id);
-  put([item]);
+  const known = state.get().items.get(item.id);
+  put([{ ...item, seq: known?.seq ?? 0n }]);
   if (!known) asked(item);
 }
 
 function end(id: string, ending: Pick<Item, "state" | "by" | "contents">): void {
   const item = state.get().items.get(id);
+  arrived(id, ending.contents);
   if (item) put([{ ...item, ...ending, ended: Date.now() }]);
 }
 
-function history(frame: Frame): void {
-  const request = waitingFor.shift();
-  const found = (frame.GetHistoryResponse?.records ?? []).map(ofRecord);
-  if (request?.text) {
-    if (request.text === searching) change({ found });
-    return;
-  }
-  for (const item of found) if (item.state !== "waiting") unsure.delete(item.id);
-  const next = frame.GetHistoryResponse?.nextBefore ?? 0n;
-  if (request && (request.before > 0n || request.limit === PAGE)) change({ older: next });
-  put(found.filter((item) => !unsure.has(item.id)));
+/** Something has ended with these contents; what this page said instead is kept. */
+function arrived(id: string, contents: readonly WireContent[]): void {
+  const said = sending.get(id);
+  if (!said) return;
+  sending.delete(id);
+  if (textOf(said.contents) !== textOf(contents) && hasWords(said.draft)) restoreDraft(id, said.draft);
+}
+
+function textOf(contents: readonly WireContent[]): string {
+  return contents.map((each) => each.text?.text.trim() ?? each.type).join("\n");
+}
+
+function took(records: readonly WireRecord[], next: Partial<State>): void {
+  const found = records.map(ofRecord);
+  for (const item of found) if (item.kind !== "message" && item.state !== "waiting") arrived(item.id, item.contents);
+  change(next);
+  put(found.filter((item) => !sending.has(item.id)));
 }
 
 function put(items: Item[]): void {
@@ -235,50 +296,4 @@ function put(items: Item[]): void {
 
 function change(next: Partial<State>): void {
   state.set({ ...state.get(), ...next });
-}
-
-function ofRequest(request: WireRequest, kind: Kind): Item {
-  const about = request.Request;
-  return {
-    id: request.ID,
-    kind,
-    project: about?.ProjectDirectory ?? "",
-    agent: about?.AgentName ?? "",
-    model: about?.ReasoningModelName ?? "",
-    client: about?.McpClientName ?? "",
-    text: about?.Question ?? about?.Summary ?? "",
-    choices: about?.Questions ?? [],
-    timeout: about?.Timeout ?? 0,
-    asked: Number(request.Timestamp),
-    ended: 0,
-    state: about?.NotifyOnly ? "notified" : "waiting",
-    by: "",
-    contents: [],
-  };
-}
-
-function ofMessage(message: NonNullable<Frame["AgentMessage"]>): Item {
-  return {
-    id: message.id ?? "",
-    kind: "message",
-    project: message.projectDirectory ?? "",
-    agent: message.agentName ?? "",
-    model: "",
-    client: "",
-    text: message.text ?? "",
-    choices: [],
-    timeout: 0,
-    asked: Number(message.writtenAt ?? 0n),
-    ended: Number(message.pickedUpAt ?? 0n),
-    state: message.state ?? "",
-    by: message.nickname ?? "",
-    contents: message.contents ?? [],
-  };
-}
-
-function ofRecord(record: WireRecord): Item {
-  if (record.message) return ofMessage(record.message);
-  const request = record.askQuestionRequest ?? record.workReportRequest;
-  const item = ofRequest(request ?? ({ ID: record.id, Timestamp: record.askedAt } as WireRequest), record.kind as Kind);
-  return { ...item, state: record.state, by: record.answeredBy, contents: record.contents, ended: Number(record.endedAt) };
 }

@@ -8,6 +8,7 @@ import { useDoing } from "@/lib/doing";
 import { useNews } from "@/lib/events";
 import { useT } from "@/lib/i18n";
 import { onceKey } from "@/lib/utils";
+import { writtenHere } from "@/pages/groups/posted";
 import type { Member, Message, Post } from "@/pages/groups/types";
 
 interface Props {
@@ -39,6 +40,7 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
       const found = await get<{ posts: Record<string, Post> }>("/api/groups/posts", {
         ids: waiting.map((each) => each.id).join(","),
       });
+      for (const each of Object.values(found.posts)) if (each.message_id) writtenHere(each.message_id);
       setPosts((before) => before.map((each) => ({ ...each, ...found.posts[each.id] })));
     } catch {
       // The next news asks again.
@@ -121,13 +123,13 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
           </Button>
         </div>
         <div className="flex items-center gap-2">
-          <Label htmlFor="through" className="text-xs">
+          <Label htmlFor="through" className="shrink-0 text-xs">
             {t("through")}
           </Label>
           <Select
             id="through"
             value={agent}
-            className="h-7 text-xs"
+            className="h-7 min-w-0 text-xs"
             onChange={(event) => setAgent(event.target.value)}
           >
             <option value="">{t("anyBot")}</option>
@@ -137,7 +139,7 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
               </option>
             ))}
           </Select>
-          <span className="ml-auto hidden text-xs text-muted-foreground sm:block">Ctrl + Enter</span>
+          <span className="ml-auto hidden text-xs whitespace-nowrap text-muted-foreground sm:block">Ctrl + Enter</span>
         </div>
       </div>
     </footer>

@@ -5,12 +5,18 @@ import { Markdown } from "@/components/Markdown";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useEndInSight } from "@/lib/end";
-import { useLanguage, useT } from "@/lib/i18n";
+import { type Item, talkKey } from "@/lib/assistant/items";
+import { useAssistant } from "@/lib/assistant/store";
+import { isKey, useLanguage, useT } from "@/lib/i18n";
+import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
+import { useWrittenHere } from "@/pages/groups/posted";
 import { reasonText, stageText } from "@/pages/groups/reasons";
 import type { Decision, Message } from "@/pages/groups/types";
 
 const TOGETHER = 5 * 60_000;
+/** A card may wait for a bot that sends it. */
+const ASKED_WITHIN = 60 * 60_000;
 
 interface Props {
   messages: Message[];
@@ -25,6 +31,7 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
   const t = useT();
   const language = useLanguage();
   const { frame, atEnd, onScroll } = useEndInSight();
+  const isHere = useWrittenHere();
   const height = useRef(0);
   const first = useRef<string | null | undefined>(undefined);
   const [below, setBelow] = useState(false);
@@ -90,6 +97,7 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
             const together =
               !newDay &&
               before.sender === message.sender &&
+              isHere(before.id) === isHere(message.id) &&
               !before.recalled &&
               !message.reply_to &&
               message.ts - before.ts < TOGETHER;
@@ -110,6 +118,7 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
                   <Row
                     message={message}
                     together={together}
+                    here={message.bot && isHere(message.id)}
                     answered={message.reply_to ? byId.get(message.reply_to) : undefined}
                     decisions={(message.id && decisions[message.id]) || undefined}
                     onReply={() => onReply(message)}
@@ -151,12 +160,14 @@ function Recalled({ message }: { message: Message }) {
 interface RowProps {
   message: Message;
   together: boolean;
+  /** Whether a person wrote it on this page. */
+  here: boolean;
   answered: Message | undefined;
   decisions: Decision[] | undefined;
   onReply: () => void;
 }
 
-function Row({ message, together, answered, decisions, onReply }: RowProps) {
+function Row({ message, together, here, answered, decisions, onReply }: RowProps) {
   const t = useT();
   return (
     <article
@@ -176,6 +187,7 @@ function Row({ message, together, answered, decisions, onReply }: RowProps) {
               </Badge>
             )}
             <Time ms={message.ts} className="shrink-0 text-xs text-muted-foreground" />
+            {here && <Badge variant="outline">{t("writtenHere")}</Badge>}
             {message.source === "history" && <Badge variant="outline">{t("fromHistory")}</Badge>}
           </p>
         )}
@@ -198,8 +210,9 @@ function Row({ message, together, answered, decisions, onReply }: RowProps) {
                 </span>
               </button>
             )}
-            {message.type && <Badge className="mb-1">{message.type}</Badge>}
-            <Markdown text={message.text} />
+            <Type name={message.type} />
+            <Markdown text={message.text} className="[&_p]:whitespace-pre-line" />
+            {message.bot && message.type === "interactive" && <ToQuestion message={message} />}
             {message.edited && (
               <p className="mt-0.5 flex items-center gap-1 text-xs text-muted-foreground">
                 <Pencil className="size-3" aria-hidden />
@@ -222,6 +235,29 @@ function Row({ message, together, answered, decisions, onReply }: RowProps) {
       </div>
     </article>
   );
+}
+
+/** What it is where that is not seen by itself, as cards and longer texts are. */
+function Type({ name }: { name: string | undefined }) {
+  const t = useT();
+  const key = `type_${name}`;
+  return isKey(key) ? <Badge className="mb-1">{t(key)}</Badge> : null;
+}
+
+/** Where a card asks what an agent asks on the page of questions, too, the way there. */
+function ToQuestion({ message }: { message: Message }) {
+  const t = useT();
+  const { items } = useAssistant();
+  const near = (item: Item) => Math.abs(item.asked - message.ts) < ASKED_WITHIN;
+  const start = (item: Item) => item.text.trim().split("\n", 1)[0] ?? "";
+  const item = [...items.values()].find(
+    (each) => each.kind !== "message" && near(each) && start(each) && message.text.includes(start(each)),
+  );
+  return item ? (
+    <a href={href("questions", talkKey(item))} className="mt-1 block text-sm text-primary underline underline-offset-2">
+      {t("toQuestion")}
+    </a>
+  ) : null;
 }
 
 function Decisions({ decisions }: { decisions: Decision[] }) {

@@ -4,6 +4,7 @@ import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
 import { Find } from "@/components/Find";
 import { Excerpt, ListRow } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
+import { Nowhere } from "@/components/Nowhere";
 import { Back, Bar, Split } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
@@ -70,7 +71,7 @@ export function GroupsPage({ place }: { place: string[] }) {
       }
     >
       {key ? (
-        <Talking key={key} chat={key} known={open} wanted={place[1]} />
+        <Talking key={key} chat={key} known={open} listed={chats.value !== undefined} wanted={place[1]} />
       ) : (
         first && <Empty icon={<MessagesSquare />} title={t("choose")} />
       )}
@@ -121,7 +122,16 @@ function Faces({ chat }: { chat: Chat }) {
   );
 }
 
-function Talking({ chat, known, wanted }: { chat: string; known: Chat | undefined; wanted: string | undefined }) {
+interface TalkingProps {
+  chat: string;
+  known: Chat | undefined;
+  /** Whether it is known which chats there are. */
+  listed: boolean;
+  /** The message that was searched for. */
+  wanted: string | undefined;
+}
+
+function Talking({ chat, known, listed, wanted }: TalkingProps) {
   const t = useT();
   const language = useLanguage();
   const talk = useTalk(chat);
@@ -142,6 +152,7 @@ function Talking({ chat, known, wanted }: { chat: string; known: Chat | undefine
     if (wanted && !there && older && !error) void loadOlder();
   }, [wanted, there, older, error, loadOlder]);
 
+  if (listed && !known && talk.messages?.length === 0) return <Nowhere to={href("groups")} />;
   return (
     <div className="relative flex min-h-0 flex-1">
       <div className="flex min-w-0 flex-1 flex-col">

@@ -67,6 +67,7 @@ export interface Post {
   id: string;
   text: string;
   state: "queued" | "sent" | "failed" | "expired";
+  message_id?: string | null;
   error?: string | null;
   note?: string;
 }

@@ -72,6 +72,7 @@ function Message({ project, letter }: { project: string; letter: Letter }) {
       ms={letter.created_ts * 1000}
       text={letter.body_md ?? ""}
     >
+      {letter.body_left_out && <p className="mb-1 text-sm text-muted-foreground italic">{letter.body_left_out}</p>}
       {letter.body_md === undefined && (
         <a href={href("mail", project, "threads", letter.id)} className="text-sm text-primary underline">
           {t("showAlone")}

@@ -36,6 +36,8 @@ export interface Letter {
   ack_required: boolean;
   /** Missing where there was no room for it in the answer. */
   body_md?: string;
+  /** Why it is missing. */
+  body_left_out?: string;
   attachments?: { type?: string; path?: string }[];
   read?: string | null;
   acknowledged?: string | null;

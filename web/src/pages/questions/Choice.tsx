@@ -1,8 +1,11 @@
+import { Markdown } from "@/components/Markdown";
 import type { WireChoice } from "@/lib/assistant/socket";
 import { cn } from "@/lib/utils";
 
 interface Props {
   choice: WireChoice;
+  /** The text of the question, which often is that of its only choice, too. */
+  asked: string;
   /** What the radio buttons of this choice have in common. */
   name: string;
   chosen: readonly string[];
@@ -10,15 +13,17 @@ interface Props {
 }
 
 /** The answers that an agent offers; one of them, or several where it said so. */
-export function Choice({ choice, name, chosen, onChoose }: Props) {
+export function Choice({ choice, asked, name, chosen, onChoose }: Props) {
   const title = choice.question || choice.header;
   const toggle = (label: string) => {
     if (chosen.includes(label)) onChoose(chosen.filter((each) => each !== label));
     else onChoose(choice.multiple ? [...chosen, label] : [label]);
   };
   return (
-    <fieldset>
-      {title && <legend className="mb-1.5 text-sm font-medium">{title}</legend>}
+    <fieldset className="min-w-0" aria-label={title.slice(0, 200) || undefined}>
+      {title.trim() && title.trim() !== asked.trim() && (
+        <Markdown text={title} className="mb-1.5 text-sm font-medium" />
+      )}
       <div className="flex flex-wrap gap-2">
         {choice.options.map((option, index) => {
           const on = chosen.includes(option.label);
@@ -26,7 +31,7 @@ export function Choice({ choice, name, chosen, onChoose }: Props) {
             <label
               key={index}
               className={cn(
-                "cursor-pointer rounded-lg border px-3 py-1.5 text-sm hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring",
+                "max-w-full cursor-pointer rounded-lg border px-3 py-1.5 text-sm [overflow-wrap:anywhere] hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring",
                 on && "border-primary bg-accent text-accent-foreground",
               )}
             >

@@ -1,21 +1,33 @@
-import { CheckCheck, Clock, FileText, Hourglass } from "lucide-react";
+import { CheckCheck, Clock, Hourglass } from "lucide-react";
+import { useState } from "react";
 import { Avatar, Time, useNow, useSpan } from "@/components/common";
 import { Log } from "@/components/Log";
 import { Markdown } from "@/components/Markdown";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
+import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
-import type { WireContent } from "@/lib/assistant/socket";
-import { type Item, type Talk, isOpen } from "@/lib/assistant/store";
+import { type Draft, changeDraft, hasWords, unaskedTo, useDrafts } from "@/lib/assistant/drafts";
+import { type Item, type Talk, isOpen } from "@/lib/assistant/items";
+import { answer, hasOlder, loadOlderOf, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
+import { isSend } from "@/lib/keys";
 import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
-import { Reply } from "@/pages/questions/Reply";
-import { Unasked } from "@/pages/questions/Unasked";
+import { Box, type Purpose } from "@/pages/questions/Box";
+import { Choice } from "@/pages/questions/Choice";
+import { Contents } from "@/pages/questions/Contents";
+import { contentsOf, isReady } from "@/pages/questions/reply";
 
-export function Talking({ talk, open }: { talk: Talk; open: boolean }) {
+export function Talking({ talk }: { talk: Talk }) {
   const t = useT();
+  const state = useAssistant();
+  const drafts = useDrafts();
+  const [picked, setPicked] = useState("");
   const model = talk.items.findLast((item) => item.model)?.model;
+  const purpose = purposeOf(talk, picked, drafts);
+  const name = purpose.is === "unasked" ? unaskedTo(talk.key) : purpose.item.id;
+  const answered = purpose.is === "answer" ? purpose.item.id : "";
   return (
     <>
       <Bar>
@@ -29,24 +41,75 @@ export function Talking({ talk, open }: { talk: Talk; open: boolean }) {
           </p>
         </div>
         {talk.waiting > 0 && <Badge variant="solid">{t("waitingCount", { n: talk.waiting })}</Badge>}
-        {!open && <Badge variant="warning">{t("connecting")}</Badge>}
+        {!state.open && <Badge variant="warning">{t("connecting")}</Badge>}
       </Bar>
-      <Log label={t("questions")}>
+      <Log
+        label={t("questions")}
+        first={talk.items[0]?.id}
+        older={hasOlder(talk, state) ? () => loadOlderOf(talk) : undefined}
+      >
         {talk.items.map((item) =>
-          item.kind === "message" ? <Written key={item.id} item={item} /> : <Asked key={item.id} item={item} open={open} />,
+          item.kind === "message" ? (
+            <Written key={item.id} item={item} />
+          ) : (
+            <Asked
+              key={item.id}
+              item={item}
+              draft={drafts(item.id)}
+              connected={state.open}
+              current={item.id === answered && talk.waiting > 1}
+              choose={item.id === answered ? undefined : () => setPicked(item.id)}
+            />
+          ),
         )}
       </Log>
-      <Unasked talk={talk} />
+      <Box
+        talk={talk}
+        purpose={purpose}
+        name={name}
+        draft={drafts(name)}
+        connected={state.open}
+        choose={(what) => setPicked(what)}
+      />
     </>
   );
 }
 
-function Asked({ item, open }: { item: Item; open: boolean }) {
+/**
+ * While a question is open, the box answers it: the one that was picked, else the one that waits longest. What is being
+ * written in it for something else stays there.
+ */
+function purposeOf(talk: Talk, picked: string, drafts: (name: string) => Draft): Purpose {
+  const kept = talk.items.findLast((item) => item.kind !== "message" && !isOpen(item) && hasWords(drafts(item.id)));
+  if (kept) return { is: "kept", item: kept };
+  const open = talk.items.filter(isOpen);
+  const item = open.find((each) => each.id === picked) ?? open[0];
+  const writing = picked === "" && hasWords(drafts(unaskedTo(talk.key)));
+  return !item || picked === "unasked" || writing ? { is: "unasked" } : { is: "answer", item };
+}
+
+interface AskedProps {
+  item: Item;
+  draft: Draft;
+  connected: boolean;
+  current: boolean;
+  /** Missing where it is what the box answers. */
+  choose: (() => void) | undefined;
+}
+
+function Asked({ item, draft, connected, current, choose }: AskedProps) {
   const t = useT();
   const waiting = isOpen(item);
+  const send = () => waiting && connected && isReady(item, draft) && answer(item, contentsOf(item, draft));
   return (
-    <article className="flex flex-col gap-2.5" data-state={item.state}>
-      <Card className={cn("max-w-[42rem] rounded-tl-md", waiting && "border-primary/60 shadow-sm")}>
+    <article className="flex flex-col gap-2.5" data-state={item.state} onKeyDown={(event) => isSend(event) && send()}>
+      <Card
+        className={cn(
+          "max-w-[42rem] min-w-0 rounded-tl-md",
+          waiting && "border-primary/60 shadow-sm",
+          current && "outline-2 outline-primary",
+        )}
+      >
         <header className="flex flex-wrap items-center gap-2 px-4 pt-2.5 text-xs text-muted-foreground">
           <Badge variant={item.kind === "report" ? "default" : "accent"}>
             {t(item.kind === "report" ? "report" : "question")}
@@ -58,7 +121,30 @@ function Asked({ item, open }: { item: Item; open: boolean }) {
         <div className="px-4 pt-1.5 pb-3">
           <Markdown text={item.text} />
         </div>
-        {waiting && <Reply item={item} disabled={!open} />}
+        {waiting && item.choices.length > 0 && (
+          <div className="flex flex-col gap-2.5 border-t px-4 py-3">
+            {item.choices.map((choice, index) => (
+              <Choice
+                key={index}
+                choice={choice}
+                asked={item.text}
+                name={`${item.id}-${index}`}
+                chosen={draft.chosen[index] ?? []}
+                onChoose={(labels) => {
+                  changeDraft(item.id, ({ chosen }) => ({ chosen: { ...chosen, [index]: labels } }));
+                  choose?.();
+                }}
+              />
+            ))}
+          </div>
+        )}
+        {waiting && choose && (
+          <div className="border-t px-4 py-2 text-right">
+            <Button variant="outline" size="sm" onClick={choose}>
+              {t("answerThis")}
+            </Button>
+          </div>
+        )}
       </Card>
       <Outcome item={item} />
     </article>
@@ -116,43 +202,9 @@ function Written({ item }: { item: Item }) {
         {item.by && <span>{item.by}</span>}
         <Time ms={item.asked} />
         <Badge variant={item.state === "picked_up" ? "positive" : "default"}>
-          {t(item.state === "picked_up" ? "pickedUp" : "notPickedUp")}
+          {t(item.state === "picked_up" ? "pickedUp" : item.state === "sending" ? "sending" : "notPickedUp")}
         </Badge>
       </p>
     </article>
-  );
-}
-
-/** Pages send a name as a part of a URI, other programs as it is. */
-function fileName(uri: string): string {
-  const name = uri.split("/").at(-1) ?? "";
-  try {
-    return uri.includes("://") ? decodeURIComponent(name) : name;
-  } catch {
-    return name;
-  }
-}
-
-function Contents({ contents }: { contents: readonly WireContent[] }) {
-  return (
-    <>
-      {contents.map((each, index) =>
-        each.image ? (
-          <img
-            key={index}
-            alt=""
-            src={`data:${each.image.mimeType};base64,${each.image.data}`}
-            className="mt-1 max-h-72 rounded-md"
-          />
-        ) : each.embeddedResource ? (
-          <p key={index} className="flex items-center gap-1.5 text-sm">
-            <FileText className="size-4" aria-hidden />
-            {fileName(each.embeddedResource.uri)}
-          </p>
-        ) : each.text ? (
-          <Markdown key={index} text={each.text.text} />
-        ) : null,
-      )}
-    </>
   );
 }

@@ -2,7 +2,7 @@ import { Search } from "lucide-react";
 import { Avatar, Empty, Highlit, Loading } from "@/components/common";
 import { Excerpt, ListRow } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
-import { type Item, type Talk, talkKey } from "@/lib/assistant/store";
+import { type Item, type Talk, talkKey } from "@/lib/assistant/items";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { plain } from "@/lib/utils";

@@ -1,43 +1,49 @@
 import { FileText, Paperclip, X } from "lucide-react";
-import { type ClipboardEvent, useState } from "react";
+import type { ClipboardEvent } from "react";
 import { toast } from "@/components/ui/toast";
-import type { WireContent } from "@/lib/assistant/socket";
+import { type Attached, changeDraft } from "@/lib/assistant/drafts";
 import { useT } from "@/lib/i18n";
-import { onceKey } from "@/lib/utils";
+import { MOST_AT_ONCE, largestFile } from "@/lib/limits";
+import { inBytes, onceKey } from "@/lib/utils";
 
-const LARGEST = 10 * 1024 * 1024;
-
-interface Attached {
-  id: string;
-  name: string;
-  content: WireContent;
-  picture: string | undefined;
+/** Bytes in a frame: pictures go as base64. */
+function sizeOf(file: File): number {
+  return file.type.startsWith("image/") ? Math.ceil(file.size / 3) * 4 : file.size;
 }
 
 async function attached(file: File): Promise<Attached> {
   const data = new Uint8Array(await file.arrayBuffer());
-  const id = onceKey();
+  const about = { id: onceKey(), name: file.name, size: sizeOf(file) };
   if (!file.type.startsWith("image/")) {
     const uri = `attachment://file/${encodeURIComponent(file.name)}`;
     const mimeType = file.type || "application/octet-stream";
-    return { id, name: file.name, content: { type: 4, embeddedResource: { uri, mimeType, data } }, picture: undefined };
+    return { ...about, content: { type: 4, embeddedResource: { uri, mimeType, data } }, picture: undefined };
   }
   let text = "";
   for (let at = 0; at < data.length; at += 8192) text += String.fromCharCode(...data.subarray(at, at + 8192));
   const encoded = btoa(text);
   const picture = `data:${file.type};base64,${encoded}`;
-  return { id, name: file.name, content: { type: 2, image: { data: encoded, mimeType: file.type } }, picture };
+  return { ...about, content: { type: 2, image: { data: encoded, mimeType: file.type } }, picture };
 }
 
-export function useFiles() {
+/** Adds files to a draft: none that the agent would not be given, and no more than one frame holds. */
+export function useAddFiles(draft: string, files: readonly Attached[]) {
   const t = useT();
-  const [files, setFiles] = useState<Attached[]>([]);
   const add = async (chosen: Iterable<File>) => {
+    let sum = files.reduce((all, file) => all + file.size, 0);
     for (const file of chosen) {
-      if (file.size > LARGEST) toast(t("fileTooLarge", { name: file.name }), { bad: true });
-      else {
-        const made = await attached(file);
-        setFiles((before) => [...before, made]);
+      if (file.size > largestFile()) {
+        toast(t("fileTooLarge", { name: file.name, most: inBytes(largestFile()) }), { bad: true });
+      } else if (sum + sizeOf(file) > MOST_AT_ONCE) {
+        toast(t("filesTooLarge", { name: file.name, most: inBytes(MOST_AT_ONCE) }), { bad: true });
+      } else {
+        sum += sizeOf(file);
+        try {
+          const made = await attached(file);
+          changeDraft(draft, (before) => ({ files: [...before.files, made] }));
+        } catch {
+          toast(t("fileUnreadable", { name: file.name }), { bad: true });
+        }
       }
     }
   };
@@ -47,16 +53,14 @@ export function useFiles() {
       void add([...event.clipboardData.files]);
     }
   };
-  const remove = (gone: Attached) => setFiles((before) => before.filter((each) => each !== gone));
-  const clear = () => setFiles([]);
-  return { files, add, paste, remove, clear };
+  return { add, paste };
 }
 
-export function Files({ files, remove }: { files: Attached[]; remove: (file: Attached) => void }) {
+export function Files({ files, remove }: { files: readonly Attached[]; remove: (file: Attached) => void }) {
   const t = useT();
   if (!files.length) return null;
   return (
-    <ul className="flex flex-wrap gap-2">
+    <ul className="flex max-h-28 flex-wrap gap-2 overflow-y-auto">
       {files.map((file) => (
         <li key={file.id} className="flex items-center gap-1.5 rounded-lg border bg-surface p-1.5 text-xs">
           {file.picture ? <img src={file.picture} alt="" className="h-10 rounded" /> : <FileText className="size-4" />}

@@ -1,15 +1,18 @@
 import { Bell, BellOff, HandHelping } from "lucide-react";
-import { useEffect, useId, useState } from "react";
-import { Empty } from "@/components/common";
+import { useEffect, useState } from "react";
+import { Empty, Loading } from "@/components/common";
 import { Find } from "@/components/Find";
+import { Nowhere } from "@/components/Nowhere";
 import { Bar, Split } from "@/components/Split";
 import { Button } from "@/components/ui/button";
-import { Input, Label } from "@/components/ui/input";
-import { loadOlder, nickname, search, setNickname, talksOf, useAssistant } from "@/lib/assistant/store";
+import { toast } from "@/components/ui/toast";
+import { talksOf } from "@/lib/assistant/items";
+import { loadOlder, search, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
-import { canNotify, mayNotify, wantNotify } from "@/lib/notify";
-import { go } from "@/lib/router";
+import { isNotifying, wantNotify } from "@/lib/notify";
+import { go, href } from "@/lib/router";
+import { TokenField, You } from "@/pages/questions/You";
 import { Found, TalkRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
 
@@ -18,12 +21,17 @@ export function QuestionsPage({ place }: { place: string[] }) {
   const t = useT();
   const state = useAssistant();
   const [query, setQuery] = useState("");
-  const [notified, setNotified] = useState(mayNotify);
+  const [notified, setNotified] = useState(isNotifying);
   useEffect(() => {
     search(query);
     return () => search("");
   }, [query]);
   useKeys({ Escape: () => go("questions") });
+  const turn = async (on: boolean) => {
+    const outcome = await wantNotify(on);
+    setNotified(isNotifying());
+    if (outcome !== "off") toast(t(outcome === "all" ? "notifyOn" : "notifySoundOnly"));
+  };
   const talks = talksOf(state.items);
   const talk = talks.find((each) => each.key === place[0]);
 
@@ -36,27 +44,29 @@ export function QuestionsPage({ place }: { place: string[] }) {
           <Bar>
             <h1 className="sr-only">{t("questions")}</h1>
             <Find label={t("searchQuestions")} onFind={setQuery} />
-            {canNotify() && (
-              <Button
-                variant="ghost"
-                size="icon"
-                aria-pressed={notified}
-                aria-label={t("notify")}
-                title={t("notify")}
-                onClick={() => void wantNotify(!notified).then(setNotified)}
-              >
-                {notified ? <Bell /> : <BellOff />}
-              </Button>
-            )}
+            <Button
+              variant="ghost"
+              size="icon"
+              aria-pressed={notified}
+              aria-label={t("notify")}
+              title={t("notify")}
+              onClick={() => void turn(!notified)}
+            >
+              {notified ? <Bell /> : <BellOff />}
+            </Button>
           </Bar>
-          {(state.refused || state.problem) && (
+          {state.problem && !state.refused && (
             <p role="alert" className="border-b px-4 py-2 text-sm text-destructive">
-              {state.refused || state.problem}
+              {state.problem}
             </p>
           )}
           <div className="min-h-0 flex-1 overflow-y-auto">
-            {query ? (
+            {state.refused ? (
+              <TokenField refused={state.refused} />
+            ) : query ? (
               <Found items={state.found} query={query} />
+            ) : !talks.length && !state.known ? (
+              !state.problem && <Loading />
             ) : !talks.length ? (
               <Empty icon={<HandHelping />} title={t("noQuestions")} text={t("noQuestionsHint")} />
             ) : (
@@ -76,38 +86,17 @@ export function QuestionsPage({ place }: { place: string[] }) {
               </div>
             )}
           </div>
-          <YourName />
+          <You />
         </>
       }
     >
       {talk ? (
-        <Talking key={talk.key} talk={talk} open={state.open} />
+        <Talking key={talk.key} talk={talk} />
+      ) : place[0] && state.known ? (
+        <Nowhere to={href("questions")} />
       ) : (
         talks.length > 0 && <Empty icon={<HandHelping />} title={t("chooseTalk")} text={t("questionsHint")} />
       )}
     </Split>
-  );
-}
-
-function YourName() {
-  const t = useT();
-  const id = useId();
-  const [name, setName] = useState(nickname);
-  return (
-    <div className="flex shrink-0 items-center gap-2 border-t px-4 py-2">
-      <Label htmlFor={id} className="shrink-0">
-        {t("yourName")}
-      </Label>
-      <Input
-        id={id}
-        value={name}
-        maxLength={60}
-        placeholder={t("yourNameHint")}
-        className="h-8"
-        onChange={(event) => setName(event.target.value)}
-        onBlur={() => setNickname(name)}
-        onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
-      />
-    </div>
   );
 }

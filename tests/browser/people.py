@@ -1,0 +1,58 @@
+"""Who takes part in a question: an agent that asks, and what a person does on the page to answer."""
+
+import json
+import urllib.request
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+BOUND = 10_000
+
+Blocks = list[dict[str, Any]]
+
+
+class Agent:
+    """Asks with the MCP tool, each test's under a name of its own."""
+
+    def __init__(self, hub: str, calls: ThreadPoolExecutor) -> None:
+        self.name = f"Agent{uuid4().hex[:6]}"
+        self._url = f"{hub}/mcp/assistant"
+        self._calls = calls
+
+    def ask(self, question: str, **more: Any) -> "Future[Blocks]":
+        """The content of the tool's result, once there is one; ``more`` are arguments of the tool."""
+        return self._calls.submit(self._asked, question, more)
+
+    def _asked(self, question: str, more: dict[str, Any]) -> Blocks:
+        about = {"question": question, "agent_name": self.name, "project_directory": "/srv/shop", "timeout": 60} | more
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        body = json.dumps(message | {"params": {"name": "ask_question", "arguments": about}}).encode()
+        request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=90) as answer:
+            return json.load(answer)["result"]["content"]
+
+    def talk(self, page: "Page") -> "Page":
+        """The page with this agent's conversation open."""
+        page.get_by_role("link", name=self.name).first.click()
+        page.get_by_role("log").wait_for()
+        return page
+
+
+def call_me(page: "Page", name: str) -> None:
+    page.get_by_label("Your name").fill(name)
+    page.get_by_label("Your name").press("Enter")
+
+
+def fill(page: "Page", text: str) -> None:
+    page.get_by_role("textbox", name="Your answer").fill(text)
+
+
+def send(page: "Page") -> None:
+    page.get_by_role("button", name="Answer", exact=True).click()
+
+
+def said(answer: "Future[Blocks]") -> list[str]:
+    return [block["text"] for block in answer.result(3 * BOUND / 1000)]

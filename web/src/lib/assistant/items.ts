@@ -1,0 +1,116 @@
+// What is asked, reported and written, as the pages show it, and how it is read from the frames.
+
+import type { Frame, WireChoice, WireContent, WireRecord, WireRequest } from "@/lib/assistant/socket";
+
+export type Kind = "question" | "report" | "message";
+
+export interface Item {
+  id: string;
+  kind: Kind;
+  project: string;
+  agent: string;
+  model: string;
+  client: string;
+  text: string;
+  choices: WireChoice[];
+  timeout: number;
+  asked: number;
+  ended: number;
+  state: string;
+  by: string;
+  contents: WireContent[];
+  /** Its place in the history; 0 of what came while the page was open. */
+  seq: bigint;
+}
+
+export interface Talk {
+  key: string;
+  project: string;
+  agent: string;
+  items: Item[];
+  waiting: number;
+  latest: number;
+}
+
+/** Names the conversation that something belongs to. */
+export function talkKey(item: Pick<Item, "project" | "agent">): string {
+  return JSON.stringify([item.project, item.agent]);
+}
+
+export function talksOf(items: ReadonlyMap<string, Item>): Talk[] {
+  const talks = new Map<string, Talk>();
+  for (const item of items.values()) {
+    const key = talkKey(item);
+    const talk = talks.get(key) ?? { key, project: item.project, agent: item.agent, items: [], waiting: 0, latest: 0 };
+    talks.set(key, talk);
+    talk.items.push(item);
+    talk.latest = Math.max(talk.latest, item.asked, item.ended);
+    if (isOpen(item)) talk.waiting += 1;
+  }
+  for (const talk of talks.values()) talk.items.sort((one, other) => one.asked - other.asked);
+  return [...talks.values()].sort((one, other) => other.latest - one.latest);
+}
+
+export function isOpen(item: Item): boolean {
+  return item.kind !== "message" && item.state === "waiting";
+}
+
+/** Whether words are an answer; where not, an option has to be chosen. */
+export function takesWords(item: Item): boolean {
+  return !item.choices.length || item.choices.some((choice) => choice.custom || !choice.options.length);
+}
+
+export function ofRequest(request: WireRequest, kind: Kind): Item {
+  const about = request.Request;
+  return {
+    id: request.ID,
+    kind,
+    project: about?.ProjectDirectory ?? "",
+    agent: about?.AgentName ?? "",
+    model: about?.ReasoningModelName ?? "",
+    client: about?.McpClientName ?? "",
+    text: about?.Question ?? about?.Summary ?? "",
+    choices: about?.Questions ?? [],
+    timeout: about?.Timeout ?? 0,
+    asked: Number(request.Timestamp),
+    ended: 0,
+    state: about?.NotifyOnly ? "notified" : "waiting",
+    by: "",
+    contents: [],
+    seq: 0n,
+  };
+}
+
+export function ofMessage(message: NonNullable<Frame["AgentMessage"]>): Item {
+  return {
+    id: message.id ?? "",
+    kind: "message",
+    project: message.projectDirectory ?? "",
+    agent: message.agentName ?? "",
+    model: "",
+    client: "",
+    text: message.text ?? "",
+    choices: [],
+    timeout: 0,
+    asked: Number(message.writtenAt ?? 0n),
+    ended: Number(message.pickedUpAt ?? 0n),
+    state: message.state ?? "",
+    by: message.nickname ?? "",
+    contents: message.contents ?? [],
+    seq: 0n,
+  };
+}
+
+export function ofRecord(record: WireRecord): Item {
+  if (record.message) return { ...ofMessage(record.message), seq: record.seq };
+  const request = record.askQuestionRequest ?? record.workReportRequest;
+  const item = ofRequest(request ?? ({ ID: record.id, Timestamp: record.askedAt } as WireRequest), record.kind as Kind);
+  return {
+    ...item,
+    state: record.state,
+    by: record.answeredBy,
+    contents: record.contents,
+    ended: Number(record.endedAt),
+    seq: record.seq,
+  };
+}

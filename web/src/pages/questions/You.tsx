@@ -1,0 +1,93 @@
+import { KeyRound } from "lucide-react";
+import { useId, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Input, Label } from "@/components/ui/input";
+import { changeToken, nickname, setNickname, useAssistant } from "@/lib/assistant/store";
+import { useT } from "@/lib/i18n";
+import { questionsToken } from "@/lib/token";
+
+/** Under what name a person answers, and with which token. */
+export function You() {
+  const t = useT();
+  const id = useId();
+  const { refused } = useAssistant();
+  const [name, setName] = useState(nickname);
+  const [changing, setChanging] = useState(false);
+  return (
+    <div className="flex shrink-0 flex-col gap-1 border-t px-4 py-2">
+      <div className="flex items-center gap-2">
+        <Label htmlFor={id} className="shrink-0">
+          {t("yourName")}
+        </Label>
+        <Input
+          id={id}
+          value={name}
+          maxLength={60}
+          aria-describedby={`${id}h`}
+          className="h-8 min-w-0"
+          onChange={(event) => setName(event.target.value)}
+          onBlur={() => name.trim() !== nickname() && setNickname(name)}
+          onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        />
+      </div>
+      <p id={`${id}h`} className="text-xs text-muted-foreground">
+        {t("yourNameHint")}
+      </p>
+      {!refused && (
+        <div className="flex items-center gap-1.5 text-xs text-muted-foreground">
+          <KeyRound className="size-3.5 shrink-0" aria-hidden />
+          <span className="min-w-0 flex-1 truncate" data-token>
+            {questionsToken() ? t("onToken", { end: ending(questionsToken()) }) : t("onNoToken")}
+          </span>
+          <Button variant="ghost" size="sm" className="h-7" aria-expanded={changing} onClick={() => setChanging(!changing)}>
+            {t("changeToken")}
+          </Button>
+        </div>
+      )}
+      {changing && !refused && <TokenField done={() => setChanging(false)} />}
+    </div>
+  );
+}
+
+/** Asks for the token whose questions are shown. */
+export function TokenField({ refused, done }: { refused?: string; done?: () => void }) {
+  const t = useT();
+  const id = useId();
+  const [text, setText] = useState("");
+  return (
+    <form
+      className={refused ? "flex flex-col gap-2.5 p-4" : "flex flex-col gap-1.5 pb-1"}
+      onSubmit={(event) => {
+        event.preventDefault();
+        changeToken(text);
+        setText("");
+        done?.();
+      }}
+    >
+      {refused && <p className="text-sm text-muted-foreground">{t("questionsTokenWanted")}</p>}
+      <Label htmlFor={id}>{t("token")}</Label>
+      <div className="flex gap-2">
+        <Input
+          id={id}
+          type="password"
+          autoComplete="off"
+          required
+          value={text}
+          className="min-w-0"
+          onChange={(event) => setText(event.target.value)}
+        />
+        <Button type="submit">{t("enter")}</Button>
+      </div>
+      {refused && questionsToken() && (
+        <p role="alert" className="text-sm text-destructive">
+          {t("tokenWrong")} {t("onToken", { end: ending(questionsToken()) })}
+        </p>
+      )}
+    </form>
+  );
+}
+
+/** Enough of a token to know it by, and never all of it. */
+function ending(token: string): string {
+  return `…${token.slice(-Math.min(4, Math.floor(token.length / 3)) || token.length)}`;
+}
