@@ -126,6 +126,7 @@ class Calls:
         self._assistant = assistant
         self._scopes = scopes
         self._aside = Aside()
+        self._callers = _Callers()
         works: Mapping[str, Callable[[web.Request, Any], Awaitable[Any]]] = {
             "AskQuestion": self._asking("question", "AskQuestion"),
             "WorkReport": self._asking("report", "WorkReport"),
@@ -171,7 +172,7 @@ class Calls:
             if method.in_head:
                 self._bearer(request)  # before more is read
             message = await self._message(request, method, read)
-            answer = await _answered(request, method.work(request, message))
+            answer = await self._callers.until(request, method.work(request, message))
         except wire.UnreadableError as error:
             return _refusal("invalid_argument", f"{error}.")
         except _RefusedError as error:
@@ -287,7 +288,7 @@ async def _body(request: web.Request, counted: _Counted) -> bytes:
 
 async def _written(request: web.Request, response: web.StreamResponse) -> bool:
     """Write an answer now; whether it is one, and the caller was still there."""
-    if response.status != 200 or request.transport is None or request.transport.is_closing():
+    if response.status != 200 or _has_left(request):
         return False
     try:
         await response.prepare(request)
@@ -297,23 +298,41 @@ async def _written(request: web.Request, response: web.StreamResponse) -> bool:
     return True
 
 
-async def _answered(request: web.Request, work: Awaitable[Any]) -> Any:
-    """What the work gives, unless the caller leaves or has said how long it waits at the most."""
-    task = asyncio.ensure_future(work)
-    left = _milliseconds(request.headers.get("Connect-Timeout-Ms"))
-    deadline = None if left is None else asyncio.get_running_loop().time() + left / 1000
-    try:
-        while not task.done():
-            if request.transport is None or request.transport.is_closing():
-                raise _RefusedError("canceled", "The caller has left.")
-            rest = _LOOK if deadline is None else min(_LOOK, deadline - asyncio.get_running_loop().time())
-            if rest <= 0:
-                raise _RefusedError("deadline_exceeded", "The caller's own time is over; ask with the same ID again.")
-            await asyncio.wait((task,), timeout=rest)
-        return task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+class _Callers:
+    """Everybody who waits. One look every now and then tells who has left."""
+
+    def __init__(self) -> None:
+        self._limits: dict[asyncio.Timeout, web.Request] = {}
+        self._looking: asyncio.TimerHandle | None = None
+
+    async def until(self, request: web.Request, work: Awaitable[Any]) -> Any:
+        """What the work gives, unless the caller leaves or has said how long it waits at the most."""
+        left = _milliseconds(request.headers.get("Connect-Timeout-Ms"))
+        try:
+            async with asyncio.timeout(None if left is None else left / 1000) as limit:
+                self._limits[limit] = request
+                if self._looking is None:
+                    self._look()
+                try:
+                    return await work
+                finally:
+                    del self._limits[limit]
+        except TimeoutError:
+            if _has_left(request):
+                raise _RefusedError("canceled", "The caller has left.") from None
+            why = "The caller's own time is over; ask with the same ID again."
+            raise _RefusedError("deadline_exceeded", why) from None
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        for limit, request in self._limits.items():
+            if _has_left(request) and not limit.expired():
+                limit.reschedule(loop.time())
+        self._looking = loop.call_later(_LOOK, self._look) if self._limits else None
+
+
+def _has_left(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
 
 
 def _milliseconds(text: str | None) -> int | None:

@@ -199,7 +199,7 @@ def _content(content: Any) -> Content | None:
 
 def _wire_content(content: Content) -> Any:
     if content.kind == "text":
-        return wire.new("McpResultContent", type=_TEXT, text=wire.new("TextContent", type="text", text=content.text))
+        return wire.new("McpResultContent", type=_TEXT, text={"type": "text", "text": content.text})
     if content.kind == "file":
         file = wire.new(
             "EmbeddedResource",

@@ -18,7 +18,7 @@ from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Event, HistoryQuery, Question, Record
+from transcript_mcp.assistant.values import Answer, Event, HistoryQuery, Question, Record
 
 __all__ = ["REPLIES", "Screen", "Screens"]
 
@@ -57,6 +57,9 @@ class Screens:
         self._scopes = scopes
         self._aside = Aside()
         self._screens: dict[str, Screen] = {}
+        self._replies: list[tuple[Screen, str, Answer]] = []
+        self._answering: asyncio.Task[None] | None = None
+        self._endings: list[Event] = []
         self._counting: set[asyncio.Task[None]] = set()
         self._commands: dict[str, Callable[[Screen, str, Any], Awaitable[None]]] = {
             "CheckMessageValidity": self._validity,
@@ -65,7 +68,6 @@ class Screens:
             "SendChatMessage": self._chat,
             "GetHistory": self._history,
             "AgentMessage": self._message,
-            **dict.fromkeys(REPLIES, self._reply),
         }
         assistant.listen(self._heard)
 
@@ -88,18 +90,28 @@ class Screens:
             if frame.Cmd == "UserLogin":
                 await self._login(screen, frame)
             elif screen.scope is None:
-                raise TokenRefusedError("Log in first.", hint="Send UserLogin with a token in StrParam.")
+                raise _not_logged_in()
             elif frame.Cmd in self._commands:
                 await self._commands[frame.Cmd](screen, screen.scope, frame)
             else:
                 raise InvalidQuestionError("There is no such command.", hint="See agentassist.proto.")
-        except TranscriptError as error:
-            self._refuse(screen, frame.Cmd, error.code, f"{error} {error.hint}".strip())
-        except wire.UnreadableError as error:
-            self._refuse(screen, frame.Cmd, "invalid_question", f"{error}.")
-        except Exception:
-            logger.exception("a frame could not be answered")
-            self._refuse(screen, "", "internal", "The hub failed. Its log says why.")
+        except Exception as error:  # noqa: BLE001 - told, and logged where it is nothing that clients do
+            self._failed(screen, frame.Cmd, error)
+
+    async def reply(self, screen: Screen, frame: Any) -> "asyncio.Task[None] | None":
+        """One frame of ``REPLIES``, answered together with those of all clients that come in the same moment.
+
+        What is returned ends when that is done; None for a frame that is wrong, which the client is told.
+        """
+        try:
+            answer = await self._said(screen, frame)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(screen, frame.Cmd, error)
+            return None
+        if not self._replies:
+            self._answering = asyncio.create_task(self._answer())
+        self._replies.append((screen, frame.Cmd, answer))
+        return self._answering
 
     # -- commands ------------------------------------------------------------------------------------
 
@@ -130,22 +142,29 @@ class Screens:
             if screen.unshown:  # it may have ended meanwhile
                 self._show(screen.unshown.pop(next(iter(screen.unshown))), (screen,))
 
-    async def _reply(self, screen: Screen, scope: str, frame: Any) -> None:
+    async def _said(self, screen: Screen, frame: Any) -> Answer:
+        """What a reply says. Raises TranscriptError and UnreadableError."""
+        if screen.scope is None:
+            raise _not_logged_in()
         kind = REPLIES[frame.Cmd]
         request = frame.AskQuestionRequest if kind == "question" else frame.WorkReportRequest
         if not frame.HasField("AskQuestionResponse" if kind == "question" else "WorkReportResponse"):
             raise InvalidQuestionError("The reply has no response.", hint="Send request and response together.")
         response = frame.AskQuestionResponse if kind == "question" else frame.WorkReportResponse
-        outcome = await self._assistant.answer(
-            scope,
-            request.ID or response.ID,
-            await self._aside(response.ByteSize(), frames.contents_of, response.contents),
-            by=screen.nickname,
-            where="web",
-            origin=screen.id,
-        )
-        if not outcome.accepted:
-            self._ended(outcome.record, (screen,))
+        contents = await self._aside(response.ByteSize(), frames.contents_of, response.contents)
+        return Answer(screen.scope, request.ID or response.ID, contents, screen.nickname, "web", screen.id)
+
+    async def _answer(self) -> None:
+        replies, self._replies = self._replies, []
+        try:
+            outcomes = await self._assistant.answer_all([answer for _, _, answer in replies])
+        except Exception as error:  # noqa: BLE001 - as above
+            outcomes = [error] * len(replies)
+        for (screen, cmd, _), outcome in zip(replies, outcomes, strict=True):
+            if isinstance(outcome, Exception):
+                self._failed(screen, cmd, outcome)
+            elif not outcome.accepted:
+                self._ended(outcome.record, (screen,))
 
     async def _validity(self, screen: Screen, scope: str, frame: Any) -> None:
         waiting = {record.question.id for record in await self._assistant.waiting(scope)}
@@ -225,9 +244,16 @@ class Screens:
         elif event.kind in ("answered", "closed"):
             for screen in everybody:
                 screen.unshown.pop(event.record.question.id, None)
-            self._ended(event.record, screens)
+            if not self._endings:
+                asyncio.get_running_loop().call_later(0, self._tell_endings)  # whoever waits for an answer comes first
+            self._endings.append(event)
         elif event.kind in ("message", "picked_up"):
             _send_all(screens, "AgentMessage", AgentMessage=frames.message_frame(event.record))
+
+    def _tell_endings(self) -> None:
+        endings, self._endings = self._endings, []
+        for event in endings:
+            self._ended(event.record, [each for each in self._in(event.scope) if each.id != event.origin])
 
     def _show(self, record: Record, screens: Sequence[Screen]) -> None:
         if screens:
@@ -269,12 +295,25 @@ class Screens:
         """Tell the client that a frame was too much to be understood."""
         self._refuse(screen, "", InvalidQuestionError.code, message)
 
+    def _failed(self, screen: Screen, cmd: str, error: Exception) -> None:
+        if isinstance(error, TranscriptError):
+            self._refuse(screen, cmd, error.code, f"{error} {error.hint}".strip())
+        elif isinstance(error, wire.UnreadableError):
+            self._refuse(screen, cmd, InvalidQuestionError.code, f"{error}.")
+        else:
+            logger.error("a frame could not be answered", exc_info=error)
+            self._refuse(screen, "", "internal", "The hub failed. Its log says why.")
+
     def _refuse(self, screen: Screen, cmd: str, code: str, message: str) -> None:
         problem = wire.new("ErrorNotification", code=code, message=message, cmd=_clipped(cmd, _LONGEST_NAME))
         _send(screen, "Error", ErrorNotification=problem, StrParam=message)
 
     def _in(self, scope: str) -> Iterator[Screen]:
         return (screen for screen in list(self._screens.values()) if screen.scope == scope)
+
+
+def _not_logged_in() -> TokenRefusedError:
+    return TokenRefusedError("Log in first.", hint="Send UserLogin with a token in StrParam.")
 
 
 def _send(screen: Screen, cmd: str, **fields: Any) -> None:

@@ -9,20 +9,21 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final, Protocol, TypeVar
 from uuid import uuid4
 
 import msgspec
 
-from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
+from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
 from nanobot_transcript.session_key import FEISHU, session_key, split
 from transcript_mcp.assistant.checking import LONGEST_NAME, checked, clean, size_of
 from transcript_mcp.assistant.options import check_answer
-from transcript_mcp.assistant.store import QuestionStore
+from transcript_mcp.assistant.store import End, Ended, QuestionStore
 from transcript_mcp.assistant.unasked import Unasked
 from transcript_mcp.assistant.values import (
+    Answer,
     Content,
     Ending,
     Event,
@@ -73,16 +74,23 @@ class _Held:
     """A question that waits, as long as this process runs."""
 
     record: Record
-    ended: "asyncio.Future[Record]"
     deadline: asyncio.TimerHandle | None = None
     leaving: asyncio.TimerHandle | None = None
-    waiters: int = 0
+    waiters: "set[asyncio.Future[Record]]" = field(default_factory=set)
+    is_over: bool = False
+
+    def end(self, record: Record) -> None:
+        """Tell those who wait."""
+        self.is_over = True
+        for caller in self.waiters:
+            if not caller.done():
+                caller.set_result(record)
 
     def fail(self, error: Exception) -> None:
         """Tell those who wait now; who comes later waits anew."""
-        ended, self.ended = self.ended, asyncio.get_running_loop().create_future()
-        ended.set_exception(error)
-        ended.exception()  # nobody may be there to hear it
+        for caller in self.waiters:
+            if not caller.done():
+                caller.set_exception(error)
 
     def stop(self) -> None:
         for timer in (self.deadline, self.leaving):
@@ -148,13 +156,15 @@ class Assistant:
             if record is None or record.question.kind == "message":
                 raise _unknown()
             return record
-        ended = held.ended
-        self._join(held)
+        caller: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
+        self._join(held, caller)
         try:
-            await asyncio.wait((ended,), timeout=seconds)
+            async with asyncio.timeout(seconds):
+                return await caller
+        except TimeoutError:
+            return held.record if caller.cancelled() else caller.result()
         finally:
-            self._leave(held)
-        return ended.result() if ended.done() else held.record
+            self._leave(held, caller)
 
     async def answer(
         self,
@@ -171,29 +181,24 @@ class Assistant:
         What is said to a report that wants no answer becomes a message to its agent. ``origin`` is the connection that
         needs not be told. Raises UnknownQuestionError and InvalidQuestionError.
         """
+        (outcome,) = await self.answer_all([Answer(scope, id, tuple(contents), by, where, origin)])
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def answer_all(self, answers: Sequence[Answer]) -> Sequence[Outcome | Exception]:
+        """Answer many, as ``answer`` does one; what that would raise stands for the outcome."""
         await self._load()
-        contents = tuple(contents)
-        if not contents:
-            raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
-        held = self._held.get((scope, id))
-        if held is not None and where != "group":  # a group's people are told by the group
-            check_answer(held.record.question, contents)
-        outcome = await self._to_the_end(self._end(scope, id, Ending("answered", by, where, contents), origin))
-        if outcome is None or outcome[0].question.kind == "message":
-            raise _unknown()
-        record, first = outcome
-        if not first and record.state == "notified":
-            about = record.question
-            own = _id_of(about.id, by, contents)  # who says the same again says it once
-            written = replace(about, id=own, kind="message", choices=(), text=_words(contents))
-            await self.write(written, tuple(each for each in contents if each.kind != "text"), by=by, where=where)
-            return Outcome(True, record)
-        return Outcome(first, record)
+        wrong = [self._wrong(answer) for answer in answers]
+        good = [answer for answer, error in zip(answers, wrong, strict=True) if error is None]
+        ends = [self._end_of(each.scope, each.id, each.ending) for each in good]
+        ended = iter(await self._end_all(ends, [each.origin for each in good]))
+        return [error or await self._outcome(answer, next(ended)) for answer, error in zip(answers, wrong, strict=True)]
 
     async def withdraw(self, scope: str, id: str) -> Record:
         """Take a question back; the record as it stands. Raises UnknownQuestionError."""
         await self._load()
-        outcome = await self._to_the_end(self._end(scope, id, Ending("withdrawn")))
+        outcome = await self._end(scope, id, Ending("withdrawn"))
         if outcome is None:
             raise _unknown()
         return outcome[0]
@@ -219,7 +224,7 @@ class Assistant:
 
     async def messages_for(self, record: Record) -> Sequence[Record]:
         """What people wrote to the agent that gets this record's answer; nobody else gets it before ``delivered``."""
-        return await self.unasked.bring(record.question)
+        return await self.unasked.bring(record.question) if record.has_messages else ()
 
     def delivered(self, record: Record, *, arrived: bool) -> None:
         """Whether an answer was written to who asked, with the messages for it; else they are for who asks next."""
@@ -259,7 +264,8 @@ class Assistant:
         self._asking[scope] += 1
         self._bytes[scope] += size
         try:
-            record, new = await self._store.put(question, "waiting" if question.expects else "notified")
+            state = "waiting" if question.expects else "notified"
+            record, new = await self._store.put(question, state, self._asked)
         finally:
             self._asking[scope] -= 1
             self._bytes[scope] -= size
@@ -267,19 +273,71 @@ class Assistant:
             raise InvalidQuestionError(
                 "This id belongs to something else that was asked.", hint="Give each question an id of its own."
             )
-        if record.state == "waiting" and key not in self._held:
-            self._hold(record)
         if new:
-            self._tell(Event("asked", record))
             await self.unasked.asked(question)
         return record
 
-    async def _end(self, scope: str, id: str, ending: Ending, origin: str = "") -> tuple[Record, bool] | None:
-        outcome = await self._store.end(scope, id, ending)
-        if outcome is not None:
-            record, first = outcome
-            self._close(record, origin if first else "")
-        return outcome
+    def _asked(self, kept: Sequence[Any]) -> None:
+        (outcome,) = kept
+        if isinstance(outcome, Exception):
+            return
+        record, new = outcome
+        if record.state == "waiting" and (record.question.scope, record.question.id) not in self._held:
+            self._hold(record)
+        if new:
+            self._tell(Event("asked", record))
+
+    def _wrong(self, answer: Answer) -> InvalidQuestionError | None:
+        """What is wrong with an answer."""
+        try:
+            if not answer.contents:
+                raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
+            held = self._held.get((answer.scope, answer.id))
+            if held is not None and answer.where != "group":  # a group's people are told by the group
+                check_answer(held.record.question, answer.contents)
+        except InvalidQuestionError as error:
+            return error
+        return None
+
+    async def _outcome(self, answer: Answer, ended: Ended | Exception) -> Outcome | Exception:
+        """What came of an answer that was right."""
+        if isinstance(ended, Exception):
+            return ended
+        if ended is None or ended[0].question.kind == "message":
+            return _unknown()
+        record, first = ended
+        if first or record.state != "notified":
+            return Outcome(first, record)
+        about, contents = record.question, answer.contents
+        own = _id_of(about.id, answer.by, contents)  # who says the same again says it once
+        written = replace(about, id=own, kind="message", choices=(), text=_words(contents))
+        files = tuple(each for each in contents if each.kind != "text")
+        try:
+            await self.write(written, files, by=answer.by, where=answer.where)
+        except TranscriptError as error:
+            return error
+        return Outcome(True, record)
+
+    def _end_of(self, scope: str, id: str, ending: Ending) -> End:
+        held = self._held.get((scope, id))
+        return End(scope, id, ending, held.record if held is not None else None)
+
+    async def _end(self, scope: str, id: str, ending: Ending) -> Ended:
+        (ended,) = await self._end_all([self._end_of(scope, id, ending)], [""])
+        if isinstance(ended, Exception):
+            raise ended
+        return ended
+
+    async def _end_all(self, ends: Sequence[End], origins: Sequence[str]) -> Sequence[Ended | Exception]:
+        """What came of each. All that has ended is told, whoever waits for that; ``origins`` know already."""
+
+        def close(all_ended: Sequence[Ended | Exception]) -> None:
+            for ended, origin in zip(all_ended, origins, strict=True):
+                if isinstance(ended, tuple):
+                    record, first = ended
+                    self._close(record, origin if first else "")
+
+        return await self._store.end_all(ends, close)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, _T]) -> _T:
         """The result. The work goes on when nobody waits for it any more: what is in the store has to be told."""
@@ -303,24 +361,24 @@ class Assistant:
         key, timeout = (record.question.scope, record.question.id), float(record.question.timeout)
         # Whatever the clock did since it was asked, it waits no longer than it may.
         left = min(max(record.asked_ts + timeout - time.time(), self._overdue), timeout) if before else timeout
-        held = _Held(record, loop.create_future())
+        held = _Held(record)
         held.deadline = loop.call_later(left, self._expire, key, "timeout")
         self._held[key] = held
         self._open[record.question.scope] += 1
         self._bytes[record.question.scope] += size_of(record.question)
-        self._join(held)
         self._leave(held)
 
-    def _join(self, held: _Held) -> None:
-        held.waiters += 1
+    def _join(self, held: _Held, caller: "asyncio.Future[Record]") -> None:
+        held.waiters.add(caller)
         if held.leaving is not None:
             held.leaving.cancel()
             held.leaving = None
 
-    def _leave(self, held: _Held) -> None:
-        held.waiters -= 1
+    def _leave(self, held: _Held, caller: "asyncio.Future[Record] | None" = None) -> None:
+        """A caller waits no more. With the last one begins the time after which the question is closed."""
+        held.waiters.discard(caller)
         question = held.record.question
-        if held.waiters or question.fetched or held.ended.done():
+        if held.waiters or question.fetched or held.is_over:
             return
         loop = asyncio.get_running_loop()
         held.leaving = loop.call_later(self._grace, self._expire, (question.scope, question.id), "cancelled")
@@ -338,7 +396,6 @@ class Assistant:
                 held.deadline = asyncio.get_running_loop().call_later(_AGAIN, self._expire, key, "timeout")
                 held.fail(error)
             elif held is not None:  # somebody may wait for it again
-                self._join(held)
                 self._leave(held)
 
     def _close(self, record: Record, origin: str = "") -> None:
@@ -346,7 +403,7 @@ class Assistant:
         held = self._held.pop((record.question.scope, record.question.id), None)
         if held is not None:
             held.stop()
-            held.ended.set_result(record)
+            held.end(record)
             self._open[record.question.scope] -= 1
             self._bytes[record.question.scope] -= size_of(record.question)
             self._tell(Event("answered" if record.state == "answered" else "closed", record, origin))

@@ -2,7 +2,7 @@
 
 import asyncio
 import resource
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
@@ -104,28 +104,38 @@ class Sockets:
             self._screens.refuse(screen, f"{error}.")
             return
         if frame.Cmd in REPLIES:
-            await replies.begin(len(data), self._screens.handle(screen, frame))
+            await replies.room(len(data))
+            replies.add(len(data), await self._screens.reply(screen, frame))
         else:
             await self._screens.handle(screen, frame)
 
 
 class _Replies:
-    """Those of a burst are written to the disk together, so that they need not wait for each other."""
+    """Those of one client that are being written down. Those of a burst need not wait for each other."""
 
     def __init__(self) -> None:
-        self._sizes: dict[asyncio.Task[None], int] = {}
+        self._sizes: dict[asyncio.Task[None], list[int]] = {}
 
-    async def begin(self, size: int, work: Any) -> None:
-        """Start on a reply of so many bytes, once there is room."""
-        while self._sizes and (len(self._sizes) >= _AT_ONCE or sum(self._sizes.values()) + size > LARGEST):
+    async def room(self, size: int) -> None:
+        """Wait until one more, of so many bytes, may begin."""
+        while self._sizes and self._is_full(size):
             await asyncio.wait(self._sizes, return_when=asyncio.FIRST_COMPLETED)
-        task = asyncio.ensure_future(work)
-        self._sizes[task] = size
-        task.add_done_callback(self._sizes.pop)
+
+    def add(self, size: int, task: "asyncio.Task[None] | None") -> None:
+        """One that has begun; the same task may stand for several."""
+        if task is not None and task not in self._sizes:
+            self._sizes[task] = []
+            task.add_done_callback(self._sizes.pop)
+        if task is not None:
+            self._sizes[task].append(size)
 
     async def done(self) -> None:
         if self._sizes:
             await asyncio.wait(self._sizes)
+
+    def _is_full(self, size: int) -> bool:
+        sizes = [each for sizes in self._sizes.values() for each in sizes]
+        return len(sizes) >= _AT_ONCE or sum(sizes) + size > LARGEST
 
 
 def _files() -> int:

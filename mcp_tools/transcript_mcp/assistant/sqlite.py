@@ -1,18 +1,22 @@
-"""Questions in one SQLite file. What arrives while a transaction is written shares the next one: a burst of answers
-costs few waits for the disk."""
+"""Questions in one SQLite file."""
 
-import asyncio
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
-from nanobot_transcript.database import Database, Shape
+from nanobot_transcript.database import Database
+from nanobot_transcript.errors import StoreError
 from transcript_mcp.assistant import messages
-from transcript_mcp.assistant.searching import expression, scope_word, spaced
+from transcript_mcp.assistant.searching import expression
+from transcript_mcp.assistant.store import End, Ended, Then
+from transcript_mcp.assistant.tables import SHAPE, index, is_indexed
+from transcript_mcp.assistant.transactions import Transactions
 from transcript_mcp.assistant.values import (
     Choice,
     Content,
@@ -27,90 +31,45 @@ from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["SqliteQuestionStore"]
 
+logger = logging.getLogger(__name__)
+
 _BUSY: Final = 10.0
 _MOST: Final = 200
+_INDEXED_WITH_EACH: Final = 2
+"""Answers that are indexed with a question: more than one, so that they never become many."""
 
-_RECORDS: Final = """
-CREATE TABLE records (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    scope TEXT NOT NULL,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('question', 'report', 'message')),
-    state TEXT NOT NULL,
-    said_as TEXT NOT NULL,
-    project TEXT NOT NULL,
-    agent TEXT NOT NULL,
-    model TEXT NOT NULL,
-    client TEXT NOT NULL,
-    timeout INTEGER NOT NULL,
-    expects INTEGER NOT NULL,
-    fetched INTEGER NOT NULL,
-    chat TEXT NOT NULL,
-    asked_ts REAL NOT NULL,
-    ended_ts REAL,
-    shown INTEGER NOT NULL DEFAULT 0,
-    answered_by TEXT NOT NULL DEFAULT '',
-    answered_where TEXT NOT NULL DEFAULT '',
-    taken_by TEXT NOT NULL DEFAULT '',
-    choices BLOB NOT NULL,
-    text TEXT NOT NULL,
-    answer TEXT NOT NULL DEFAULT '',
-    contents BLOB,
-    UNIQUE (scope, id)
-)
-"""
-_WAITING: Final = "CREATE INDEX records_waiting ON records (scope, seq) WHERE state = 'waiting'"
-_TALKS: Final = "CREATE INDEX records_by_agent ON records (scope, project, agent, seq)"
-_TAKEN: Final = "CREATE INDEX records_taken ON records (scope, taken_by) WHERE taken_by <> ''"
-_IN_CHATS: Final = "CREATE INDEX records_in_chats ON records (ended_ts) WHERE chat <> ''"
-_SEARCH: Final = (
-    "CREATE VIRTUAL TABLE records_words USING fts5(text, answer, scope, content='',"
-    " tokenize='unicode61 remove_diacritics 2')"
-)
-_INDEXED: Final = "{row}.seq, spaced({row}.text), spaced({row}.answer), scope_word({row}.scope)"
-_INSERTED: Final = f"""
-CREATE TRIGGER records_inserted AFTER INSERT ON records BEGIN
-    INSERT INTO records_words (rowid, text, answer, scope) VALUES ({_INDEXED.format(row="new")});
-END
-"""
-_ANSWERED: Final = f"""
-CREATE TRIGGER records_answered AFTER UPDATE OF answer ON records BEGIN
-    INSERT INTO records_words (records_words, rowid, text, answer, scope)
-    VALUES ('delete', {_INDEXED.format(row="old")});
-    INSERT INTO records_words (rowid, text, answer, scope) VALUES ({_INDEXED.format(row="new")});
-END
-"""
-
-_SHAPE: Final = Shape(
-    migrations=((_RECORDS, _WAITING, _TALKS, _TAKEN, _SEARCH, _INSERTED, _ANSWERED), (_IN_CHATS,)),
-    functions={"spaced": (1, spaced), "scope_word": (1, scope_word)},
-)
+_INDEXED_AT_ONCE: Final = 100
+"""Answers that are indexed in one transaction before a search; others wait that long."""
 
 _INSERT: Final = (
     "INSERT INTO records (scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched,"
     " chat, asked_ts, ended_ts, answered_by, answered_where, choices, text, contents)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, id) DO NOTHING"
 )
+_END: Final = (
+    "UPDATE records SET state = ?, ended_ts = ?, answered_by = ?, answered_where = ?, answer = ?, contents = ?"
+    " WHERE scope = ? AND id = ? AND state = 'waiting' AND kind <> 'message'"
+    f" RETURNING {messages.ONE_WAITS}"
+)
 _ONE: Final = "SELECT * FROM records WHERE scope = ? AND id = ?"
 
 _CHOICES: Final = msgspec.msgpack.Decoder(tuple[Choice, ...])
 _CONTENTS: Final = msgspec.msgpack.Decoder(tuple[Content, ...])
-
-_Work: TypeAlias = Callable[[sqlite3.Connection], Any]
 
 
 class SqliteQuestionStore:
     """The file ``assistant.sqlite3`` in ``folder``. ``clock`` gives seconds since 1970."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._database = Database(folder / "assistant.sqlite3", folder / ".assistant.lock", _SHAPE, busy=_BUSY)
+        self._database = Database(folder / "assistant.sqlite3", folder / ".assistant.lock", SHAPE, busy=_BUSY)
         self._clock = clock
-        self._jobs: list[tuple[_Work, asyncio.Future[Any]]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._transactions = Transactions(self._database)
 
-    async def put(self, question: Question, state: str) -> tuple[Record, bool]:
+    async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Record, bool]:
         """See ``QuestionStore``."""
-        return await self._write(lambda connection: self._put(connection, question, state, Ending("waiting")))
+        return await self._transactions.write(
+            lambda connection: self._put(connection, question, state, Ending("waiting")), then
+        )
 
     async def get(self, scope: str, id: str) -> Record | None:
         """See ``QuestionStore``."""
@@ -121,27 +80,41 @@ class SqliteQuestionStore:
 
         return await self._read(work, None)
 
-    async def end(self, scope: str, id: str, ending: Ending) -> tuple[Record, bool] | None:
+    async def end(self, scope: str, id: str, ending: Ending) -> Ended:
         """See ``QuestionStore``."""
+        return await self._transactions.write(self._ending(End(scope, id, ending)))
+
+    async def end_all(self, ends: Sequence[End], then: Then | None = None) -> Sequence[Ended | Exception]:
+        """See ``QuestionStore``."""
+        return await self._transactions.write_all([self._ending(end) for end in ends], then)
+
+    def _ending(self, end: End) -> Callable[[sqlite3.Connection], Ended]:
+        ending, key = end.ending, (end.scope, end.id)
         contents = msgspec.msgpack.encode(ending.contents) if ending.contents else None
+        answer = text_of(ending.contents)
 
-        def work(connection: sqlite3.Connection) -> tuple[Record, bool] | None:
-            ended = connection.execute(
-                "UPDATE records SET state = ?, ended_ts = ?, answered_by = ?, answered_where = ?,"
-                " answer = ?, contents = ? WHERE scope = ? AND id = ? AND state = 'waiting' AND kind <> 'message'",
-                (
-                    *(ending.state, self._clock(), ending.by, ending.where, text_of(ending.contents), contents),
-                    *(scope, id),
-                ),
-            ).rowcount
-            row = connection.execute(_ONE, (scope, id)).fetchone()
-            return None if row is None else (_record(row), ended == 1)
+        def work(connection: sqlite3.Connection) -> Ended:
+            now = self._clock()
+            about = (ending.state, now, ending.by, ending.where, answer, contents)
+            ended = connection.execute(_END, (*about, *key)).fetchone()
+            if ended is not None and end.known is not None:
+                return replace(
+                    end.known,
+                    state=ending.state,
+                    ended_ts=now,
+                    by=ending.by,
+                    where=ending.where,
+                    contents=ending.contents,
+                    has_messages=bool(ended[0]),
+                ), True
+            row = connection.execute(_ONE, key).fetchone()
+            return None if row is None else (_record(row), ended is not None)
 
-        return await self._write(work)
+        return work
 
     async def shown(self, scope: str, id: str, clients: int) -> None:
         """See ``QuestionStore``."""
-        await self._write(
+        await self._transactions.write(
             lambda connection: (
                 connection.execute(
                     "UPDATE records SET shown = shown + ? WHERE scope = ? AND id = ?", (clients, scope, id)
@@ -175,23 +148,27 @@ class SqliteQuestionStore:
 
     async def write(self, message: Question, ending: Ending) -> tuple[Record, bool]:
         """See ``QuestionStore``."""
-        return await self._write(lambda connection: self._put(connection, message, "waiting", ending))
+        return await self._transactions.write(lambda connection: self._put(connection, message, "waiting", ending))
 
     async def lend(self, taker: Question) -> Sequence[Record]:
         """See ``QuestionStore``."""
         if not await self._read(lambda connection: messages.anything_for(connection, taker), False):
             return ()
-        return [_record(row) for row in await self._write(lambda connection: messages.lend(connection, taker))]
+        return [
+            _record(row) for row in await self._transactions.write(lambda connection: messages.lend(connection, taker))
+        ]
 
     async def settle(self, taker: Question, *, got: bool) -> Sequence[Record]:
         """See ``QuestionStore``."""
-        rows = await self._write(lambda connection: messages.settle(connection, taker, self._clock(), got=got))
+        rows = await self._transactions.write(
+            lambda connection: messages.settle(connection, taker, self._clock(), got=got)
+        )
         return [_record(row) for row in rows]
 
     async def free(self) -> None:
         """See ``QuestionStore``."""
         if await self._read(messages.anything_lent, False):
-            await self._write(messages.free)
+            await self._transactions.write(messages.free)
 
     async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
         """See ``QuestionStore``."""
@@ -199,6 +176,8 @@ class SqliteQuestionStore:
         words = expression(query.text, scope) if query.text.strip() else ""
         if words is None:
             return HistoryPage(())
+        if words:
+            await self._index()
         conditions, values = _conditions(scope, query)
 
         def work(connection: sqlite3.Connection) -> HistoryPage:
@@ -241,59 +220,20 @@ class SqliteQuestionStore:
                 *(msgspec.msgpack.encode(question.choices), question.text, contents),
             ),
         ).rowcount
+        index(connection, _INDEXED_WITH_EACH)
         row = connection.execute(_ONE, (question.scope, question.id)).fetchone()
         return _record(row), added == 1
 
+    async def _index(self) -> None:
+        """Take the words of all answers into the index. Where that cannot be written, they are not found yet."""
+        try:
+            while not await self._read(is_indexed, True):
+                await self._transactions.write(lambda connection: index(connection, _INDEXED_AT_ONCE))
+        except StoreError as error:
+            logger.warning("The newest answers cannot be searched yet: %s", error)
+
     async def _read(self, work: Callable[[sqlite3.Connection], Any], missing: Any) -> Any:
         return await in_thread(self._database.read, work, missing)
-
-    async def _write(self, work: _Work) -> Any:
-        """The result of ``work``, once it is on the disk."""
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._jobs.append((work, future))
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write_all())
-        return await future
-
-    async def _write_all(self) -> None:
-        while self._jobs:
-            jobs, self._jobs = self._jobs, []
-            try:
-                outcomes = await self._written([work for work, _ in jobs])
-            except Exception as error:  # noqa: BLE001 - handed to each of those who wait
-                outcomes = [error] * len(jobs)
-            for (_, future), outcome in zip(jobs, outcomes, strict=True):
-                _settle(future, outcome)
-
-    async def _written(self, works: Sequence[_Work]) -> list[Any]:
-        def work(connection: sqlite3.Connection) -> list[Any]:
-            return _together(connection, works)
-
-        outcomes: Any = await in_thread(self._database.write, work)
-        return outcomes
-
-
-def _together(connection: sqlite3.Connection, works: Sequence[_Work]) -> list[Any]:
-    """The results of the jobs, one after the other in one transaction; an error that is a job's own is its result."""
-    outcomes: list[Any] = []
-    for work in works:
-        connection.execute("SAVEPOINT job")
-        try:
-            outcomes.append(work(connection))
-        except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, ValueError, OverflowError) as error:
-            connection.execute("ROLLBACK TO job")
-            outcomes.append(error)
-        connection.execute("RELEASE job")
-    return outcomes
-
-
-def _settle(future: "asyncio.Future[Any]", outcome: Any) -> None:
-    if future.done():
-        return  # who asked has gone; what was written stays
-    if isinstance(outcome, BaseException):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)
 
 
 def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:

@@ -1,11 +1,27 @@
 """Where questions are kept: the contract that every backend fulfils."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from transcript_mcp.assistant.values import Ending, HistoryPage, HistoryQuery, Question, Record
 
-__all__ = ["QuestionStore"]
+__all__ = ["End", "Ended", "QuestionStore", "Then"]
+
+Ended: TypeAlias = tuple[Record, bool] | None
+"""The record as it stands, and whether this was what ended it; None for an unknown id."""
+
+Then: TypeAlias = Callable[[Sequence[Any]], None]
+"""Called with the outcomes on the event loop once they are kept, in the order in which they were: before anybody who
+waits for them goes on, and also when nobody does any more. With what ``put`` returns as the only one."""
+
+
+class End(NamedTuple):
+    """How the question ``id`` of a scope ends. ``known`` is its record while it waits, which need not be read again."""
+
+    scope: str
+    id: str
+    ending: Ending
+    known: Record | None = None
 
 
 class QuestionStore(Protocol):
@@ -14,7 +30,7 @@ class QuestionStore(Protocol):
     Every method raises StoreError kinds. An id belongs to its scope: another scope's is as good as unknown.
     """
 
-    async def put(self, question: Question, state: str) -> tuple[Record, bool]:
+    async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Record, bool]:
         """Keep a question in its first ``state`` (``waiting`` or ``notified``); True when it is new.
 
         An id that is there already gives the record as it stands, with an answer that came meanwhile.
@@ -25,8 +41,12 @@ class QuestionStore(Protocol):
         """The record as it stands."""
         ...
 
-    async def end(self, scope: str, id: str, ending: Ending) -> tuple[Record, bool] | None:
+    async def end(self, scope: str, id: str, ending: Ending) -> Ended:
         """End what is waiting; True for the one call that did. None for an unknown id. The first ending stays."""
+        ...
+
+    async def end_all(self, ends: Sequence[End], then: Then | None = None) -> Sequence[Ended | Exception]:
+        """``end`` for each; what one raises stands for its outcome."""
         ...
 
     async def shown(self, scope: str, id: str, clients: int) -> None:

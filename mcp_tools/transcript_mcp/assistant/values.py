@@ -6,6 +6,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 __all__ = [
+    "Answer",
     "Choice",
     "Content",
     "Ending",
@@ -97,7 +98,8 @@ class Record:
     """A question and what has become of it. Times are seconds since 1970; ``seq`` grows with each record.
 
     ``shown`` counts the clients that were sent it. For a message, ``by`` is who wrote it and ``contents`` what came
-    with it, and ``taken_by`` is the id of the question with whose answer the agent got it.
+    with it, and ``taken_by`` is the id of the question with whose answer the agent got it. ``has_messages`` is False
+    where none waited for the agent when its question ended.
     """
 
     question: Question
@@ -110,6 +112,26 @@ class Record:
     where: str = ""
     taken_by: str = ""
     contents: tuple[Content, ...] = ()
+    has_messages: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What somebody says to the question or report ``id`` of a scope. ``origin`` is the connection that needs not be
+    told of it.
+    """
+
+    scope: str
+    id: str
+    contents: tuple[Content, ...]
+    by: str
+    where: str
+    origin: str = ""
+
+    @property
+    def ending(self) -> Ending:
+        """What it makes of the question."""
+        return Ending("answered", self.by, self.where, self.contents)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,107 @@
+"""The tables of the questions, how they came about, and their index of words.
+
+The words of an answer come into the index with what is asked after it, or when somebody searches: without them, an
+answer is on the disk in half the time.
+"""
+
+import sqlite3
+from typing import Final
+
+from nanobot_transcript.database import Shape
+from transcript_mcp.assistant.searching import scope_word, spaced
+
+__all__ = ["SHAPE", "index", "is_indexed"]
+
+_RECORDS: Final = """
+CREATE TABLE records (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope TEXT NOT NULL,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('question', 'report', 'message')),
+    state TEXT NOT NULL,
+    said_as TEXT NOT NULL,
+    project TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    model TEXT NOT NULL,
+    client TEXT NOT NULL,
+    timeout INTEGER NOT NULL,
+    expects INTEGER NOT NULL,
+    fetched INTEGER NOT NULL,
+    chat TEXT NOT NULL,
+    asked_ts REAL NOT NULL,
+    ended_ts REAL,
+    shown INTEGER NOT NULL DEFAULT 0,
+    answered_by TEXT NOT NULL DEFAULT '',
+    answered_where TEXT NOT NULL DEFAULT '',
+    taken_by TEXT NOT NULL DEFAULT '',
+    choices BLOB NOT NULL,
+    text TEXT NOT NULL,
+    answer TEXT NOT NULL DEFAULT '',
+    contents BLOB,
+    UNIQUE (scope, id)
+)
+"""
+_WAITING: Final = "CREATE INDEX records_waiting ON records (scope, seq) WHERE state = 'waiting'"
+_TALKS: Final = "CREATE INDEX records_by_agent ON records (scope, project, agent, seq)"
+_TAKEN: Final = "CREATE INDEX records_taken ON records (scope, taken_by) WHERE taken_by <> ''"
+_IN_CHATS: Final = "CREATE INDEX records_in_chats ON records (ended_ts) WHERE chat <> ''"
+_SEARCH: Final = (
+    "CREATE VIRTUAL TABLE records_words USING fts5(text, answer, scope, content='',"
+    " tokenize='unicode61 remove_diacritics 2')"
+)
+_INDEXED: Final = "{row}.seq, spaced({row}.text), spaced({row}.answer), scope_word({row}.scope)"
+_INSERTED: Final = f"""
+CREATE TRIGGER records_inserted AFTER INSERT ON records BEGIN
+    INSERT INTO records_words (rowid, text, answer, scope) VALUES ({_INDEXED.format(row="new")});
+END
+"""
+_ANSWERED: Final = f"""
+CREATE TRIGGER records_answered AFTER UPDATE OF answer ON records BEGIN
+    INSERT INTO records_words (records_words, rowid, text, answer, scope)
+    VALUES ('delete', {_INDEXED.format(row="old")});
+    INSERT INTO records_words (rowid, text, answer, scope) VALUES ({_INDEXED.format(row="new")});
+END
+"""
+
+_MESSAGES: Final = (
+    "CREATE INDEX records_messages ON records (scope, project, agent) WHERE state = 'waiting' AND kind = 'message'"
+)
+_UNINDEXED: Final = "CREATE TABLE records_unindexed (seq INTEGER PRIMARY KEY)"
+_NO_LONGER_AT_ONCE: Final = "DROP TRIGGER records_answered"
+_ANSWERED_SINCE: Final = """
+CREATE TRIGGER records_answered AFTER UPDATE OF answer ON records WHEN new.answer <> '' BEGIN
+    INSERT INTO records_unindexed VALUES (new.seq);
+END
+"""
+
+SHAPE: Final = Shape(
+    migrations=(
+        (_RECORDS, _WAITING, _TALKS, _TAKEN, _SEARCH, _INSERTED, _ANSWERED),
+        (_IN_CHATS,),
+        (_MESSAGES, _UNINDEXED, _NO_LONGER_AT_ONCE, _ANSWERED_SINCE),
+    ),
+    functions={"spaced": (1, spaced), "scope_word": (1, scope_word)},
+)
+
+_SOME: Final = "SELECT seq FROM records_unindexed ORDER BY seq LIMIT ?"
+_OUT_OF_THE_INDEX: Final = (
+    "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
+    f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) FROM records WHERE seq IN ({_SOME})"
+)
+_INTO_THE_INDEX: Final = (
+    "INSERT INTO records_words (rowid, text, answer, scope)"
+    f" SELECT {_INDEXED.format(row='records')} FROM records WHERE seq IN ({_SOME})"
+)
+_DONE: Final = f"DELETE FROM records_unindexed WHERE seq IN ({_SOME})"
+
+
+def is_indexed(connection: sqlite3.Connection) -> bool:
+    """Whether the words of all answers are in the index."""
+    return connection.execute(_SOME, (1,)).fetchone() is None
+
+
+def index(connection: sqlite3.Connection, most: int) -> None:
+    """Take the words of so many answers into the index, the oldest first."""
+    if not is_indexed(connection):
+        for statement in (_OUT_OF_THE_INDEX, _INTO_THE_INDEX, _DONE):
+            connection.execute(statement, (most,))
