@@ -1,6 +1,6 @@
 """How long answers take through a hub to those who wait for them, in milliseconds as one JSON document.
 
-    python -m benchmarks.answering assistant PORT ROUNDS COUNT     a burst of COUNT answers, ROUNDS times
+    python -m benchmarks.answering assistant PORT ROUNDS COUNT     COUNT answers at once, ROUNDS times
     python -m benchmarks.answering io PORT ROUNDS COUNT            the same with inputs for COUNT agents
     python -m benchmarks.answering hold PORT SOCKETS QUESTIONS     keeps them open until stdin ends; says when they are
 
@@ -13,14 +13,15 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from uuid import uuid4
 
 from benchmarks.hubs import ROOT
 from benchmarks.light import Sender, connected, post, until_answered, web_frame, web_upgrade
 from transcript_mcp.assistant import wire
 
-__all__ = ["bursts"]
+__all__ = ["bursts", "held"]
 
 _LOGIN = ("Ada", "Bo")
 _SETTLING = 0.3
@@ -33,6 +34,17 @@ def bursts(kind: str, port: int, rounds: int, count: int) -> list[list[float]]:
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, timeout=60 + rounds * (count + 10))
     taken: list[list[float]] = json.loads(done.stdout)
     return taken
+
+
+@contextmanager
+def held(port: int, sockets: int, questions: int) -> Iterator[None]:
+    """So many pages and open questions, as long as this lasts."""
+    command = [sys.executable, "-m", "benchmarks.answering", "hold", str(port), str(sockets), str(questions)]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"open\n"
+        yield
+        process.communicate()
 
 
 def _assistant(port: int, rounds: int, count: int) -> list[list[float]]:

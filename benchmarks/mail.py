@@ -5,26 +5,23 @@ The clients are plain JSON over keep-alive connections. "off" is the same hub wi
 
 import http.client
 import json
-import os
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
 from benchmarks.context import Context
+from benchmarks.hubs import Served, resident, served
 from benchmarks.table import Bar, Row
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Draft
 
 __all__ = ["mail"]
 
-_ROOT = Path(__file__).resolve().parents[1]
 _SIZES = (1000, 10_000)
 _MANY = 100_000
 _CLIENTS = 16
@@ -168,13 +165,12 @@ def _git_size(place: Path) -> int:
 
 
 class _Hub:
-    def __init__(self, process: "subprocess.Popen[bytes]", port: int) -> None:
-        self._process = process
-        self._port = port
+    def __init__(self, hub: Served) -> None:
+        self._served = hub
 
     def client(self) -> _Call:
         """A connection of its own, and a function that calls a tool over it."""
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self._served.port, timeout=60)
 
         def call(tool: str, **arguments: Any) -> Any:
             asked = {
@@ -200,10 +196,7 @@ class _Hub:
 
     def memory(self) -> float:
         """Megabytes that the hub has in use."""
-        for line in Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmRSS"):
-                return int(line.split()[1]) / 1024
-        return 0.0
+        return resident(self._served.pid)
 
 
 def _waits(connection: Any) -> bool:
@@ -214,21 +207,5 @@ def _waits(connection: Any) -> bool:
 
 @contextmanager
 def _served(store: Path, *, archive: bool) -> Iterator[_Hub]:
-    env = os.environ | {
-        "HOME": str(store.parent),
-        "PYTHONPATH": str(_ROOT),
-        "NANOBOT_TRANSCRIPT_MAIL__STORE": str(store),
-        "NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__ENABLED": str(archive).lower(),
-    }
-    command = [sys.executable, "-m", "nanobot_transcript", "serve", "--port", "0", "--jsonl"]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    try:
-        assert process.stdout is not None
-        ready = json.loads(process.stdout.readline())
-        yield _Hub(process, int(ready["url"].rpartition(":")[2]))
-    finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(10)
-        process.kill()
-        process.communicate()
+    with served(store.parent, mail__store=str(store), mail__archive__enabled=str(archive).lower()) as hub:
+        yield _Hub(hub)

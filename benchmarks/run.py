@@ -13,10 +13,12 @@ import sys
 from collections.abc import Callable, Iterator
 
 from benchmarks.appending import appending, synchronous
+from benchmarks.assistant import assistant
 from benchmarks.context import Context
 from benchmarks.filebox import filebox
 from benchmarks.following import following
 from benchmarks.importing import importing
+from benchmarks.io_bridge import io_bridge
 from benchmarks.mail import mail
 from benchmarks.mcp_calls import mcp_calls
 from benchmarks.reading import long_transcript, recent
@@ -36,6 +38,8 @@ GROUPS: dict[str, Callable[[Context], Iterator[Row]]] = {
     "mcp": mcp_calls,
     "filebox": filebox,
     "mail": mail,
+    "io": io_bridge,
+    "assistant": assistant,
 }
 
 

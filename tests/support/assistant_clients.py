@@ -1,15 +1,20 @@
 """Programs that talk to Agent Assistant: a plain protobuf client of ``/ws``, and one that calls over Connect."""
 
 import asyncio
+import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 
 from transcript_mcp.assistant import wire
 
-__all__ = ["Caller", "Page", "page", "text_content"]
+__all__ = ["Caller", "Page", "answer_times", "bare_relay", "page", "text_content"]
+
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 def text_content(text: str) -> Any:
@@ -112,3 +117,31 @@ class Caller:
         request = wire.new("McpWorkReportRequest", Summary=summary, **about)
         message = wire.new("WorkReportRequest", ID=id, UserToken=self.token, Request=request)
         return await self.call(method, message, "WorkReportResponse")
+
+
+async def answer_times(port: int, rounds: int, count: int) -> list[list[float]]:
+    """Milliseconds of ``count`` answers at once to callers of a hub, by processes of their own that cost little."""
+    async with _benchmark("answering", "assistant", str(port), str(rounds), str(count)) as measuring:
+        assert measuring.stdout is not None
+        return json.loads(await asyncio.wait_for(measuring.stdout.read(), 60))
+
+
+@asynccontextmanager
+async def bare_relay() -> AsyncIterator[int]:
+    """The port of a server that only hands answers on."""
+    async with _benchmark("relay") as relay:
+        assert relay.stdout is not None
+        yield int(await asyncio.wait_for(relay.stdout.readline(), 40))
+
+
+@asynccontextmanager
+async def _benchmark(name: str, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", f"benchmarks.{name}", *arguments), cwd=_ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

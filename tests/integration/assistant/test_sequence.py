@@ -279,3 +279,21 @@ async def test_two_clients_answer_fifty_questions_in_one_burst(hub: Hub) -> None
         answers = await asyncio.wait_for(asyncio.gather(*asking), 20)
     for each, answer in zip(ids, answers, strict=True):
         assert [content.text.text for content in answer.contents] == [f"{answer.Meta['answered_by']} to {each}"]
+
+
+async def test_replies_of_a_burst_that_are_wrong_are_told_and_the_others_count(hub: Hub) -> None:
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url) as stranger:
+        asking = [asyncio.create_task(hub.caller.ask(each)) for each in ("q1", "q2")]
+        for _ in asking:
+            await ada.until("AskQuestion")
+        await stranger.reply("q1", "no")
+        await ada.reply("q1", "yes")
+        await ada.reply("nowhere", "yes")
+        await ada.send("AskQuestionReply", AskQuestionRequest=wire.new("AskQuestionRequest", ID="q2"))
+        await ada.reply("q2", " ")
+        await ada.reply("q2", "yes")
+        answers = await asyncio.wait_for(asyncio.gather(*asking), 10)
+        refused = [(await ada.until("Error")).ErrorNotification for _ in range(3)]
+        assert (await stranger.until("Error")).ErrorNotification.code == "token_refused"
+    assert [(answer.contents[0].text.text, answer.Meta["answered_by"]) for answer in answers] == [("yes", "Ada")] * 2
+    assert sorted(error.code for error in refused) == ["invalid_question", "invalid_question", "unknown_question"]

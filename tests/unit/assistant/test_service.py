@@ -13,7 +13,17 @@ from support.waiting import until
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
-from transcript_mcp.assistant.values import Choice, Content, Event, HistoryQuery, Option, Question, Record
+from transcript_mcp.assistant.values import (
+    Answer,
+    Choice,
+    Content,
+    Event,
+    HistoryQuery,
+    Option,
+    Outcome,
+    Question,
+    Record,
+)
 
 ASKED = Question("s", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", agent="Alpha", timeout=60)
 OK = (Content("text", "ok"),)
@@ -101,6 +111,29 @@ async def test_an_answer_that_is_none_of_the_options_leaves_the_question_open(pl
     assert (await assistant.wait("s", "q1", 0)).state == "waiting"
     assert (await assistant.answer("s", "q1", (Content("text", "blue"),), by="Ada", where="web")).accepted
     assert not (await assistant.answer("s", "q1", OK, by="Bo", where="web")).accepted
+
+
+async def test_wrong_answers_among_many_are_told_and_the_others_count(place: Place) -> None:
+    assistant = place.start()
+    await asyncio.gather(*(assistant.ask(other(id=f"q{number}")) for number in range(3)))
+    await assistant.ask(other(id="told", kind="report", expects=False))
+    said = [("q0", OK), ("q1", ()), ("nowhere", OK), ("q0", OK), ("told", OK), ("q2", OK)]
+    outcomes = await assistant.answer_all([Answer("s", each, contents, "Ada", "web") for each, contents in said])
+    assert [outcome.accepted if isinstance(outcome, Outcome) else type(outcome) for outcome in outcomes] == [
+        *(True, InvalidQuestionError, UnknownQuestionError, False, True, True)
+    ]
+    assert [record.question.id for record in held(assistant)] == ["q1"]
+    assert place.kinds().count("answered") == 2
+
+
+async def test_who_does_not_wait_for_its_time_to_be_over_hears_of_the_answer_that_came_in_it(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    waiting = [asyncio.create_task(assistant.wait("s", "q1", seconds)) for seconds in (0.01, None, 30)]
+    assert (await asyncio.wait_for(waiting[0], 5)).state == "waiting"
+    waiting[1].cancel()
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await asyncio.wait_for(waiting[2], 5)).contents == OK
 
 
 async def test_a_question_times_out(place: Place) -> None:

@@ -1,0 +1,93 @@
+"""Answers come into the index of words later than into the record; whoever searches does not notice."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from nanobot_transcript.database import Database, Shape
+from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.tables import SHAPE
+from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteQuestionStore]:
+    made = SqliteQuestionStore(tmp_path)
+    yield made
+    made.close()
+
+
+async def ask(store: SqliteQuestionStore, *ids: str) -> None:
+    await asyncio.gather(*(store.put(Question("s", each, "question", f"部署 {each}?"), "waiting") for each in ids))
+
+
+async def answer(store: SqliteQuestionStore, *ids: str) -> None:
+    await asyncio.gather(
+        *(
+            store.end("s", each, Ending("answered", "Ada", "web", (Content("text", f"周五 noon, {each}"),)))
+            for each in ids
+        )
+    )
+
+
+async def found(store: SqliteQuestionStore, text: str) -> list[str]:
+    return [record.question.id for record in (await store.history("s", HistoryQuery(text))).records]
+
+
+def unindexed(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "assistant.sqlite3")) as connection:
+        return connection.execute("SELECT count(*) FROM records_unindexed").fetchone()[0]
+
+
+async def test_an_answer_is_found_at_once_by_its_words_and_those_of_its_question(
+    store: SqliteQuestionStore, tmp_path: Path
+) -> None:
+    ids = [f"q{number}" for number in range(250)]
+    await ask(store, *ids)
+    await answer(store, *ids)
+    assert unindexed(tmp_path) == 250
+    assert await found(store, "q17 周五") == ["q17"]
+    assert await found(store, "部署 noon q249") == ["q249"]
+    assert unindexed(tmp_path) == 0
+    assert len(await found(store, "noon")) == 50
+
+
+async def test_a_search_finds_what_the_process_before_did_not_index(store: SqliteQuestionStore, tmp_path: Path) -> None:
+    await ask(store, "q1")
+    await answer(store, "q1")
+    store.close()
+    second = SqliteQuestionStore(tmp_path)
+    assert await found(second, "周五") == ["q1"]
+    second.close()
+
+
+async def test_answers_that_are_not_indexed_become_few_with_each_question(
+    store: SqliteQuestionStore, tmp_path: Path
+) -> None:
+    await ask(store, *"abcd")
+    await answer(store, *"abcd")
+    await ask(store, "e")
+    assert unindexed(tmp_path) == 2
+    await ask(store, "f")
+    assert unindexed(tmp_path) == 0
+    assert await found(store, "noon") == ["d", "c", "b", "a"]
+
+
+async def test_a_file_of_before_keeps_its_words_and_gets_the_new_ones(tmp_path: Path) -> None:
+    before = Shape(SHAPE.migrations[:2], SHAPE.functions)
+    database = Database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    row = "('s', 'old', 'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0, 'Deploy?', x'90')"
+    names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
+    database.write(lambda connection: connection.execute(f"INSERT INTO records ({names}, text, choices) VALUES {row}"))
+    database.write(lambda connection: connection.execute("UPDATE records SET state = 'answered', answer = '周五'"))
+    database.close()
+    store = SqliteQuestionStore(tmp_path)
+    await ask(store, "new")
+    await answer(store, "new")
+    assert await found(store, "周五") == ["new", "old"]
+    assert await found(store, "Deploy") == ["old"]
+    store.close()

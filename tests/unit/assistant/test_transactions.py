@@ -1,0 +1,81 @@
+"""Works that share a transaction."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nanobot_transcript.database import Database, Shape
+from nanobot_transcript.errors import StoreUnavailableError
+from transcript_mcp.assistant.transactions import Transactions
+
+SHAPE = Shape(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    made = Database(tmp_path / "kept.sqlite3", tmp_path / ".lock", SHAPE, busy=5)
+    yield made
+    made.close()
+
+
+def keep(word: str) -> Callable[[sqlite3.Connection], str]:
+    def work(connection: sqlite3.Connection) -> str:
+        connection.execute("INSERT INTO kept VALUES (?)", (word,))
+        return word
+
+    return work
+
+
+def kept(database: Database) -> list[str]:
+    return database.read(lambda connection: [row["word"] for row in connection.execute("SELECT word FROM kept")], [])
+
+
+async def test_a_work_that_fails_takes_no_other_of_its_transaction_with_it(database: Database) -> None:
+    def half(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO kept VALUES ('half')")
+        connection.execute("INSERT INTO kept VALUES ('a')")
+
+    transactions = Transactions(database)
+    one, (two, three) = await asyncio.gather(transactions.write(keep("a")), transactions.write_all([half, keep("b")]))
+    assert (one, three) == ("a", "b")
+    assert isinstance(two, sqlite3.IntegrityError)
+    with pytest.raises(sqlite3.IntegrityError):
+        await transactions.write(keep("b"))
+    assert kept(database) == ["a", "b"]
+
+
+async def test_what_is_kept_is_told_in_its_order_before_anybody_goes_on_and_whoever_has_left(
+    database: Database,
+) -> None:
+    transactions, told = Transactions(database), list[Any]()
+
+    async def write(word: str) -> None:
+        await transactions.write(keep(word), told.append)
+        told.append(f"{word} returned")
+
+    writing = [asyncio.create_task(write(word)) for word in ("a", "b", "c")]
+    await asyncio.sleep(0)
+    writing[1].cancel()
+    await asyncio.gather(*writing, return_exceptions=True)
+    assert told == [["a"], ["b"], ["c"], "a returned", "c returned"]
+    assert kept(database) == ["a", "b", "c"]
+
+
+async def test_a_teller_that_fails_hinders_nobody(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_outcomes: Sequence[Any]) -> None:
+        raise RuntimeError("no")
+
+    transactions = Transactions(database)
+    assert await asyncio.gather(transactions.write(keep("a"), fail), transactions.write(keep("b"))) == ["a", "b"]
+    assert "could not be told" in caplog.text
+
+
+async def test_a_transaction_that_cannot_be_made_fails_all_who_share_it(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    nowhere = Transactions(Database(tmp_path / "file" / "kept.sqlite3", tmp_path / ".lock", SHAPE, busy=5))
+    outcomes = await asyncio.gather(*(nowhere.write(keep(word)) for word in ("a", "b")), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [StoreUnavailableError] * 2
