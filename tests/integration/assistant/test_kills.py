@@ -96,7 +96,7 @@ async def test_answers_reach_their_callers_in_time_also_fifty_at_once(place: Pla
     )
     assert [len(times) for times in burst] == [50] * 20
     assert single <= 5
-    assert p50 <= max(5.0, 6 * bare_p50)  # a slow machine is slow for a relay, too, that keeps nothing
+    assert p50 <= 5
 
 
 async def test_a_hub_with_two_hundred_pages_and_questions_stays_small(place: Place, soak_row: SoakRow) -> None:
