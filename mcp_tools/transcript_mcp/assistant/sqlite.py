@@ -14,9 +14,8 @@ from nanobot_transcript.database import Database
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
-from transcript_mcp.assistant.store import End, Ended, Then
+from transcript_mcp.assistant.store import End, Ended
 from transcript_mcp.assistant.tables import SHAPE, index, is_indexed
-from transcript_mcp.assistant.transactions import Transactions
 from transcript_mcp.assistant.values import (
     Choice,
     Content,
@@ -28,6 +27,7 @@ from transcript_mcp.assistant.values import (
     text_of,
 )
 from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.sdk.transactions import Then, Transactions
 
 __all__ = ["SqliteQuestionStore"]
 

@@ -1,18 +1,15 @@
 """Where questions are kept: the contract that every backend fulfils."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 from transcript_mcp.assistant.values import Ending, HistoryPage, HistoryQuery, Question, Record
+from transcript_mcp.sdk.transactions import Then
 
-__all__ = ["End", "Ended", "QuestionStore", "Then"]
+__all__ = ["End", "Ended", "QuestionStore"]
 
 Ended: TypeAlias = tuple[Record, bool] | None
 """The record as it stands, and whether this was what ended it; None for an unknown id."""
-
-Then: TypeAlias = Callable[[Sequence[Any]], None]
-"""Called with the outcomes on the event loop once they are kept, in the order in which they were: before anybody who
-waits for them goes on, and also when nobody does any more. With what ``put`` returns as the only one."""
 
 
 class End(NamedTuple):
@@ -33,7 +30,8 @@ class QuestionStore(Protocol):
     async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Record, bool]:
         """Keep a question in its first ``state`` (``waiting`` or ``notified``); True when it is new.
 
-        An id that is there already gives the record as it stands, with an answer that came meanwhile.
+        An id that is there already gives the record as it stands, with an answer that came meanwhile. ``then`` is
+        called with what this returns as the only outcome.
         """
         ...
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import QueueFullError
-from transcript_mcp.io_bridge.combining import Combined
 from transcript_mcp.io_bridge.holders import Holder
 from transcript_mcp.io_bridge.schema import SHAPE
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
 from transcript_mcp.sdk.threads import in_thread
+from transcript_mcp.sdk.transactions import Transactions
 
 __all__ = ["SqliteQueueStore"]
 
@@ -59,7 +59,7 @@ class SqliteQueueStore:
         self._monotonic = monotonic
         self._ticked = monotonic()
         self._version: int | None = None
-        self._combined = Combined(self._database)
+        self._transactions = Transactions(self._database)
 
     async def put(
         self, session: str, direction: Direction, text: str, key: str | None = None, *, confirms: bool = False
@@ -80,7 +80,7 @@ class SqliteQueueStore:
                 db.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?)", (session, direction, key, seq, used))
             return Put(seq, confirmed=confirmed)
 
-        return await self._combined.write(work)
+        return await self._transactions.write(work)
 
     async def take(self, session: str, direction: Direction) -> Item | None:
         def look(db: sqlite3.Connection) -> bool:
@@ -99,7 +99,7 @@ class SqliteQueueStore:
             self._touch(db, session)
             return Item(row["seq"], session, direction, row["text"])
 
-        item = await self._combined.write(work)
+        item = await self._transactions.write(work)
         if item is not None:
             self._holder.taken(item.seq)
         return item
@@ -124,7 +124,7 @@ class SqliteQueueStore:
         await self._each("DELETE FROM items WHERE seq = ? AND holder = ?", seqs)
 
     async def confirm(self, session: str, *, given_back: bool) -> int:
-        return await self._combined.write(lambda db: self._confirm(db, session, given_back=given_back))
+        return await self._transactions.write(lambda db: self._confirm(db, session, given_back=given_back))
 
     async def adopt(self) -> tuple[list[Item], int]:
         dead = await in_thread(self._dead)
@@ -146,7 +146,7 @@ class SqliteQueueStore:
                 db.execute("UPDATE items SET holder = ? WHERE holder = ?", (holder, other))
             return taken_over, freed
 
-        adopted = await self._combined.write(work)
+        adopted = await self._transactions.write(work)
         await in_thread(self._holder.tidy)
         return adopted
 
@@ -180,7 +180,7 @@ class SqliteQueueStore:
             db.execute(f"DELETE FROM sessions WHERE {empty}", (now - min(_DAY, self._limits.keep),))
             return db.execute("DELETE FROM sessions WHERE used < ?", (now - self._limits.keep,)).rowcount
 
-        removed = await self._combined.write(work)
+        removed = await self._transactions.write(work)
         await in_thread(self._holder.tidy)
         return removed
 
@@ -254,7 +254,7 @@ class SqliteQueueStore:
         def work(db: sqlite3.Connection) -> None:
             db.executemany(statement, rows)
 
-        await self._combined.write(work)
+        await self._transactions.write(work)
         self._holder.settled(seqs)
 
     def _dead(self) -> dict[str, list[int]]:

@@ -6,13 +6,13 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from nanobot_transcript.database import Database
-from transcript_mcp.assistant.store import Then
+from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["Transactions", "Work"]
+__all__ = ["Then", "Transactions"]
 
 logger = logging.getLogger(__name__)
 
@@ -20,39 +20,45 @@ _GATHERING: Final = 2
 """Rounds of the event loop in which what has arrived already joins a transaction: a burst comes on several sockets."""
 
 _OF_A_WORK: Final = (
-    sqlite3.IntegrityError,
-    sqlite3.DataError,
-    sqlite3.InterfaceError,
-    ValueError,
-    OverflowError,
+    *(TranscriptError, ValueError, OverflowError),
+    *(sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError),
 )
 """Errors that are a work's own, and no reason for the others of its transaction to fail."""
 
-Work: TypeAlias = Callable[[sqlite3.Connection], Any]
+Then: TypeAlias = Callable[[Sequence[Any]], None]
+"""Called with the outcomes on the event loop once they are on the disk, in the order in which they came there: before
+anybody who waits for them goes on, and also when nobody does any more."""
+
+_Result = TypeVar("_Result")
+_Work: TypeAlias = Callable[[sqlite3.Connection], Any]
 
 
 class _Job(NamedTuple):
-    works: Sequence[Work]
+    works: Sequence[_Work]
     then: Then | None
     done: "asyncio.Future[Sequence[Any]]"
 
 
 class Transactions:
-    """Those of one file and one event loop."""
+    """What one process writes to one file, in the order in which it was asked for. For one event loop.
+
+    An error of a work's own (one of ours, or a value or row that SQLite does not take) undoes that work alone; any
+    other undoes all that shared its transaction.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._jobs: list[_Job] = []
         self._writing: asyncio.Task[None] | None = None
 
-    async def write(self, work: Work, then: Then | None = None) -> Any:
-        """The result of ``work``, once it is on the disk."""
+    async def write(self, work: Callable[[sqlite3.Connection], _Result], then: Then | None = None) -> _Result:
+        """The result of ``work``, once it is on the disk. It happens also when whoever waits here is cancelled."""
         (outcome,) = await self.write_all([work], then)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    async def write_all(self, works: Sequence[Work], then: Then | None = None) -> Sequence[Any]:
+    async def write_all(self, works: Sequence[_Work], then: Then | None = None) -> Sequence[Any]:
         """The results, once they are on the disk. Each work succeeds or fails by itself: then its error is there."""
         job = _Job(works, then, asyncio.get_running_loop().create_future())
         self._jobs.append(job)
@@ -72,29 +78,17 @@ class Transactions:
                     job.done.set_result(outcome)
 
     async def _outcomes(self, jobs: Sequence[_Job]) -> list[list[Any]]:
-        def work(connection: sqlite3.Connection) -> list[list[Any]]:
-            return _together(connection, jobs)
+        def transaction(connection: sqlite3.Connection) -> list[list[Any]]:
+            return [[_tried(connection, work) for work in job.works] for job in jobs]
 
         try:
-            return await in_thread(self._database.write, work)  # type: ignore[return-value] -- of `work`
+            return await in_thread(lambda: self._database.write(transaction))
         except Exception as error:  # noqa: BLE001 - handed to each of those who wait
             return [[error] * len(job.works) for job in jobs]
 
 
-def _together(connection: sqlite3.Connection, jobs: Sequence[_Job]) -> list[list[Any]]:
-    """The outcomes of each job, one after the other in one transaction."""
-    connection.execute("SAVEPOINT jobs")
-    try:
-        outcomes = [[work(connection) for work in job.works] for job in jobs]
-    except _OF_A_WORK:
-        connection.execute("ROLLBACK TO jobs")
-        outcomes = [[_alone(connection, work) for work in job.works] for job in jobs]
-    connection.execute("RELEASE jobs")
-    return outcomes
-
-
-def _alone(connection: sqlite3.Connection, work: Work) -> Any:
-    """The result, or the error; nothing of the work stays then."""
+def _tried(connection: sqlite3.Connection, work: _Work) -> Any:
+    """What it gives, or the error of its own; nothing of the work stays then."""
     connection.execute("SAVEPOINT work")
     try:
         outcome = work(connection)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.database import Database, Shape
-from nanobot_transcript.errors import StoreUnavailableError
-from transcript_mcp.assistant.transactions import Transactions
+from nanobot_transcript.errors import QueueFullError, StoreUnavailableError
+from transcript_mcp.sdk.transactions import Transactions
 
 SHAPE = Shape(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))
 
@@ -46,6 +46,43 @@ async def test_a_work_that_fails_takes_no_other_of_its_transaction_with_it(datab
     with pytest.raises(sqlite3.IntegrityError):
         await transactions.write(keep("b"))
     assert kept(database) == ["a", "b"]
+
+
+def twice(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO kept VALUES ('other')")
+    connection.execute("INSERT INTO kept VALUES ('other')")
+
+
+def too_large(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO kept VALUES (?)", (2**70,))
+
+
+def half_a_character(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO kept VALUES (?)", ("\ud83d",))
+
+
+def full(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO kept VALUES ('full')")
+    raise QueueFullError("No more.", hint="Wait.")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        (twice, sqlite3.IntegrityError),
+        (too_large, OverflowError),
+        (half_a_character, UnicodeEncodeError),
+        (full, QueueFullError),
+    ],
+)
+async def test_a_work_that_cannot_be_done_fails_alone(
+    database: Database, wrong: Callable[[sqlite3.Connection], None], kind: type[Exception]
+) -> None:
+    transactions = Transactions(database)
+    works = (keep("one"), wrong, keep("two"))
+    outcomes = await asyncio.gather(*(transactions.write(work) for work in works), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [str, kind, str]
+    assert kept(database) == ["one", "two"]
 
 
 async def test_what_is_kept_is_told_in_its_order_before_anybody_goes_on_and_whoever_has_left(
