@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.values import Choice, Option, Question

@@ -9,19 +9,17 @@ from typing import Final
 
 from transcript_mcp.assistant.values import Question
 
-__all__ = ["ONE_WAITS", "anything_for", "anything_lent", "free", "lend", "settle"]
+__all__ = ["anything_at_all", "anything_for", "anything_lent", "free", "lend", "settle"]
 
 _WAITING: Final = "state = 'waiting' AND kind = 'message'"
 _FREE: Final = f"scope = ? AND project = ? AND agent = ? AND taken_by = '' AND {_WAITING}"
-ONE_WAITS: Final = (
-    "EXISTS (SELECT 1 FROM records AS message WHERE message.scope = records.scope"
-    " AND message.project = records.project AND message.agent = records.agent AND message.taken_by = ''"
-    " AND message.state = 'waiting' AND message.kind = 'message')"
-)
-"""Whether a message waits for the agent of the record that a statement is about."""
-
 _LENT: Final = f"taken_by <> '' AND {_WAITING}"
 _TAKEN: Final = "SELECT * FROM records WHERE scope = ? AND taken_by = ? AND kind = 'message' ORDER BY seq"
+
+
+def anything_at_all(connection: sqlite3.Connection) -> bool:
+    """Whether a message waits for any agent."""
+    return connection.execute(f"SELECT 1 FROM records WHERE {_WAITING} LIMIT 1").fetchone() is not None
 
 
 def anything_for(connection: sqlite3.Connection, taker: Question) -> bool:

@@ -8,7 +8,6 @@ import io
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import aiohttp
@@ -186,7 +185,7 @@ def _record(question: Question, answer: Any) -> Record:
             if code == "no_clients":
                 said = "Nobody has a page open to see the question. Tell your user, and end your turn."
             raise InvalidQuestionError(said)
-        return replace(Record(question, 0, 0.0, _STATES[code]))
+        return Record(question, 0, 0.0, _STATES[code])
     status = answer.Meta.get("status", "answered")
     state: State = "waiting" if status == "waiting" else "notified" if status == "notified" else "answered"
     return Record(question, 0, 0.0, state, by=answer.Meta.get("answered_by", ""), contents=contents)

@@ -6,19 +6,18 @@ timers) is made again from the store after a restart.
 
 import asyncio
 import logging
-import time
-from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final, Protocol, TypeVar
 from uuid import uuid4
 
 import msgspec
+from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
 from nanobot_transcript.session_key import FEISHU, session_key, split
-from transcript_mcp.assistant.checking import LONGEST_NAME, checked, clean, size_of
+from transcript_mcp.assistant.checking import LONGEST_NAME, checked, clean
+from transcript_mcp.assistant.holding import Holding, Key, TimeUp, seconds_left
 from transcript_mcp.assistant.options import check_answer
 from transcript_mcp.assistant.store import End, Ended, QuestionStore
 from transcript_mcp.assistant.unasked import Unasked
@@ -37,10 +36,6 @@ from transcript_mcp.assistant.values import (
 __all__ = ["Assistant", "Desk", "Listener"]
 
 logger = logging.getLogger(__name__)
-
-_MOST_WAITING: Final = 1000
-_MOST_BYTES: Final = 32 * 1024 * 1024
-"""Of all that waits in a scope: everybody who looks there is sent it."""
 
 _AGAIN: Final = 5.0
 """Seconds until an ending that could not be written is tried again."""
@@ -69,35 +64,6 @@ class Desk(Protocol):
     def delivered(self, record: Record, *, arrived: bool) -> None: ...
 
 
-@dataclass(eq=False, slots=True)
-class _Held:
-    """A question that waits, as long as this process runs."""
-
-    record: Record
-    deadline: asyncio.TimerHandle | None = None
-    leaving: asyncio.TimerHandle | None = None
-    waiters: "set[asyncio.Future[Record]]" = field(default_factory=set)
-    is_over: bool = False
-
-    def end(self, record: Record) -> None:
-        """Tell those who wait."""
-        self.is_over = True
-        for caller in self.waiters:
-            if not caller.done():
-                caller.set_result(record)
-
-    def fail(self, error: Exception) -> None:
-        """Tell those who wait now; who comes later waits anew."""
-        for caller in self.waiters:
-            if not caller.done():
-                caller.set_exception(error)
-
-    def stop(self) -> None:
-        for timer in (self.deadline, self.leaving):
-            if timer is not None:
-                timer.cancel()
-
-
 class Assistant:
     """The questions of all scopes, for one event loop.
 
@@ -118,12 +84,8 @@ class Assistant:
     ) -> None:
         self._store = store
         self._chat = chat
-        self._grace = grace
         self._overdue = overdue
-        self._held: dict[tuple[str, str], _Held] = {}
-        self._open: Counter[str] = Counter()
-        self._asking: Counter[str] = Counter()
-        self._bytes: Counter[str] = Counter()
+        self._holding = Holding(self._expire, grace=grace)
         self.unasked = Unasked(store, self._load, self._tell, lease=lease)
         self._listeners: list[Listener] = [self.unasked.heard]
         self._loading = asyncio.Lock()
@@ -150,21 +112,21 @@ class Assistant:
         still waits then, and counts an answer that comes before that can be.
         """
         await self._load()
-        held = self._held.get((scope, id))
+        held = self._holding.get(scope, id)
         if held is None:
             record = await self._store.get(scope, id)
             if record is None or record.question.kind == "message":
                 raise _unknown()
             return record
         caller: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
-        self._join(held, caller)
+        self._holding.join(held, caller)
         try:
             async with asyncio.timeout(seconds):
                 return await caller
         except TimeoutError:
             return held.record if caller.cancelled() else caller.result()
         finally:
-            self._leave(held, caller)
+            self._holding.leave(held, caller)
 
     async def answer(
         self,
@@ -205,7 +167,7 @@ class Assistant:
 
     async def shown(self, scope: str, id: str, clients: int) -> None:
         """So many more clients were sent it."""
-        held = self._held.get((scope, id))
+        held = self._holding.get(scope, id)
         if held is not None:
             held.record = replace(held.record, shown=held.record.shown + clients)
         await self._store.shown(scope, id, clients)
@@ -233,7 +195,7 @@ class Assistant:
     async def waiting(self, scope: str | None) -> Sequence[Record]:
         """What waits for an answer, the oldest first; of all scopes with None."""
         await self._load()
-        return [held.record for (whose, _), held in self._held.items() if scope is None or whose == scope]
+        return self._holding.records(scope)
 
     async def ended(self, since: float) -> Sequence[tuple[str, str]]:
         """Scope and id of what was asked in a group and has ended since then (seconds since 1970), the newest first."""
@@ -250,25 +212,8 @@ class Assistant:
     # -- what is kept, and what follows from it; whoever asked for it may be gone by then ----------------
 
     async def _put(self, question: Question) -> Record:
-        scope, key = question.scope, (question.scope, question.id)
-        if key not in self._held and self._open[scope] + self._asking[scope] >= _MOST_WAITING:
-            raise InvalidQuestionError(
-                f"{_MOST_WAITING} questions wait for an answer already.", hint="Wait for answers, or withdraw some."
-            )
-        size = size_of(question)
-        if key not in self._held and self._bytes[scope] + size > _MOST_BYTES:
-            raise InvalidQuestionError(
-                f"What waits for an answer already has about {_MOST_BYTES} bytes.",
-                hint="Wait for answers, withdraw some, or ask in fewer words.",
-            )
-        self._asking[scope] += 1
-        self._bytes[scope] += size
-        try:
-            state = "waiting" if question.expects else "notified"
-            record, new = await self._store.put(question, state, self._asked)
-        finally:
-            self._asking[scope] -= 1
-            self._bytes[scope] -= size
+        with self._holding.room_for(question):
+            record, new = await self._store.put(question, "waiting" if question.expects else "notified", self._asked)
         if (record.question.kind, record.question.text) != (question.kind, question.text):
             raise InvalidQuestionError(
                 "This id belongs to something else that was asked.", hint="Give each question an id of its own."
@@ -282,8 +227,9 @@ class Assistant:
         if isinstance(outcome, Exception):
             return
         record, new = outcome
-        if record.state == "waiting" and (record.question.scope, record.question.id) not in self._held:
-            self._hold(record)
+        question = record.question
+        if record.state == "waiting" and self._holding.get(question.scope, question.id) is None:
+            self._holding.hold(record, question.timeout)
         if new:
             self._tell(Event("asked", record))
 
@@ -292,7 +238,7 @@ class Assistant:
         try:
             if not answer.contents:
                 raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
-            held = self._held.get((answer.scope, answer.id))
+            held = self._holding.get(answer.scope, answer.id)
             if held is not None and answer.where != "group":  # a group's people are told by the group
                 check_answer(held.record.question, answer.contents)
         except InvalidQuestionError as error:
@@ -319,7 +265,7 @@ class Assistant:
         return Outcome(True, record)
 
     def _end_of(self, scope: str, id: str, ending: Ending) -> End:
-        held = self._held.get((scope, id))
+        held = self._holding.get(scope, id)
         return End(scope, id, ending, held.record if held is not None else None)
 
     async def _end(self, scope: str, id: str, ending: Ending) -> Ended:
@@ -343,7 +289,7 @@ class Assistant:
         """The result. The work goes on when nobody waits for it any more: what is in the store has to be told."""
         return await asyncio.shield(self._start(work))
 
-    # -- timers and news -----------------------------------------------------------------------------
+    # -- the end of time, and news -----------------------------------------------------------------------------
 
     async def _load(self) -> None:
         """Take up again what waited when the last process ended."""
@@ -353,59 +299,27 @@ class Assistant:
             if not self._loaded:
                 await self._store.free()
                 for record in await self._store.waiting():
-                    self._hold(record, before=True)
+                    self._holding.hold(record, seconds_left(record, self._overdue))
                 self._loaded = True
 
-    def _hold(self, record: Record, *, before: bool = False) -> None:
-        loop = asyncio.get_running_loop()
-        key, timeout = (record.question.scope, record.question.id), float(record.question.timeout)
-        # Whatever the clock did since it was asked, it waits no longer than it may.
-        left = min(max(record.asked_ts + timeout - time.time(), self._overdue), timeout) if before else timeout
-        held = _Held(record)
-        held.deadline = loop.call_later(left, self._expire, key, "timeout")
-        self._held[key] = held
-        self._open[record.question.scope] += 1
-        self._bytes[record.question.scope] += size_of(record.question)
-        self._leave(held)
-
-    def _join(self, held: _Held, caller: "asyncio.Future[Record]") -> None:
-        held.waiters.add(caller)
-        if held.leaving is not None:
-            held.leaving.cancel()
-            held.leaving = None
-
-    def _leave(self, held: _Held, caller: "asyncio.Future[Record] | None" = None) -> None:
-        """A caller waits no more. With the last one begins the time after which the question is closed."""
-        held.waiters.discard(caller)
-        question = held.record.question
-        if held.waiters or question.fetched or held.is_over:
-            return
-        loop = asyncio.get_running_loop()
-        held.leaving = loop.call_later(self._grace, self._expire, (question.scope, question.id), "cancelled")
-
-    def _expire(self, key: tuple[str, str], state: Any) -> None:
+    def _expire(self, key: Key, state: TimeUp) -> None:
         self._start(self._expired(key, Ending(state)))
 
-    async def _expired(self, key: tuple[str, str], ending: Ending) -> None:
+    async def _expired(self, key: Key, ending: Ending) -> None:
         try:
             await self._end(*key, ending)
         except StoreError as error:
             logger.warning("A question that has ended cannot be written down yet: %s", error)
-            held = self._held.get(key)
+            held = self._holding.get(*key)
             if held is not None and ending.state == "timeout":
-                held.deadline = asyncio.get_running_loop().call_later(_AGAIN, self._expire, key, "timeout")
+                self._holding.again(held, _AGAIN)
                 held.fail(error)
             elif held is not None:  # somebody may wait for it again
-                self._leave(held)
+                self._holding.leave(held)
 
     def _close(self, record: Record, origin: str = "") -> None:
         """Let go of what has ended; ``origin`` knows already."""
-        held = self._held.pop((record.question.scope, record.question.id), None)
-        if held is not None:
-            held.stop()
-            held.end(record)
-            self._open[record.question.scope] -= 1
-            self._bytes[record.question.scope] -= size_of(record.question)
+        if self._holding.let_go(record):
             self._tell(Event("answered" if record.state == "answered" else "closed", record, origin))
 
     def _tell(self, event: Event) -> None:

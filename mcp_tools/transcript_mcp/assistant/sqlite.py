@@ -4,11 +4,11 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import StoreError
@@ -27,7 +27,7 @@ from transcript_mcp.assistant.values import (
     text_of,
 )
 from transcript_mcp.sdk.threads import in_thread
-from transcript_mcp.sdk.transactions import Then, Transactions
+from transcript_mcp.sdk.transactions import OneByOneError, Then, Transactions
 
 __all__ = ["SqliteQuestionStore"]
 
@@ -49,7 +49,6 @@ _INSERT: Final = (
 _END: Final = (
     "UPDATE records SET state = ?, ended_ts = ?, answered_by = ?, answered_where = ?, answer = ?, contents = ?"
     " WHERE scope = ? AND id = ? AND state = 'waiting' AND kind <> 'message'"
-    f" RETURNING {messages.ONE_WAITS}"
 )
 _ONE: Final = "SELECT * FROM records WHERE scope = ? AND id = ?"
 
@@ -86,29 +85,29 @@ class SqliteQuestionStore:
 
     async def end_all(self, ends: Sequence[End], then: Then | None = None) -> Sequence[Ended | Exception]:
         """See ``QuestionStore``."""
-        return await self._transactions.write_all([self._ending(end) for end in ends], then)
+        return await self._transactions.write_all([self._ending(end) for end in ends], then, self._all_at_once(ends))
 
     def _ending(self, end: End) -> Callable[[sqlite3.Connection], Ended]:
-        ending, key = end.ending, (end.scope, end.id)
-        contents = msgspec.msgpack.encode(ending.contents) if ending.contents else None
-        answer = text_of(ending.contents)
-
         def work(connection: sqlite3.Connection) -> Ended:
-            now = self._clock()
-            about = (ending.state, now, ending.by, ending.where, answer, contents)
-            ended = connection.execute(_END, (*about, *key)).fetchone()
-            if ended is not None and end.known is not None:
-                return replace(
-                    end.known,
-                    state=ending.state,
-                    ended_ts=now,
-                    by=ending.by,
-                    where=ending.where,
-                    contents=ending.contents,
-                    has_messages=bool(ended[0]),
-                ), True
-            row = connection.execute(_ONE, key).fetchone()
-            return None if row is None else (_record(row), ended is not None)
+            ended = connection.execute(_END, _ended(end, self._clock())).rowcount
+            row = connection.execute(_ONE, (end.scope, end.id)).fetchone()
+            return None if row is None else (_record(row), ended == 1)
+
+        return work
+
+    def _all_at_once(self, ends: Sequence[End]) -> Callable[[sqlite3.Connection], Sequence[Ended]]:
+        """One statement for all of them, and none to read them again, as long as all of them wait."""
+
+        def work(connection: sqlite3.Connection) -> Sequence[Ended]:
+            now, known = self._clock(), [end.known for end in ends if end.known is not None]
+            changed = connection.executemany(_END, [_ended(end, now) for end in ends]).rowcount
+            if not len(known) == len(ends) == changed:
+                raise OneByOneError
+            has_messages = messages.anything_at_all(connection)
+            return [
+                (_as_ended(record, end.ending, now, has_messages=has_messages), True)
+                for record, end in zip(known, ends, strict=True)
+            ]
 
         return work
 
@@ -244,6 +243,25 @@ def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:
             conditions.append(f"records.{condition}")
             values.append(value)  # type: ignore[arg-type]
     return conditions, values
+
+
+def _ended(end: End, now: float) -> tuple[object, ...]:
+    """The values of ``_END``."""
+    ending = end.ending
+    contents = msgspec.msgpack.encode(ending.contents) if ending.contents else None
+    return ending.state, now, ending.by, ending.where, text_of(ending.contents), contents, end.scope, end.id
+
+
+def _as_ended(record: Record, ending: Ending, now: float, *, has_messages: bool) -> Record:
+    return replace(
+        record,
+        state=ending.state,
+        ended_ts=now,
+        by=ending.by,
+        where=ending.where,
+        contents=ending.contents,
+        has_messages=has_messages,
+    )
 
 
 def _record(row: sqlite3.Row) -> Record:

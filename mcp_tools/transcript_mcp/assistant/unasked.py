@@ -9,9 +9,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.assistant.store import QuestionStore

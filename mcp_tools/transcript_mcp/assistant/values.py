@@ -1,6 +1,5 @@
 """What is asked, what is answered, and what becomes of it."""
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -57,8 +56,7 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
     custom: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What an agent asks or reports (or what it is told, see ``Kind``), and on whose behalf.
 
     ``scope`` separates the holders of different tokens. ``timeout`` is in seconds. ``expects`` is False for what nobody
@@ -83,8 +81,7 @@ class Question:
     chat: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """How it ends: ``by`` whom and ``where`` it was answered, with what."""
 
     state: State
@@ -93,8 +90,7 @@ class Ending:
     contents: tuple[Content, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """A question and what has become of it. Times are seconds since 1970; ``seq`` grows with each record.
 
     ``shown`` counts the clients that were sent it. For a message, ``by`` is who wrote it and ``contents`` what came
@@ -115,8 +111,7 @@ class Record:
     has_messages: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What somebody says to the question or report ``id`` of a scope. ``origin`` is the connection that needs not be
     told of it.
     """
@@ -134,16 +129,14 @@ class Answer:
         return Ending("answered", self.by, self.where, self.contents)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What came of an answer: whether it was the first, and how the question stands now."""
 
     accepted: bool
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """News for listeners: a record was asked, answered, closed without an answer, written to an agent (``message``) or
     got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
     """
@@ -161,8 +154,7 @@ class Event:
 DEFAULT_LIMIT: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryQuery:
+class HistoryQuery(msgspec.Struct, frozen=True):
     """Which records: those with these words, of this project and agent (None: any), older than ``before`` (0: any)."""
 
     text: str = ""
@@ -172,8 +164,7 @@ class HistoryQuery:
     limit: int = DEFAULT_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryPage:
+class HistoryPage(msgspec.Struct, frozen=True):
     """Records, the newest first. ``next_before`` is where the next page begins, 0 at the end."""
 
     records: tuple[Record, ...]

@@ -12,11 +12,11 @@ from nanobot_transcript.database import Database
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["Then", "Transactions"]
+__all__ = ["OneByOneError", "Then", "Transactions"]
 
 logger = logging.getLogger(__name__)
 
-_GATHERING: Final = 2
+_ROUNDS: Final = 6
 """Rounds of the event loop in which what has arrived already joins a transaction: a burst comes on several sockets."""
 
 _OF_A_WORK: Final = (
@@ -25,16 +25,23 @@ _OF_A_WORK: Final = (
 )
 """Errors that are a work's own, and no reason for the others of its transaction to fail."""
 
+
+class OneByOneError(ValueError):
+    """Works that cannot be done at once."""
+
+
 Then: TypeAlias = Callable[[Sequence[Any]], None]
 """Called with the outcomes on the event loop once they are on the disk, in the order in which they came there: before
 anybody who waits for them goes on, and also when nobody does any more."""
 
 _Result = TypeVar("_Result")
 _Work: TypeAlias = Callable[[sqlite3.Connection], Any]
+_AtOnce: TypeAlias = Callable[[sqlite3.Connection], Sequence[Any]]
 
 
 class _Job(NamedTuple):
     works: Sequence[_Work]
+    at_once: _AtOnce | None
     then: Then | None
     done: "asyncio.Future[Sequence[Any]]"
 
@@ -58,18 +65,22 @@ class Transactions:
             raise outcome
         return outcome
 
-    async def write_all(self, works: Sequence[_Work], then: Then | None = None) -> Sequence[Any]:
-        """The results, once they are on the disk. Each work succeeds or fails by itself: then its error is there."""
-        job = _Job(works, then, asyncio.get_running_loop().create_future())
-        self._jobs.append(job)
+    async def write_all(
+        self, works: Sequence[_Work], then: Then | None = None, at_once: _AtOnce | None = None
+    ) -> Sequence[Any]:
+        """The results, once they are on the disk. Each work succeeds or fails by itself: then its error is there.
+
+        ``at_once`` does all of them and gives their results; it raises OneByOneError where that is not possible.
+        """
+        done: asyncio.Future[Sequence[Any]] = asyncio.get_running_loop().create_future()
+        self._jobs.append(_Job(works, at_once, then, done))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write())
-        return await job.done
+        return await done
 
     async def _write(self) -> None:
         while self._jobs:
-            for _ in range(_GATHERING):
-                await asyncio.sleep(0)
+            await self._gather()
             jobs, self._jobs = self._jobs, []
             outcomes = await self._outcomes(jobs)
             for job, outcome in zip(jobs, outcomes, strict=True):
@@ -77,14 +88,29 @@ class Transactions:
                 if not job.done.done():  # else who asked has gone; what was written stays
                     job.done.set_result(outcome)
 
-    async def _outcomes(self, jobs: Sequence[_Job]) -> list[list[Any]]:
-        def transaction(connection: sqlite3.Connection) -> list[list[Any]]:
-            return [[_tried(connection, work) for work in job.works] for job in jobs]
+    async def _gather(self) -> None:
+        """Let the rest of a burst come, as long as there is more of it each time."""
+        before = 0
+        while before < len(self._jobs):
+            before = len(self._jobs)
+            for _ in range(_ROUNDS):
+                await asyncio.sleep(0)
+
+    async def _outcomes(self, jobs: Sequence[_Job]) -> list[Sequence[Any]]:
+        def transaction(connection: sqlite3.Connection) -> list[Sequence[Any]]:
+            return [_all_of(connection, job) for job in jobs]
 
         try:
             return await in_thread(lambda: self._database.write(transaction))
         except Exception as error:  # noqa: BLE001 - handed to each of those who wait
             return [[error] * len(job.works) for job in jobs]
+
+
+def _all_of(connection: sqlite3.Connection, job: _Job) -> Sequence[Any]:
+    together = OneByOneError() if job.at_once is None else _tried(connection, job.at_once)
+    if isinstance(together, Exception):
+        return [_tried(connection, work) for work in job.works]
+    return together
 
 
 def _tried(connection: sqlite3.Connection, work: _Work) -> Any:

@@ -1,14 +1,14 @@
 """What a store of questions promises."""
 
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from contract.assistant.conftest import MakeStore
+from msgspec.structs import replace
 
-from transcript_mcp.assistant.store import QuestionStore
+from transcript_mcp.assistant.store import End, QuestionStore
 from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Option, Question, Record
 
 ASKED = Question(
@@ -31,7 +31,7 @@ YES = Ending(
 
 
 def other(**changes: Any) -> Question:
-    return dataclasses.replace(ASKED, **changes)
+    return replace(ASKED, **changes)
 
 
 async def picked_up(store: QuestionStore, taker: Question) -> Sequence[Record]:
@@ -85,6 +85,39 @@ async def test_every_ending_is_final(store: QuestionStore) -> None:
         outcome = await store.end("assistant/ada", state, YES)
         assert outcome is not None
         assert (outcome[0].state, outcome[1]) == (state, False)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+async def test_each_of_many_ends_as_it_would_alone(make_store: MakeStore, ended: bool) -> None:
+    store = make_store()
+    known = [(await store.put(other(id=each), "waiting"))[0] for each in ("a", "b", "c")]
+    if ended:
+        await make_store().end("assistant/ada", "b", Ending("answered", "Bo", "connect"))
+    outcomes = await store.end_all([End("assistant/ada", each.question.id, YES, each) for each in known])
+    assert [isinstance(outcome, tuple) and outcome[1] for outcome in outcomes] == [True, not ended, True]
+    assert [isinstance(outcome, tuple) and outcome[0].by for outcome in outcomes] == [
+        "Ada",
+        "Bo" if ended else "Ada",
+        "Ada",
+    ]
+    for each, outcome in zip(known, outcomes, strict=True):
+        assert isinstance(outcome, tuple)
+        kept = await store.get("assistant/ada", each.question.id)
+        assert kept is not None
+        assert replace(outcome[0], has_messages=kept.has_messages) == kept
+
+
+async def test_the_first_of_the_same_moment_ends_it(store: QuestionStore) -> None:
+    known, _ = await store.put(ASKED, "waiting")
+    endings = [Ending("answered", by, "web") for by in ("Ada", "Bo")]
+    outcomes = await store.end_all(
+        [*(End("assistant/ada", "q1", each, known) for each in endings), End("assistant/ada", "q2", YES)]
+    )
+    assert [outcome and (outcome[0].by, outcome[1]) for outcome in outcomes if not isinstance(outcome, Exception)] == [
+        ("Ada", True),
+        ("Ada", False),
+        None,
+    ]
 
 
 async def test_an_id_of_another_scope_is_unknown(store: QuestionStore) -> None:

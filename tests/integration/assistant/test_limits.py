@@ -110,7 +110,7 @@ async def test_who_sends_much_without_an_end_keeps_nobody_from_asking(hub: Hub) 
 
 async def test_a_caller_that_leaves_is_no_error(hub: Hub, caplog: pytest.LogCaptureFixture) -> None:
     gone = asyncio.create_task(hub.caller.ask("q1"))
-    await until(lambda: hub.assistant._held)
+    await until(lambda: hub.assistant._holding.records(None))
     gone.cancel()
     address = urlsplit(hub.url)
     _, writer = await asyncio.open_connection(address.hostname, address.port)
@@ -119,7 +119,7 @@ async def test_a_caller_that_leaves_is_no_error(hub: Hub, caplog: pytest.LogCapt
     await writer.drain()
     await asyncio.sleep(0.1)
     writer.transport.abort()
-    await until(lambda: not [held for held in hub.assistant._held.values() if held.waiters])
+    await until(lambda: not [held for held in hub.assistant._holding._held.values() if held.waiters])
     async with aiohttp.ClientSession() as http, asyncio.timeout(10):
         numbers = ""
         while 'status="499"' not in numbers:

@@ -101,7 +101,7 @@ async def test_the_others_are_told_who_answered_and_who_was_late_too(hub: Hub) -
 
 async def test_a_page_that_comes_later_is_shown_what_waits(hub: Hub) -> None:
     asking = asyncio.create_task(hub.caller.ask("q1"))
-    await until(lambda: hub.assistant._held)
+    await until(lambda: hub.assistant._holding.records(None))
     async with page(hub.url) as ada:
         assert (await ada.login("test-token")).success
         assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == "q1"
@@ -240,7 +240,7 @@ async def test_a_program_may_introduce_itself_and_say_that_it_lives(
 
 async def test_a_script_answers_with_the_token_as_bearer(hub: Hub) -> None:
     asking = asyncio.create_task(hub.caller.ask("q1"))
-    await until(lambda: hub.assistant._held)
+    await until(lambda: hub.assistant._holding.records(None))
     reply = (
         '{"ID": "q1", "contents": [{"type": 1, "text": {"type": "text", "text": "yes"}}], "Meta": {"nickname": "cron"}}'
     )

@@ -1,8 +1,7 @@
 """What may be asked, and in which characters."""
 
-import dataclasses
-
 import pytest
+from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.checking import checked
@@ -12,7 +11,7 @@ ASKED = Question("s", "q1", "question", "Which?")
 
 
 def with_options(*labels: str, times: int = 1) -> Question:
-    return dataclasses.replace(ASKED, choices=(Choice("Which?", options=tuple(map(Option, labels))),) * times)
+    return replace(ASKED, choices=(Choice("Which?", options=tuple(map(Option, labels))),) * times)
 
 
 @pytest.mark.parametrize(
@@ -20,16 +19,16 @@ def with_options(*labels: str, times: int = 1) -> Question:
 )
 def test_an_id_that_looks_like_another_is_refused(id: str) -> None:  # noqa: A002
     with pytest.raises(InvalidQuestionError, match="visible"):
-        checked(dataclasses.replace(ASKED, id=id))
+        checked(replace(ASKED, id=id))
 
 
 @pytest.mark.parametrize("id", ["0199a7c4-8a3f-7c6e-b1d2-0242ac120002", "q 1", "问题/1", "user@host:1", "🙂\u200d🙂"])
 def test_other_ids_are_taken_as_they_are(id: str) -> None:  # noqa: A002
-    assert checked(dataclasses.replace(ASKED, id=id)).id == id
+    assert checked(replace(ASKED, id=id)).id == id
 
 
 def test_a_name_stays_on_one_line_and_turns_nothing_around() -> None:
-    named = dataclasses.replace(ASKED, agent="Al\u202epha", project="/srv\n/shop", model="m\x1b[2J", client="c\ud800\0")
+    named = replace(ASKED, agent="Al\u202epha", project="/srv\n/shop", model="m\x1b[2J", client="c\ud800\0")
     found = checked(named)
     assert (found.agent, found.project, found.model, found.client) == ("Alpha", "/srv /shop", "m [2J", "c?\ufffd")
 

@@ -1,10 +1,10 @@
 """What a question looks like in a group, and what is said to it there."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record

@@ -1,13 +1,13 @@
 """The life of a question, without a connection."""
 
 import asyncio
-import dataclasses
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 from support.waiting import until
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
@@ -30,11 +30,11 @@ OK = (Content("text", "ok"),)
 
 
 def other(**changes: Any) -> Question:
-    return dataclasses.replace(ASKED, **changes)
+    return replace(ASKED, **changes)
 
 
 def held(assistant: Assistant) -> list[Record]:
-    return [each.record for each in assistant._held.values()]
+    return assistant._holding.records(None)
 
 
 async def cancelled_after(steps: int, work: Coroutine[Any, Any, Any]) -> None:

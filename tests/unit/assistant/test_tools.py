@@ -34,7 +34,7 @@ class Desk:
 
     async def waiting(self) -> Record:
         """The question that waits."""
-        await until(lambda: self.assistant._held)
+        await until(lambda: self.assistant._holding.records(None))
         return next(iter(await self.assistant.waiting(self.scope)))
 
     async def answer(self, *contents: Content) -> None:

@@ -1,13 +1,13 @@
 """What people wrote to an agent unasked, for an agent that asks for it by itself."""
 
 import asyncio
-import dataclasses
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 from support.waiting import until
 
 from transcript_mcp.assistant.service import Assistant
@@ -19,7 +19,7 @@ ALPHA = Question("s", "", "question", "", project="/p", agent="Alpha")
 
 
 def message(**changes: Any) -> Question:
-    return dataclasses.replace(ALPHA, kind="message", text="stop", **changes)
+    return replace(ALPHA, kind="message", text="stop", **changes)
 
 
 def texts(lent: Lent | None) -> list[str]:
@@ -42,7 +42,7 @@ class Place:
 
     async def write(self, text: str = "stop") -> None:
         """A person writes to Alpha."""
-        await self.assistant.write(dataclasses.replace(message(), text=text), by="Ada", where="web")
+        await self.assistant.write(replace(message(), text=text), by="Ada", where="web")
 
     async def lend(self, session: str = "s1", agent: Question = ALPHA) -> Lent | None:
         """What Alpha gets there."""
@@ -86,14 +86,14 @@ async def test_another_session_or_token_confirms_nothing(place: Place) -> None:
     await place.lend()
     await place.assistant.unasked.confirm("s", "s2")
     await place.assistant.unasked.confirm("other token", "s1")
-    await place.assistant.ask(dataclasses.replace(ALPHA, id="q1", text="?", agent="Beta"))
+    await place.assistant.ask(replace(ALPHA, id="q1", text="?", agent="Beta"))
     assert await place.states() == ["waiting"]
 
 
 async def test_other_agents_get_nothing(place: Place) -> None:
     await place.write()
     for stranger in ({"agent": "Beta"}, {"project": "/q"}, {"scope": "t"}):
-        assert await place.lend(agent=dataclasses.replace(ALPHA, **stranger)) is None
+        assert await place.lend(agent=replace(ALPHA, **stranger)) is None
 
 
 async def test_what_did_not_arrive_is_given_again_whoever_comes_first(place: Place, alpha: asyncio.Event) -> None:
@@ -104,7 +104,7 @@ async def test_what_did_not_arrive_is_given_again_whoever_comes_first(place: Pla
     lent.arrived(False)
     await until(alpha.is_set)
     assert await place.states() == ["waiting"]
-    record = await place.assistant.ask(dataclasses.replace(ALPHA, id="r1", text="Done.", kind="report", expects=False))
+    record = await place.assistant.ask(replace(ALPHA, id="r1", text="Done.", kind="report", expects=False))
     (got,) = await place.assistant.messages_for(record)
     assert (got.question.text, got.taken_by) == ("stop", "r1")
 
@@ -112,13 +112,13 @@ async def test_what_did_not_arrive_is_given_again_whoever_comes_first(place: Pla
 async def test_a_question_of_the_agent_confirms_what_it_was_given(place: Place) -> None:
     await place.write()
     await place.lend()
-    record = await place.assistant.ask(dataclasses.replace(ALPHA, id="r1", text="Done.", kind="report", expects=False))
+    record = await place.assistant.ask(replace(ALPHA, id="r1", text="Done.", kind="report", expects=False))
     assert await place.states() == ["picked_up"]
     assert not await place.assistant.messages_for(record)
 
 
 async def test_an_answer_to_an_earlier_question_does_not_bring_what_is_lent(place: Place) -> None:
-    record = await place.assistant.ask(dataclasses.replace(ALPHA, id="q1", text="?"))
+    record = await place.assistant.ask(replace(ALPHA, id="q1", text="?"))
     await place.write()
     await place.lend()
     assert not await place.assistant.messages_for(record)
@@ -189,7 +189,7 @@ async def test_a_call_that_is_cancelled_while_it_takes_leaves_the_message(place:
 async def test_what_went_with_an_answer_that_did_not_arrive_goes_with_the_next(
     place: Place, alpha: asyncio.Event
 ) -> None:
-    first, second = [await place.assistant.ask(dataclasses.replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
+    first, second = [await place.assistant.ask(replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
     await place.write()
     alpha.clear()
     assert len(await place.assistant.messages_for(first)) == 1
@@ -208,7 +208,7 @@ async def test_what_went_with_an_answer_is_noted_when_the_disk_is_back(
     place: Place, monkeypatch: pytest.MonkeyPatch, arrived: bool
 ) -> None:
     monkeypatch.setattr("transcript_mcp.assistant.unasked._AGAIN", 0.02)
-    first = await place.assistant.ask(dataclasses.replace(ALPHA, id="q1", text="?"))
+    first = await place.assistant.ask(replace(ALPHA, id="q1", text="?"))
     await place.write()
     assert len(await place.assistant.messages_for(first)) == 1
     place.assistant.close()
@@ -219,13 +219,13 @@ async def test_what_went_with_an_answer_is_noted_when_the_disk_is_back(
     await asyncio.sleep(0.1)
     path.rmdir()
     aside.rename(path)
-    second = await place.assistant.ask(dataclasses.replace(ALPHA, id="q2", text="?"))
+    second = await place.assistant.ask(replace(ALPHA, id="q2", text="?"))
     await asyncio.sleep(0.1)
     assert len(await place.assistant.messages_for(second)) == (0 if arrived else 1)
 
 
 async def test_a_call_that_is_cancelled_while_it_takes_what_goes_with_an_answer_leaves_it(place: Place) -> None:
-    first, second = [await place.assistant.ask(dataclasses.replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
+    first, second = [await place.assistant.ask(replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
     await place.write()
     for steps in range(12):
         taking = asyncio.create_task(place.assistant.messages_for(first))
@@ -242,7 +242,7 @@ async def test_a_call_that_is_cancelled_while_it_takes_what_goes_with_an_answer_
 
 
 async def test_what_went_with_an_answer_of_a_process_that_ended_goes_with_an_answer_of_the_next(place: Place) -> None:
-    first, second = [await place.assistant.ask(dataclasses.replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
+    first, second = [await place.assistant.ask(replace(ALPHA, id=each, text="?")) for each in ("q1", "q2")]
     await place.write()
     assert len(await place.assistant.messages_for(first)) == 1
     next_one = place.start()

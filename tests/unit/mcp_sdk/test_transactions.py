@@ -10,7 +10,7 @@ import pytest
 
 from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.errors import QueueFullError, StoreUnavailableError
-from transcript_mcp.sdk.transactions import Transactions
+from transcript_mcp.sdk.transactions import OneByOneError, Transactions
 
 SHAPE = Shape(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))
 
@@ -116,3 +116,23 @@ async def test_a_transaction_that_cannot_be_made_fails_all_who_share_it(tmp_path
     nowhere = Transactions(Database(tmp_path / "file" / "kept.sqlite3", tmp_path / ".lock", SHAPE, busy=5))
     outcomes = await asyncio.gather(*(nowhere.write(keep(word)) for word in ("a", "b")), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [StoreUnavailableError] * 2
+
+
+async def test_works_that_can_be_done_at_once_are(database: Database) -> None:
+    def together(connection: sqlite3.Connection) -> list[str]:
+        connection.executemany("INSERT INTO kept VALUES (?)", [("a",), ("b",)])
+        return ["at", "once"]
+
+    assert await Transactions(database).write_all([keep("a"), keep("b")], None, together) == ["at", "once"]
+    assert kept(database) == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [OneByOneError(), QueueFullError("No more.", hint="Wait.")])
+async def test_works_that_cannot_be_done_at_once_are_done_one_by_one(database: Database, error: Exception) -> None:
+    def together(connection: sqlite3.Connection) -> list[str]:
+        connection.execute("INSERT INTO kept VALUES ('half')")
+        raise error
+
+    outcomes = await Transactions(database).write_all([keep("a"), full, keep("b")], None, together)
+    assert [type(outcome) for outcome in outcomes] == [str, QueueFullError, str]
+    assert kept(database) == ["a", "b"]
