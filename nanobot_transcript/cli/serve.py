@@ -72,6 +72,7 @@ def _settings(config: Path | None, store: Path | None, host: str | None, port: i
 async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
     """Serve until a signal; returns its number."""
     import asyncio
+    import gc
 
     from aiohttp import web
 
@@ -88,6 +89,8 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)
     try:
         name, port = await _listen(runner, settings)
+        gc.collect()
+        gc.freeze()  # what a hub is made of stays: looking through it again and again would stop all its clients
         if jsonl:
             emit_line({"event": "ready", "url": url_of(name, port)})
         else:

@@ -237,23 +237,25 @@ class Screens:
     # -- what everybody of a scope is told -----------------------------------------------------------
 
     def _heard(self, event: Event) -> None:
-        everybody = list(self._in(event.scope))
-        screens = [screen for screen in everybody if screen.id != event.origin]
-        if event.kind == "asked":
-            self._show(event.record, screens)
-        elif event.kind in ("answered", "closed"):
-            for screen in everybody:
-                screen.unshown.pop(event.record.question.id, None)
+        if event.kind in ("answered", "closed"):
             if not self._endings:
                 asyncio.get_running_loop().call_later(0, self._tell_endings)  # whoever waits for an answer comes first
             self._endings.append(event)
+        elif event.kind == "asked":
+            self._show(event.record, self._others(event))
         elif event.kind in ("message", "picked_up"):
-            _send_all(screens, "AgentMessage", AgentMessage=frames.message_frame(event.record))
+            _send_all(self._others(event), "AgentMessage", AgentMessage=frames.message_frame(event.record))
 
     def _tell_endings(self) -> None:
         endings, self._endings = self._endings, []
         for event in endings:
-            self._ended(event.record, [each for each in self._in(event.scope) if each.id != event.origin])
+            for screen in self._in(event.scope):
+                screen.unshown.pop(event.record.question.id, None)
+            self._ended(event.record, self._others(event))
+
+    def _others(self, event: Event) -> list[Screen]:
+        """Whom an event is news to."""
+        return [each for each in self._in(event.scope) if each.id != event.origin]
 
     def _show(self, record: Record, screens: Sequence[Screen]) -> None:
         if screens:

@@ -5,7 +5,8 @@ Neither holds anything of what was said: no body, no query, no token.
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 from aiohttp import web
@@ -38,19 +39,22 @@ class Metrics:
 
     def __init__(self, servers: Mapping[str, Server]) -> None:
         self.registry: CollectorRegistry = CollectorRegistry()
-        self._requests: Counter = Counter(
+        requests = Counter(
             "nanobot_transcript_hub_requests",
             "Requests answered.",
             ("route", "method", "status"),
             registry=self.registry,
         )
-        self._seconds: Histogram = Histogram(
+        seconds = Histogram(
             "nanobot_transcript_hub_request_seconds",
             "Seconds from a request to the end of its answer.",
             ("route",),
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        # Looking its labels up costs more than counting.
+        self._requests: Callable[[str, str, int], Counter] = cache(requests.labels)
+        self._seconds: Callable[[str], Histogram] = cache(seconds.labels)
         self._open: Gauge = Gauge(
             "nanobot_transcript_hub_open_requests", "Requests that are being answered.", registry=self.registry
         )
@@ -88,8 +92,8 @@ class Metrics:
     def ended(self, route: str, method: str, status: int, seconds: float) -> None:
         """It was answered, or its client has gone."""
         self._open.dec()
-        self._requests.labels(route, method, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._requests(route, method, status).inc()
+        self._seconds(route).observe(seconds)
 
     async def handle(self, request: web.Request) -> web.Response:
         """The numbers in Prometheus' text form."""
@@ -124,10 +128,11 @@ def observer(metrics: Metrics) -> Middleware:
             status = 500
             raise
         finally:
-            seconds = time.perf_counter() - began
+            seconds, route = time.perf_counter() - began, _route(request)
             method = request.method if request.method in _METHODS else "other"
-            metrics.ended(_route(request), method, status, seconds)
-            _log(request, status, seconds)
+            metrics.ended(route, method, status, seconds)
+            if logger.isEnabledFor(logging.INFO):
+                _log(request, route, status, seconds)
 
     return observe
 
@@ -146,8 +151,8 @@ def shown_path(request: web.Request) -> str:
     return request.rel_url.raw_path
 
 
-def _log(request: web.Request, status: int, seconds: float) -> None:
+def _log(request: web.Request, route: str, status: int, seconds: float) -> None:
     caller = request.get(CALLER)
     name = caller.name if caller is not None and caller.name else "-"
-    path = shown_path(request) if _route(request) != _NONE else "(no such address)"
+    path = shown_path(request) if route != _NONE else "(no such address)"
     logger.info("%s %s %s %d %.1f ms", name, request.method, path, status, seconds * 1000)
