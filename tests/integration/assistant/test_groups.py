@@ -201,16 +201,17 @@ async def test_a_question_names_its_chat_or_none(group: Group) -> None:
     assert len(group.cards) == 1
 
 
-async def test_an_outbox_that_cannot_be_used_is_tried_again(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_outbox_that_cannot_be_used_is_tried_again(
+    group: Group, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("transcript_mcp.assistant.groups._AFTER_TROUBLE", 0.05)
-    outbox = group.folder / "transcripts" / ".state" / "outbox"
     group.outbox.post(CHAT, "so that there is one")
     await until(lambda: group.texts)
-    group.outbox.close()
-    aside = outbox.rename(outbox.with_name("aside"))
-    outbox.write_text("no folder")
+    file = group.folder / "transcripts" / ".state" / "outbox" / "outbox.db"
+    aside = file.rename(file.with_name("aside"))
+    file.symlink_to("nowhere")
     async with group.hub() as assistant:
         await assistant.ask(asked())
-        outbox.unlink()
-        aside.rename(outbox)
+        await until(lambda: "cannot be asked in groups now" in caplog.text)
+        aside.rename(file)
         await until(lambda: group.cards, 20)
