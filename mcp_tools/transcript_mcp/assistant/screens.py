@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
@@ -86,7 +87,7 @@ class Screens:
 
     async def handle(self, screen: Screen, frame: Any) -> None:
         """One frame of a client. What is wrong with it is answered with an Error frame."""
-        try:
+        with self._telling(screen, frame.Cmd):
             if frame.Cmd == "UserLogin":
                 await self._login(screen, frame)
             elif screen.scope is None:
@@ -95,18 +96,16 @@ class Screens:
                 await self._commands[frame.Cmd](screen, screen.scope, frame)
             else:
                 raise InvalidQuestionError("There is no such command.", hint="See agentassist.proto.")
-        except Exception as error:  # noqa: BLE001 - told, and logged where it is nothing that clients do
-            self._failed(screen, frame.Cmd, error)
 
     async def reply(self, screen: Screen, frame: Any) -> "asyncio.Task[None] | None":
         """One frame of ``REPLIES``, answered together with those of all clients that come in the same moment.
 
         What is returned ends when that is done; None for a frame that is wrong, which the client is told.
         """
-        try:
+        answer: Answer | None = None
+        with self._telling(screen, frame.Cmd):
             answer = await self._said(screen, frame)
-        except Exception as error:  # noqa: BLE001 - as above
-            self._failed(screen, frame.Cmd, error)
+        if answer is None:
             return None
         if not self._replies:
             self._answering = asyncio.create_task(self._answer())
@@ -158,7 +157,7 @@ class Screens:
         replies, self._replies = self._replies, []
         try:
             outcomes = await self._assistant.answer_all([answer for _, _, answer in replies])
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - everybody is told
             outcomes = [error] * len(replies)
         for (screen, cmd, _), outcome in zip(replies, outcomes, strict=True):
             if isinstance(outcome, Exception):
@@ -296,6 +295,14 @@ class Screens:
     def refuse(self, screen: Screen, message: str) -> None:
         """Tell the client that a frame was too much to be understood."""
         self._refuse(screen, "", InvalidQuestionError.code, message)
+
+    @contextmanager
+    def _telling(self, screen: Screen, cmd: str) -> Iterator[None]:
+        """Whoever sent a frame is told what is wrong with it."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - told, and logged where it is nothing that clients do
+            self._failed(screen, cmd, error)
 
     def _failed(self, screen: Screen, cmd: str, error: Exception) -> None:
         if isinstance(error, TranscriptError):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import nanobot_transcript
-from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
 from nanobot_transcript.store.jsonl.lock import exclusive
 from transcript_mcp.assistant.service import Assistant, Desk
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
@@ -42,7 +42,7 @@ def build_server(desk: Desk, scope_of: Callable[[Context], str], options: ToolOp
 def questions_of(folder: Path) -> ExitStack:
     """The right to look after the questions in a folder, until it is closed or the process ends.
 
-    One process has it: who waits for an answer is known to it alone. Raises StoreBusyError.
+    One process has it: who waits for an answer is known to it alone. Raises StoreBusyError and UnsafePathError.
     """
     held = ExitStack()
     try:
@@ -53,6 +53,8 @@ def questions_of(folder: Path) -> ExitStack:
             f"Another hub looks after the questions in {folder}.",
             hint="Use that one, or give this one a folder of its own: hub.data_dir.",
         ) from error
+    except UnsafePathError:
+        raise
     except (StoreError, OSError):
         pass  # nobody can write there; each question will say so
     return held

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.errors import StoreBusyError, UnsafePathError
 from nanobot_transcript.settings import Settings
 from transcript_mcp.sdk import Server
 
@@ -56,14 +56,14 @@ class Room:
 def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
     """The rooms by name: those named, or all there are. What they open is closed with their servers.
 
-    A room that another process has to itself is left out, with a warning. ``cwd`` is the folder in which a client
+    A room that another process has to itself, or whose files are links, is left out with a warning. ``cwd`` is the folder in which a client
     started this process, which tells who it is; None in the hub.
     """
     rooms: dict[str, Room] = {}
     for name in _BUILDERS if names is None else names:
         try:
             rooms[name] = _BUILDERS[name](settings, cwd)
-        except StoreBusyError as error:
+        except (StoreBusyError, UnsafePathError) as error:
             logger.warning("%s It is left out here. %s", error, error.hint)
     for unasked in [room.unasked for room in rooms.values() if room.unasked is not None]:
         for room in rooms.values():

@@ -72,7 +72,7 @@ class Tools:
         self,
         session_id: _Session,
         ctx: Context,
-        timeout: _Timeout = None,  # noqa: ASYNC109
+        timeout: _Timeout = None,  # noqa: ASYNC109 - an argument of the tool
         project_directory: _Project = None,
         agent_name: _Agent = "",
     ) -> str | Sequence[Content]:

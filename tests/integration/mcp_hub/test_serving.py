@@ -131,6 +131,20 @@ async def test_one_hub_alone_looks_after_the_questions_of_a_folder(serve: Serve)
         assert "questions" in await pages(url)
 
 
+async def test_a_hub_whose_lock_is_a_link_looks_after_no_questions(serve: Serve, tmp_path: Path) -> None:
+    started, _ = await serve()
+    (lock,) = tmp_path.rglob(".assistant.hub")
+    started.kill()
+    await started.wait()
+    lock.unlink()
+    lock.symlink_to("elsewhere")
+    started, url = await serve()
+    assert b"link" in await asyncio.wait_for(started.stderr.readline(), 10)
+    async with ClientSession() as http, http.get(f"{url}/api/about") as answer:
+        assert "questions" not in (await answer.json())["pages"]
+    assert not (lock.parent / "elsewhere").exists()
+
+
 async def test_a_hub_waits_for_the_one_that_is_ending(serve: Serve) -> None:
     first, _ = await serve()
     first.send_signal(signal.SIGTERM)
