@@ -12,7 +12,7 @@ import { Toasts } from "@/components/ui/toast";
 import { ApiError, get, onRefused } from "@/lib/api";
 import { isOpen, talkKey } from "@/lib/assistant/items";
 import { startAssistant, useAssistant } from "@/lib/assistant/store";
-import { startEvents, useConnection } from "@/lib/events";
+import { type Connection, startEvents, useConnection } from "@/lib/events";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { setLargestFile } from "@/lib/limits";
@@ -35,6 +35,8 @@ interface About {
   max_attachment?: number;
 }
 
+const QUESTIONS = "questions";
+
 interface Page {
   name: string;
   title: Key;
@@ -44,7 +46,7 @@ interface Page {
 
 const PAGES: Page[] = [
   { name: "groups", title: "groups", icon: <MessagesSquare />, show: (place) => <GroupsPage place={place} /> },
-  { name: "questions", title: "questions", icon: <HandHelping />, show: (place) => <QuestionsPage place={place} /> },
+  { name: QUESTIONS, title: "questions", icon: <HandHelping />, show: (place) => <QuestionsPage place={place} /> },
   { name: "mail", title: "mail", icon: <Mail />, show: (place) => <MailPage place={place} /> },
   { name: "boxes", title: "boxes", icon: <Inbox />, show: (place) => <BoxesPage place={place} /> },
   { name: "io", title: "io", icon: <Cable />, show: (place) => <IoPage place={place} /> },
@@ -62,8 +64,7 @@ export function App() {
       setLargestFile(found.max_attachment);
       setAbout(found);
       setError(undefined);
-      setLocked(false);
-      startEvents();
+      if (hasNews(found)) startEvents();
     } catch (found) {
       if (found instanceof ApiError && found.status !== 401) setError(found);
     }
@@ -79,10 +80,15 @@ export function App() {
     return () => clearTimeout(timer);
   }, [error, load]);
 
-  if (locked) return <TokenGate enter={load} />;
+  if (locked) return <TokenGate />;
   if (error && !about) return <Problem error={error} retry={() => void load()} />;
   if (!about) return null;
   return <Frame about={about} />;
+}
+
+/** Questions have a line of their own, and a token that opens them alone is told no news. */
+function hasNews(about: About): boolean {
+  return about.pages.some((name) => name !== QUESTIONS);
 }
 
 function Frame({ about }: { about: About }) {
@@ -99,16 +105,19 @@ function Frame({ about }: { about: About }) {
     k: () => step(-1),
     ...Object.fromEntries(pages.map((each, index) => [String(index + 1), () => go(each.name)])),
   });
-  const asks = about.pages.includes("questions");
+  const asks = about.pages.includes(QUESTIONS);
   const opensQuestions = asks && !place[0] && cameWithToken();
   useEffect(() => {
-    if (opensQuestions) location.replace(href("questions"));
+    if (opensQuestions) location.replace(href(QUESTIONS));
   }, [opensQuestions]);
-  const { items } = useAssistant();
+  const { items, open, known } = useAssistant();
+  const news = useConnection();
+  const line = open ? "live" : known ? "offline" : "connecting";
+  const connection = hasNews(about) ? news : line;
   const waiting = [...items.values()].filter(isOpen).length;
   useEffect(() => {
     if (!asks) return;
-    startAssistant((item) => notify(item.agent || item.project, item.text, () => go("questions", talkKey(item))));
+    startAssistant((item) => notify(item.agent || item.project, item.text, () => go(QUESTIONS, talkKey(item))));
   }, [asks]);
   useEffect(() => {
     const count = waiting ? `(${waiting}) ` : "";
@@ -149,7 +158,7 @@ function Frame({ about }: { about: About }) {
               >
                 {each.icon}
                 <span className="max-w-full truncate">{t(each.title)}</span>
-                {each.name === "questions" && waiting > 0 && (
+                {each.name === QUESTIONS && waiting > 0 && (
                   <Badge variant="solid" className="max-lg:absolute max-lg:ml-8 max-lg:-mt-0.5 max-lg:px-1.5 lg:ml-auto">
                     {waiting}
                   </Badge>
@@ -160,7 +169,7 @@ function Frame({ about }: { about: About }) {
         </ul>
         <div className="hidden flex-1 md:block" />
         <div className="hidden flex-col items-center gap-2 p-3 md:flex lg:items-stretch">
-          <Connected />
+          <Connected connection={connection} />
           <div className="flex flex-col gap-1 lg:flex-row">
             <Choices />
             <Button variant="ghost" size="icon" aria-label={t("keys")} title={t("keys")} onClick={() => setHelp(true)}>
@@ -177,7 +186,7 @@ function Frame({ about }: { about: About }) {
         <div className="flex items-center gap-2 border-b bg-surface py-1 pr-1 pl-4 md:hidden">
           <Logo />
           <span className="flex-1 text-sm font-semibold">nanobot-transcript</span>
-          <Connected />
+          <Connected connection={connection} />
           <Choices />
         </div>
         <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
@@ -222,9 +231,8 @@ function step(by: number): void {
   if (next instanceof HTMLAnchorElement) next.click();
 }
 
-function Connected() {
+function Connected({ connection }: { connection: Connection }) {
   const t = useT();
-  const connection = useConnection();
   return (
     <p role="status" className="flex items-center gap-2 px-1 text-xs text-muted-foreground" data-connection={connection}>
       <span

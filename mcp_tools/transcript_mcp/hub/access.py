@@ -22,10 +22,14 @@ _HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose token it was. ``agent`` is the mailbox agent a token stands for; it opens nothing but ``filebox``."""
+    """Whose token it was. ``agent`` is the mailbox agent a token stands for; it opens nothing but ``filebox``.
+
+    Who ``questions_only`` may have of the hub is the page of questions; their own room looks at the token itself.
+    """
 
     name: str = ""
     agent: str | None = None
+    questions_only: bool = False
 
     @property
     def identity(self) -> str | None:
@@ -36,7 +40,7 @@ class Caller:
 
     def may_use(self, servers: Iterable[str]) -> bool:
         """True when the token opens all of these servers."""
-        return self.agent is None or set(servers) == {"filebox"}
+        return not self.questions_only and (self.agent is None or set(servers) == {"filebox"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,10 @@ class Refusal:
 class Access:
     """The rules of one hub.
 
-    ``tokens`` by the name of their owner, ``agent_tokens`` by mailbox agent. ``host`` is where the hub listens;
-    ``hosts`` (``name`` or ``name:port``) and ``origins`` are let in besides its own. Raises ConfigError for an address
-    that other machines can reach when there is no token.
+    ``tokens`` by the name of their owner, ``agent_tokens`` by mailbox agent. ``question_tokens``, by the name of their
+    owner, open the page of questions where those others are wanted; by themselves they neither close a hub nor open it.
+    ``host`` is where the hub listens; ``hosts`` (``name`` or ``name:port``) and ``origins`` are let in besides its own.
+    Raises ConfigError for an address that other machines can reach when there is no token.
     """
 
     def __init__(
@@ -64,14 +69,16 @@ class Access:
         agent_tokens: Mapping[str, str] | None = None,
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
+        question_tokens: Mapping[str, str] | None = None,
     ) -> None:
-        callers = [(token, Caller(name)) for name, token in (tokens or {}).items()]
-        callers += [(token, Caller(agent, agent)) for agent, token in (agent_tokens or {}).items()]
-        self._callers: list[tuple[bytes, Caller]] = [(_digest(token.encode()), caller) for token, caller in callers]
+        agents, askers = agent_tokens or {}, question_tokens or {}
+        self._callers = [(_digest(token), Caller(name)) for name, token in (tokens or {}).items()]
+        self._callers += [(_digest(token), Caller(agent, agent)) for agent, token in agents.items()]
+        self._asking = [(_digest(token), Caller(name, questions_only=True)) for name, token in askers.items()]
         self._local_only: bool = is_loopback(host)
         self._hosts: frozenset[str] = frozenset(name.lower() for name in (host.strip("[]"), *hosts))
         self._origins: frozenset[str] = frozenset(origin.lower().rstrip("/") for origin in origins)
-        if not self._local_only and not callers:
+        if not self._local_only and not self._callers:
             raise ConfigError(
                 f"The hub would be open to every machine that reaches {host}, without a token.",
                 hint="Set a token, for example NANOBOT_TRANSCRIPT_HUB__TOKENS__ME=$(openssl rand -hex 16), "
@@ -101,14 +108,15 @@ class Access:
             )
         return None
 
-    def caller(self, authorization: str | None) -> Caller | Refusal:
-        """Who sends a request, from its ``Authorization`` header."""
+    def caller(self, authorization: str | None, *, questions: bool = False) -> Caller | Refusal:
+        """Who sends a request, from its ``Authorization`` header; with ``questions`` also who may have them only."""
         if not self._callers:
             return Caller()
         scheme, _, token = (authorization or "").partition(" ")
-        given = _digest(token.strip().encode(errors="replace")) if scheme.lower() == "bearer" else b""
+        given = _digest(token.strip()) if scheme.lower() == "bearer" else b""
         known = Caller()
-        for digest, caller in self._callers:  # all of them, so that the time tells nothing
+        # The last one counts. All of them are compared, so that the time tells nothing.
+        for digest, caller in (*(self._asking if questions else ()), *self._callers):
             if hmac.compare_digest(digest, given):
                 known = caller
         if known.name:
@@ -160,5 +168,5 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _digest(token: bytes) -> bytes:
-    return sha256(token).digest()
+def _digest(token: str) -> bytes:
+    return sha256(token.encode(errors="replace")).digest()

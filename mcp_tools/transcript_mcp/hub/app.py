@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from aiohttp import web
+from pydantic import SecretStr
 
 from nanobot_transcript import __version__
 from nanobot_transcript.settings import Settings
@@ -36,12 +37,14 @@ def create_app(
     hub = settings.hub
     rooms = build_rooms(settings) if rooms is None else rooms
     built = {name: room.server for name, room in rooms.items()}
+    site = Site(settings, rooms)
     access = Access(
         hub.host,
-        {name: token.get_secret_value() for name, token in hub.tokens.items()},
-        {agent: token.get_secret_value() for agent, token in settings.filebox.tokens.items()},
+        _plain(hub.tokens),
+        _plain(settings.filebox.tokens),
         hub.allowed_hosts,
         hub.allowed_origins,
+        _plain(settings.assistant.tokens) if site.asks else None,
     )
     metrics, on_their_own, limits = Metrics(built), set[web.AbstractRoute](), dict[web.AbstractRoute, int]()
     app = web.Application(
@@ -61,7 +64,6 @@ def create_app(
         on_their_own.update(routes if room.own_access else ())
         state.running += [room.running] if room.running is not None else []
         limits.update(dict.fromkeys(routes, room.max_body) if room.max_body is not None else {})
-    site = Site(settings, rooms)
     on_their_own.update(app.router.add_routes(site.open_routes()))
     app.router.add_routes(site.routes())
     app.cleanup_ctx.append(told_in_a_line)
@@ -73,6 +75,10 @@ def create_app(
     app.on_shutdown.append(state.stop)
     app.on_cleanup.append(state.release)
     return app
+
+
+def _plain(tokens: Mapping[str, SecretStr]) -> dict[str, str]:
+    return {name: token.get_secret_value() for name, token in tokens.items()}
 
 
 def _mounts(

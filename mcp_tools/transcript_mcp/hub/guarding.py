@@ -16,13 +16,16 @@ from transcript_mcp.hub.observing import CALLER, CLIENT_GONE, shown_path
 from transcript_mcp.hub.reading import READING, SlowBodyError, read_in_time
 from transcript_mcp.hub.receiving import has_left
 
-__all__ = ["OPEN_ROUTES", "error_response", "guard", "not_for_this_token"]
+__all__ = ["OPEN_ROUTES", "QUESTION_ROUTES", "error_response", "guard", "not_for_this_token"]
 
 logger = logging.getLogger(__name__)
 
 OPEN_ROUTES: Final = frozenset({"healthz", "readyz"})
 """What a supervisor asks without a token; neither says anything about what is served. By name, as the paths are others
 when the hub is mounted below an application."""
+
+QUESTION_ROUTES: Final = frozenset({"about"})
+"""What the page of questions asks for, and is told with a token that opens nothing else."""
 
 
 def guard(
@@ -44,7 +47,8 @@ def guard(
             return _refused(refusal)
         route = request.match_info.route
         if route.name not in OPEN_ROUTES and route not in on_their_own:
-            caller = access.caller(request.headers.get("Authorization"))
+            questions = route.name in QUESTION_ROUTES
+            caller = access.caller(request.headers.get("Authorization"), questions=questions)
             if isinstance(caller, Refusal):
                 return _refused(caller)
             if caller.agent is not None and not _is_mcp(route):

@@ -69,10 +69,9 @@ def _assistant(loaded: "Settings", url: str, answer: _Answer) -> Iterator[Findin
         yield Finding("assistant", "warning", sentence, fix)
     elif answer.pages:
         token = "?token=TOKEN" if loaded.hub.tokens or loaded.assistant.tokens else ""
-        yield _served("assistant", serves, url, f"People answer agents at {url}/{token}#/questions.")
-    if loaded.hub.tokens and loaded.assistant.tokens:
-        fix = "Let agents ask with a token of hub.tokens, or answer with other programs of the protocol."
-        yield Finding("assistant", "info", "With hub.tokens, no page shows the questions of assistant.tokens.", fix)
+        alone = bool(loaded.hub.tokens and loaded.assistant.tokens)
+        more = " A token of assistant.tokens opens Questions there, and nothing else." if alone else ""
+        yield _served("assistant", serves, url, f"People answer agents at {url}/{token}#/questions.{more}")
 
 
 def _served(name: str, there: bool, url: str, sentence: str) -> Finding:

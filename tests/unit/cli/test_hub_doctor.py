@@ -117,11 +117,16 @@ def test_another_hub_on_the_folder_of_the_questions_is_a_warning(tmp_path: Path,
     assert "assistant" not in found(tmp_path, closed_port())
 
 
-def test_questions_that_no_page_shows_are_told(tmp_path: Path) -> None:
+def test_tokens_that_open_questions_alone_are_told_of_where_the_hub_has_its_own(
+    tmp_path: Path, serving: Serving
+) -> None:
     both = {"hub": {"tokens": {"me": "first-secret"}}, "assistant": {"tokens": {"me": "other-secret"}}}
-    severity, words = found(tmp_path, closed_port(), **both)["assistant"]
-    assert severity == "info"
-    assert "hub.tokens" in words
+    severity, words = found(tmp_path, serving(ALL), **both)["assistant"]
+    assert severity == "ok"
+    assert "A token of assistant.tokens opens Questions there, and nothing else." in words
+    for one in both:
+        assert "nothing else" not in found(tmp_path, serving(ALL), **{one: both[one]})["assistant"][1]
+    assert "assistant" not in found(tmp_path, closed_port(), **both)
 
 
 def test_a_hub_at_any_free_port_is_not_looked_for(tmp_path: Path) -> None:

@@ -128,6 +128,35 @@ def test_with_an_agents_token_alone_nobody_else_comes_in() -> None:
     assert refused(Access("127.0.0.1", agent_tokens={"qa_agent": TOKEN}).caller(None), 401)
 
 
+def test_a_token_of_the_questions_opens_them_alone() -> None:
+    access = Access("127.0.0.1", {"laptop": TOKEN}, question_tokens={"ada": TOKEN + "3"})
+    assert refused(access.caller(f"Bearer {TOKEN}3"), 401)
+    caller = access.caller(f"Bearer {TOKEN}3", questions=True)
+    assert isinstance(caller, Caller)
+    assert caller == Caller("ada", questions_only=True)
+    for servers in (["assistant"], ["filebox"], ["assistant", "transcript"], []):
+        assert not caller.may_use(servers)
+    assert access.caller(f"Bearer {TOKEN}", questions=True) == Caller("laptop")
+    for wrong in (None, "Bearer ", f"Bearer {TOKEN}4", f"Basic {TOKEN}3"):
+        assert refused(access.caller(wrong, questions=True), 401)
+
+
+def test_a_token_that_also_stands_elsewhere_is_no_token_of_the_questions() -> None:
+    both = {"ada": TOKEN, "bo": TOKEN + "2"}
+    access = Access("127.0.0.1", {"laptop": TOKEN}, {"qa_agent": TOKEN + "2"}, question_tokens=both)
+    assert access.caller(f"Bearer {TOKEN}", questions=True) == Caller("laptop")
+    assert access.caller(f"Bearer {TOKEN}2", questions=True) == Caller("qa_agent", "qa_agent")
+
+
+def test_tokens_of_the_questions_neither_close_a_hub_nor_open_it_to_other_machines() -> None:
+    access = Access("127.0.0.1", question_tokens={"ada": TOKEN})
+    assert not access.needs_token
+    for given in (None, f"Bearer {TOKEN}", "Bearer other"):
+        assert access.caller(given, questions=True) == Caller()
+    with pytest.raises(ConfigError):
+        Access("0.0.0.0", question_tokens={"ada": TOKEN})
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "hub.example", ""])
 def test_an_address_for_other_machines_needs_a_token(host: str) -> None:
     with pytest.raises(ConfigError) as refusal:

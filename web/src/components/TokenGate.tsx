@@ -5,22 +5,19 @@ import { Logo } from "@/components/Logo";
 import { Button } from "@/components/ui/button";
 import { Input, Label } from "@/components/ui/input";
 import { useT } from "@/lib/i18n";
-import { setToken, token } from "@/lib/token";
+import { enterWith, token } from "@/lib/token";
 
 /** What is there instead of the pages while the hub wants a token. */
-export function TokenGate({ enter }: { enter: () => Promise<void> }) {
+export function TokenGate() {
   const t = useT();
   const [text, setText] = useState("");
-  const [wrong, setWrong] = useState(token() !== "");
   return (
     <main className="flex h-dvh items-center justify-center p-4">
       <form
         className="flex w-full max-w-sm flex-col gap-3 rounded-xl border bg-surface p-6 shadow-sm"
         onSubmit={(event) => {
           event.preventDefault();
-          setToken(text);
-          setWrong(false);
-          void enter().then(() => setWrong(true)); // it is still here: the token did not open anything
+          enterWith(text);
         }}
       >
         <div className="flex items-center gap-3">
@@ -39,7 +36,7 @@ export function TokenGate({ enter }: { enter: () => Promise<void> }) {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        {wrong && (
+        {token() && (
           <p role="alert" className="text-sm text-destructive">
             {t("tokenWrong")}
           </p>

@@ -11,7 +11,7 @@ export interface News {
   agent?: string;
 }
 
-type Connection = "connecting" | "live" | "offline";
+export type Connection = "connecting" | "live" | "offline";
 
 /** What is told when everything may have changed. */
 const EVERYTHING: News = { room: "*" };

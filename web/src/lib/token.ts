@@ -1,11 +1,8 @@
-// The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only. Questions may
-// have one of their own: assistant.tokens open nothing else.
+// The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only.
 
 const KEY = "nanobot-transcript.token";
-const OF_QUESTIONS = "nanobot-transcript.questions-token";
 
 let kept = "";
-let ofQuestions = "";
 let brought = false;
 
 export function takeToken(): void {
@@ -20,11 +17,11 @@ export function takeToken(): void {
     const rest = inHash.toString();
     address.hash = path + (rest ? `?${rest}` : "");
     history.replaceState(null, "", address.pathname + address.search + (address.hash === "#" ? "" : address.hash));
-    setToken(token);
+    kept = token.trim();
+    store(kept);
     brought = true;
   } else {
-    kept = read(KEY);
-    ofQuestions = read(OF_QUESTIONS);
+    kept = read();
   }
 }
 
@@ -37,34 +34,26 @@ export function token(): string {
   return kept;
 }
 
-export function questionsToken(): string {
-  return ofQuestions || kept;
+/** Opens the page anew with another token: nothing that the one before has shown stays in it. */
+export function enterWith(value: string): void {
+  if (!store(value.trim())) location.hash = `/?token=${encodeURIComponent(value)}`;
+  location.reload();
 }
 
-export function setToken(value: string): void {
-  kept = value.trim();
-  store(KEY, kept);
-  setQuestionsToken("");
-}
-
-/** Another token for the questions than for the rest of the page; empty for the same. */
-export function setQuestionsToken(value: string): void {
-  ofQuestions = value.trim();
-  store(OF_QUESTIONS, ofQuestions);
-}
-
-function store(key: string, value: string): void {
+/** False where the browser keeps nothing; then it lasts until the page is left. */
+function store(value: string): boolean {
   try {
-    if (value) sessionStorage.setItem(key, value);
-    else sessionStorage.removeItem(key);
+    if (value) sessionStorage.setItem(KEY, value);
+    else sessionStorage.removeItem(KEY);
+    return true;
   } catch {
-    // Without storage it lasts until the page is left.
+    return false;
   }
 }
 
-function read(key: string): string {
+function read(): string {
   try {
-    return sessionStorage.getItem(key) ?? "";
+    return sessionStorage.getItem(KEY) ?? "";
   } catch {
     return "";
   }

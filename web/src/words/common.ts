@@ -27,7 +27,8 @@ export const en = {
   unreachable: "The hub does not answer.",
   unreachableHint: "Is `nanobot-transcript serve` running? This page tries again by itself.",
   token: "Token",
-  tokenWanted: "This hub wants a token: one of hub.tokens in its configuration. It is kept for this tab only.",
+  tokenWanted:
+    "This hub wants a token: one of hub.tokens in its configuration, or one of assistant.tokens for Questions alone. It is kept for this tab only.",
   tokenWrong: "This token is not known here.",
   nowhere: "There is nothing at this address",
   nowhereHint: "What stood here may have gone, or the address was copied in part.",
@@ -75,7 +76,7 @@ export const zh: Record<keyof typeof en, string> = {
   unreachable: "hub 没有响应。",
   unreachableHint: "请确认 `nanobot-transcript serve` 正在运行。页面会自动重试。",
   token: "令牌",
-  tokenWanted: "访问这个 hub 需要令牌，即配置中 hub.tokens 的任意一个。令牌只保存在当前标签页。",
+  tokenWanted: "访问这个 hub 需要令牌，即配置中 hub.tokens 的任意一个；只看提问，也可以用 assistant.tokens 中的令牌。令牌只保存在当前标签页。",
   tokenWrong: "令牌不正确。",
   nowhere: "这个地址下没有内容",
   nowhereHint: "内容可能已经不在，或者地址没有复制完整。",

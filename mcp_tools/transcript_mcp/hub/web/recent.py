@@ -61,7 +61,7 @@ class Recent(logging.Handler):
     async def answered(self, request: web.Request, response: web.StreamResponse) -> None:
         """A signal of the application: an answer is about to be sent."""
         caller = request.get(CALLER)
-        if caller is not None:
+        if caller is not None and not caller.questions_only:  # who is there with those stays with them
             self._saw(caller.name, request.headers.get("User-Agent", "").partition(" ")[0][:80])
         if response.status < 400 or response.status in _UNTOLD or not isinstance(response, web.Response):
             return

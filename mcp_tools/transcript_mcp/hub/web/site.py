@@ -10,8 +10,10 @@ from aiohttp import web
 from nanobot_transcript import __version__
 from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox.filebox import FileBox
+from transcript_mcp.hub.access import Caller
+from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.hub.rooms import Record, Room
-from transcript_mcp.hub.web.asking import Asked, answered, of_a_person
+from transcript_mcp.hub.web.asking import as_json, of_a_person
 from transcript_mcp.hub.web.boxes import BoxesRoom
 from transcript_mcp.hub.web.bridging import BridgeRoom
 from transcript_mcp.hub.web.bundle import Bundle
@@ -23,6 +25,7 @@ from transcript_mcp.hub.web.recent import Recent
 from transcript_mcp.hub.web.system import SystemRoom
 from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.mail.service import MailService
+from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["Site"]
 
@@ -48,7 +51,7 @@ class Site:
                 self._pages["boxes"] = BoxesRoom(core, settings.filebox.agent or "")
             elif isinstance(core, Bridge):
                 self._bridge = BridgeRoom(core, self.events)
-        self._asks = "assistant" in offered
+        self.asks: bool = "assistant" in offered
         self._max_attachment = int(settings.assistant.max_attachment)
         self._pages["system"] = SystemRoom(settings, rooms, self.events, self.recent, offered)
 
@@ -58,18 +61,28 @@ class Site:
 
     def routes(self) -> Iterable[web.RouteDef]:
         """What the page asks for."""
-        yield web.get("/api/about", answered(self.about))
+        yield web.get("/api/about", of_a_person(self._about), name="about")
         yield web.get("/api/events", of_a_person(self.events.handle))
         for page in (*self._pages.values(), *([self._bridge] if self._bridge is not None else [])):
             yield from page.routes()
 
-    def about(self, asked: Asked) -> dict[str, Any]:
-        """Which pages there are, who asks, and how large a file of an answer may be (bytes)."""
-        boxes = self._pages.get("boxes")
-        there = (["questions"] if self._asks else []) + (["io"] if self._bridge is not None else [])
-        there += [name for name, page in self._pages.items() if page is not boxes or _there(boxes)]
-        limits = {"max_attachment": self._max_attachment} if self._asks else {}
-        return {"version": __version__, "pages": there, "caller": asked.caller, **limits}
+    async def _about(self, request: web.Request) -> web.StreamResponse:
+        return as_json(await in_thread(self.about, request[CALLER]))
+
+    def about(self, caller: Caller) -> dict[str, Any]:
+        """Which pages there are for a caller, who that is, and how large a file of an answer may be (bytes)."""
+        pages = ["questions"] if caller.questions_only else list(self._offered_pages())
+        limits = {"max_attachment": self._max_attachment} if self.asks else {}
+        return {"version": __version__, "pages": pages, "caller": caller.name, **limits}
+
+    def _offered_pages(self) -> Iterable[str]:
+        if self.asks:
+            yield "questions"
+        if self._bridge is not None:
+            yield "io"
+        for name, page in self._pages.items():
+            if not isinstance(page, BoxesRoom) or page.there:
+                yield name
 
     async def run(self, _app: web.Application) -> AsyncIterator[None]:
         """From the application's start to its end: hear what is logged, and look at what changes."""
@@ -89,7 +102,3 @@ class Site:
     async def stop(self, _app: web.Application) -> None:
         """End the streams of news."""
         self.events.close()
-
-
-def _there(boxes: object) -> bool:
-    return isinstance(boxes, BoxesRoom) and boxes.there

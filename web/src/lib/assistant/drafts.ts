@@ -63,7 +63,3 @@ export function restoreDraft(key: string, draft: Draft, problem = ""): void {
 export function hasWords(draft: Draft): boolean {
   return draft.text.trim() !== "" || draft.files.length > 0;
 }
-
-export function forgetDrafts(): void {
-  drafts.set(new Map());
-}

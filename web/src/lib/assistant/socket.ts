@@ -3,7 +3,7 @@
 import { type DescMessage, create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { fileDesc } from "@bufbuild/protobuf/codegenv2";
 import { DESCRIPTOR } from "@/lib/assistant/descriptor";
-import { questionsToken } from "@/lib/token";
+import { token } from "@/lib/token";
 
 export interface WireContent {
   type: number;
@@ -114,7 +114,7 @@ export class Socket {
 
   /** Says who this is; again after the name has changed. */
   login(): void {
-    this.send({ Cmd: "UserLogin", StrParam: questionsToken() || LOCAL, Nickname: this.nickname() });
+    this.send({ Cmd: "UserLogin", StrParam: token() || LOCAL, Nickname: this.nickname() });
   }
 
   /** Everything is well with the hub: after the next break it is tried again soon. */
@@ -122,12 +122,9 @@ export class Socket {
     this.pause = SHORTEST;
   }
 
-  /** Ends this line; another one comes, at once or after the usual pause. */
-  restart(atOnce: boolean): void {
-    if (!atOnce) return this.socket?.close();
-    const before = this.socket;
-    this.open(); // what still comes over the line before is not heard any more
-    before?.close();
+  /** Ends this line; another one comes after the usual pause. */
+  restart(): void {
+    this.socket?.close();
   }
 
   private open(): void {

@@ -1,10 +1,9 @@
 // What agents ask and what people answer, as this page knows it. It is the same for all views of the page.
 
-import { type Draft, forgetDrafts, hasWords, restoreDraft, takeDraft, unaskedTo } from "@/lib/assistant/drafts";
+import { type Draft, hasWords, restoreDraft, takeDraft, unaskedTo } from "@/lib/assistant/drafts";
 import { Histories } from "@/lib/assistant/histories";
 import { type Item, type Kind, type Talk, ofMessage, ofRecord, ofRequest, talkKey } from "@/lib/assistant/items";
 import { type Frame, Socket, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
-import { setQuestionsToken } from "@/lib/token";
 import { onceKey } from "@/lib/utils";
 import { Watched, useWatched } from "@/lib/watched";
 
@@ -89,17 +88,6 @@ export function setNickname(name: string): void {
     return; // Without storage there is no name.
   }
   socket?.login();
-}
-
-/** Another token opens other questions; nothing of the ones before stays on the page. */
-export function changeToken(token: string): void {
-  setQuestionsToken(token);
-  sending.clear();
-  histories.clear();
-  listed = false;
-  forgetDrafts();
-  state.set(NOTHING);
-  socket?.restart(true);
 }
 
 /** Sends an answer. Its draft comes back where it does not count. */
@@ -220,7 +208,7 @@ function refused(command: string, problem: string): void {
   if (command === "GetHistory" || !command) histories.failed();
   if (command === "UserLogin") {
     troubled = true; // the page came in, and was not told what waits; it tries that again after a while
-    setTimeout(() => troubled && socket?.restart(false), COMES_AGAIN);
+    setTimeout(() => troubled && socket?.restart(), COMES_AGAIN);
   }
   const lost = [...sending].filter(([, { frame }]) => !command || frame.Cmd === command);
   for (const [id] of lost) bringBack(id, problem);

@@ -2,9 +2,10 @@ import { KeyRound } from "lucide-react";
 import { useId, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input, Label } from "@/components/ui/input";
-import { changeToken, nickname, setNickname, useAssistant } from "@/lib/assistant/store";
+import { nickname, setNickname, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
-import { questionsToken } from "@/lib/token";
+import { go } from "@/lib/router";
+import { enterWith, token } from "@/lib/token";
 
 /** Under what name a person answers, and with which token. */
 export function You() {
@@ -37,20 +38,20 @@ export function You() {
         <div className="flex items-center gap-1.5 text-xs text-muted-foreground">
           <KeyRound className="size-3.5 shrink-0" aria-hidden />
           <span className="min-w-0 flex-1 truncate" data-token>
-            {questionsToken() ? t("onToken", { end: ending(questionsToken()) }) : t("onNoToken")}
+            {token() ? t("onToken", { end: ending(token()) }) : t("onNoToken")}
           </span>
           <Button variant="ghost" size="sm" className="h-7" aria-expanded={changing} onClick={() => setChanging(!changing)}>
             {t("changeToken")}
           </Button>
         </div>
       )}
-      {changing && !refused && <TokenField done={() => setChanging(false)} />}
+      {changing && !refused && <TokenField />}
     </div>
   );
 }
 
 /** Asks for the token whose questions are shown. */
-export function TokenField({ refused, done }: { refused?: string; done?: () => void }) {
+export function TokenField({ refused }: { refused?: string }) {
   const t = useT();
   const id = useId();
   const [text, setText] = useState("");
@@ -59,9 +60,8 @@ export function TokenField({ refused, done }: { refused?: string; done?: () => v
       className={refused ? "flex flex-col gap-2.5 p-4" : "flex flex-col gap-1.5 pb-1"}
       onSubmit={(event) => {
         event.preventDefault();
-        changeToken(text);
-        setText("");
-        done?.();
+        if (!refused) go("questions"); // the open conversation is one of this token's
+        enterWith(text);
       }}
     >
       {refused && <p className="text-sm text-muted-foreground">{t("questionsTokenWanted")}</p>}
@@ -78,9 +78,9 @@ export function TokenField({ refused, done }: { refused?: string; done?: () => v
         />
         <Button type="submit">{t("enter")}</Button>
       </div>
-      {refused && questionsToken() && (
+      {refused && token() && (
         <p role="alert" className="text-sm text-destructive">
-          {t("tokenWrong")} {t("onToken", { end: ending(questionsToken()) })}
+          {t("tokenWrong")} {t("onToken", { end: ending(token()) })}
         </p>
       )}
     </form>

@@ -1,0 +1,133 @@
+"""Somebody whose token stands in ``assistant.tokens``, while the hub has tokens of its own."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from browser.conftest import BOUND, OpenPage
+from browser.people import asked, fill, send
+from support.line import Line
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.timeout(120)
+
+MINE, ADA = "token-of-mine", "token-of-ada"
+TOKENS = {"hub": {"tokens": {"me": MINE}}, "assistant": {"tokens": {"ada": ADA, "bo": "token-of-bo"}}}
+LOCKED = "This hub wants a token"
+
+Ask = Callable[[str, str], "Future[list[str]]"]
+
+
+@pytest.fixture
+def guarded(serve: Callable[..., str]) -> str:
+    """The address of a hub with both kinds of tokens."""
+    return serve(**TOKENS)
+
+
+@pytest.fixture
+def ask(guarded: str) -> Iterator[Ask]:
+    """``ask(token, question)``: an agent asks, and is told the answer."""
+    with ThreadPoolExecutor(4) as calls:
+        yield lambda token, question: calls.submit(asked, guarded, token, question)
+
+
+def enter(page: "Page", token: str) -> None:
+    page.get_by_label("Token", exact=True).fill(token)
+    page.get_by_role("button", name="Enter").click()
+
+
+def pages(page: "Page") -> list[str]:
+    page.get_by_role("searchbox", name="Search questions").wait_for()
+    return [each.partition("\n")[0] for each in page.get_by_role("navigation").get_by_role("link").all_inner_texts()]
+
+
+def conversation(page: "Page") -> "Page":
+    page.get_by_role("link", name="BlueLake").first.click()
+    page.get_by_role("log").wait_for()
+    return page
+
+
+@pytest.mark.parametrize("place", [f"?token={ADA}", f"#/?token={ADA}", f"?token={ADA}#/questions"])
+def test_who_has_a_token_of_the_questions_answers_them_and_sees_nothing_else(
+    guarded: str, open_page: OpenPage, ask: Ask, place: str
+) -> None:
+    hers, mine = ask(ADA, "Deploy the shop?"), ask(MINE, "Pay the bill?")
+    page = open_page(place, base=guarded)
+    calls: list[str] = []
+    page.on("request", lambda request: calls.append(request.url.removeprefix(guarded)))
+    assert pages(page) == ["Questions"]
+    assert page.url == f"{guarded}/#/questions"
+    page.locator("[data-connection=live]").first.wait_for()
+    conversation(page).get_by_text("Deploy the shop?").last.wait_for()
+    assert page.get_by_text("Pay the bill?").count() == 0
+    assert "Pay the bill?" not in page.content()
+    fill(page, "After nine.")
+    send(page)
+    assert hers.result(BOUND / 1000) == ["After nine."]
+    page.reload()
+    assert pages(page) == ["Questions"]
+    conversation(page)
+    page.goto(f"{guarded}/#/groups")
+    page.get_by_text("There is nothing at this address").wait_for()
+    assert {each for each in calls if "/api/" in each} == {"/api/about"}
+    mine_too = open_page(f"?token={MINE}", base=guarded)
+    fill(conversation(mine_too), "Paid.")
+    send(mine_too)
+    assert mine.result(BOUND / 1000) == ["Paid."]
+    assert mine_too.get_by_text("After nine.").count() == 0
+
+
+def test_the_page_comes_back_after_a_break_and_says_how_it_is_connected(
+    guarded: str, open_page: OpenPage, ask: Ask
+) -> None:
+    open_page.expected = "net::ERR"  # type: ignore[attr-defined]
+    with Line(guarded) as line:
+        page = open_page(f"?token={ADA}", base=line.address)
+        page.locator("[data-connection=live]").first.wait_for()
+        line.cut()
+        page.locator("[data-connection=offline]").first.wait_for()
+        answer = ask(ADA, "Still there?")
+        line.mend()
+        page.locator("[data-connection=live]").first.wait_for()
+        fill(conversation(page), "Yes.")
+        send(page)
+        assert answer.result(BOUND / 1000) == ["Yes."]
+
+
+def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, open_page: OpenPage, ask: Ask) -> None:
+    open_page.expected = "401"  # type: ignore[attr-defined] - the browser itself says that it was refused
+    question = ask(ADA, "Deploy the shop?")
+    page = open_page("#/questions", base=guarded)
+    page.get_by_text(LOCKED).wait_for()
+    assert page.get_by_role("alert").count() == 0
+    enter(page, "wrong-token")
+    page.get_by_role("alert").get_by_text("This token is not known here.").wait_for()
+    enter(page, ADA)
+    assert pages(page) == ["Questions"]
+    conversation(page)
+    page.get_by_role("textbox", name="Your answer").wait_for()
+    page.get_by_role("button", name="Change").click()
+    enter(page, MINE)
+    page.get_by_text("The questions of token …mine").wait_for()
+    assert {"Groups", "Questions", "Mail", "System"} <= set(pages(page))
+    page.locator("[data-connection=live]").first.wait_for()
+    assert page.get_by_text("Deploy the shop?").count() == 0
+    page.get_by_role("button", name="Change").click()
+    enter(page, ADA)
+    page.get_by_text("The questions of token …-ada").wait_for()
+    assert pages(page) == ["Questions"]
+    fill(conversation(page), "Yes.")
+    send(page)
+    assert question.result(BOUND / 1000) == ["Yes."]
+
+
+def test_a_browser_that_keeps_nothing_takes_a_token_all_the_same(guarded: str, open_page: OpenPage) -> None:
+    open_page.expected = "401"  # type: ignore[attr-defined] - as above
+    nothing_kept = "Object.defineProperty(window, 'sessionStorage', {get() { throw new DOMException('no') }})"
+    page = open_page("#/questions", base=guarded, script=nothing_kept)
+    enter(page, ADA)
+    assert pages(page) == ["Questions"]
+    assert "token" not in page.url
