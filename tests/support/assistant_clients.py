@@ -12,7 +12,7 @@ import aiohttp
 
 from transcript_mcp.assistant import wire
 
-__all__ = ["Caller", "Page", "answer_times", "bare_relay", "page", "text_content"]
+__all__ = ["Caller", "Page", "answer_times", "bare_relay", "page", "text_content", "transport_of"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,6 +20,14 @@ _ROOT = Path(__file__).resolve().parents[2]
 def text_content(text: str) -> Any:
     """A text as content of an answer."""
     return wire.new("McpResultContent", type=1, text=wire.new("TextContent", type="text", text=text))
+
+
+def transport_of(socket: aiohttp.ClientWebSocketResponse) -> asyncio.Transport:
+    """What a socket's bytes go through; the library shows it nowhere."""
+    connection = socket._response.connection
+    assert connection is not None
+    assert isinstance(connection.transport, asyncio.Transport)
+    return connection.transport
 
 
 class Page:
@@ -33,7 +41,7 @@ class Page:
         """One frame."""
         await self.socket.send_bytes(wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString())
 
-    async def frame(self, timeout: float = 10) -> Any:  # noqa: ASYNC109
+    async def frame(self, timeout: float = 10) -> Any:
         """The next frame. Raises ConnectionError when the socket was closed."""
         message = await self.socket.receive(timeout=timeout)
         if message.type is not aiohttp.WSMsgType.BINARY:
@@ -54,13 +62,13 @@ class Page:
         await self.send("UserLogin", StrParam=token, Nickname=nickname)
         return (await self.until("UserLogin")).UserLoginResponse
 
-    async def reply(self, id: str, text: str) -> None:  # noqa: A002
+    async def reply(self, id: str, text: str) -> None:
         """Answer a question as the original pages do: the request echoed beside the response."""
         response = wire.new("AskQuestionResponse", ID=id, contents=[text_content(text)])
         request = wire.new("AskQuestionRequest", ID=id, UserToken="anything")
         await self.send("AskQuestionReply", AskQuestionRequest=request, AskQuestionResponse=response)
 
-    async def confirm(self, id: str, text: str, cmd: str = "TaskFinishReply") -> None:  # noqa: A002
+    async def confirm(self, id: str, text: str, cmd: str = "TaskFinishReply") -> None:
         """Confirm a report."""
         response = wire.new("WorkReportResponse", ID=id, contents=[text_content(text)])
         await self.send(cmd, WorkReportRequest=wire.new("WorkReportRequest", ID=id), WorkReportResponse=response)
@@ -103,7 +111,7 @@ class Caller:
             assert response.content_type == "application/proto"
             return wire.decoded(answer, body)
 
-    async def ask(self, id: str, question: str = "Deploy?", timeout: int = 60, **more: Any) -> Any:  # noqa: A002, ASYNC109
+    async def ask(self, id: str, question: str = "Deploy?", timeout: int = 60, **more: Any) -> Any:
         """Ask and wait for the answer."""
         outer = {name: more.pop(name) for name in ("Wait", "Fetched") if name in more}
         about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha"} | more
@@ -111,7 +119,7 @@ class Caller:
         message = wire.new("AskQuestionRequest", ID=id, UserToken=self.token, Request=request, **outer)
         return await self.call("AskQuestion", message, "AskQuestionResponse")
 
-    async def report(self, method: str, id: str, summary: str, **more: Any) -> Any:  # noqa: A002
+    async def report(self, method: str, id: str, summary: str, **more: Any) -> Any:
         """Report under the method's name, and wait for the confirmation."""
         about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha", "Timeout": 60} | more
         request = wire.new("McpWorkReportRequest", Summary=summary, **about)

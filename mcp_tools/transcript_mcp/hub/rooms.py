@@ -56,8 +56,8 @@ class Room:
 def build_rooms(settings: Settings, names: Iterable[str] | None = None, *, cwd: Path | None = None) -> dict[str, Room]:
     """The rooms by name: those named, or all there are. What they open is closed with their servers.
 
-    A room that another process has to itself, or whose files are links, is left out with a warning. ``cwd`` is the folder in which a client
-    started this process, which tells who it is; None in the hub.
+    A room that another process has to itself, or whose files are links, is left out with a warning. ``cwd`` is the
+    folder in which a client started this process, which tells who it is; None in the hub.
     """
     rooms: dict[str, Room] = {}
     for name in _BUILDERS if names is None else names:

@@ -20,12 +20,12 @@ AGENT = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
 CONNECT, TOOL = "/agentassistproto.SrvAgentAssist/AskQuestion", "/mcp/assistant"
 
 
-def asked(id: str) -> dict[str, Any]:  # noqa: A002
+def asked(id: str) -> dict[str, Any]:
     about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha", "Question": "Deploy?", "Timeout": 60}
     return {"ID": id, "UserToken": "local", "Request": about}
 
 
-def called(id: str) -> dict[str, Any]:  # noqa: A002
+def called(id: str) -> dict[str, Any]:
     arguments = {"id": id, "question": "Deploy?", **AGENT}
     return {
         "jsonrpc": "2.0",

@@ -85,11 +85,11 @@ async def group(tmp_path: Path) -> AsyncIterator[Group]:
         one.store.close()
 
 
-def asked(id: str = "1", **fields: Any) -> Question:  # noqa: A002
+def asked(id: str = "1", **fields: Any) -> Question:
     return Question("s", id, "question", fields.pop("text", "Ship it?"), **{"fetched": True, **fields})
 
 
-async def answered(assistant: Assistant, id: str = "1") -> Record:  # noqa: A002
+async def answered(assistant: Assistant, id: str = "1") -> Record:
     record = await assistant.wait("s", id, 20)
     assert record.state == "answered"
     return record

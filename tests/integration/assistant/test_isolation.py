@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from integration.assistant.conftest import Hub, running_hub
-from support.assistant_clients import Caller, page, text_content
+from support.assistant_clients import Caller, page, text_content, transport_of
 from support.waiting import until
 
 from transcript_mcp.assistant import wire
@@ -244,7 +244,7 @@ async def test_an_answer_counts_that_arrived_before_the_line_was_cut(hub: Hub, t
             await ada.reply("q1", "yes")
             await ada.send("GetOnlineUsers")
             await ada.until("GetOnlineUsers")  # so the reply has arrived, too
-            ada.socket._response.connection.transport.abort()  # type: ignore[union-attr]
+            transport_of(ada.socket).abort()
         async with page(hub.url, "test-token", "Bo") as bo:
             await bo.send("GetOnlineUsers")
             while (await bo.until("GetOnlineUsers")).GetOnlineUsersResponse.total_count:

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from integration.assistant.conftest import Hub
-from support.assistant_clients import page
+from support.assistant_clients import page, transport_of
 from support.hubs import listening
 from support.waiting import until
 
@@ -49,18 +49,18 @@ async def test_a_socket_that_sends_half_a_frame_or_too_much_is_closed_too(hub: H
     async with impatient(hub) as url, aiohttp.ClientSession() as http:
         for begun in (b"\x82\xfe", b"\x82\xff" + struct.pack(">Q", 60_000_000) + bytes(4 + 1_000_000)):
             async with http.ws_connect(f"{url}/ws") as socket:
-                transport = socket._response.connection.transport  # type: ignore[union-attr]
-                transport.write(begun)  # type: ignore[union-attr]
+                transport = transport_of(socket)
+                transport.write(begun)
                 assert (await socket.receive(timeout=10)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
 
 
 async def test_little_of_a_large_frame_is_taken_before_a_login(hub: Hub) -> None:
     async with impatient(hub, 2) as url, aiohttp.ClientSession() as http, http.ws_connect(f"{url}/ws") as socket:
-        transport = socket._response.connection.transport  # type: ignore[union-attr]
-        transport.write(b"\x82\xff" + struct.pack(">Q", 60_000_000) + bytes(4))  # type: ignore[union-attr]
-        transport.write(bytes(60_000_000))  # type: ignore[union-attr]
+        transport = transport_of(socket)
+        transport.write(b"\x82\xff" + struct.pack(">Q", 60_000_000) + bytes(4))
+        transport.write(bytes(60_000_000))
         assert (await socket.receive(timeout=10)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
-        assert transport.get_write_buffer_size() > 40_000_000  # type: ignore[union-attr]
+        assert transport.get_write_buffer_size() > 40_000_000
 
 
 async def test_what_follows_a_login_at_once_is_taken_whole(hub: Hub) -> None:
@@ -102,7 +102,8 @@ async def test_more_sockets_than_there_may_be_are_told_to_come_later(hub: Hub) -
             await stack.enter_async_context(page(url, "test-token"))
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await stack.enter_async_context(page(url))
-        assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "10")  # type: ignore[index]
+        assert refused.value.headers is not None
+        assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "10")
 
 
 async def test_all_that_may_wait_reaches_a_page_that_reads(hub: Hub) -> None:
@@ -120,13 +121,13 @@ async def test_a_page_that_does_not_read_yet_is_not_sent_what_has_ended_meanwhil
     for number in range(30):
         await hub.caller.ask(f"q{number}", "x" * 990_000, Wait=0, Fetched=True)
     async with page(hub.url) as slow, page(hub.url, "test-token", "Bo") as bo:
-        transport = slow.socket._response.connection.transport  # type: ignore[union-attr]
-        transport.pause_reading()  # type: ignore[union-attr]
+        transport = transport_of(slow.socket)
+        transport.pause_reading()
         await slow.send("UserLogin", StrParam="test-token")
         await bo.until("UserConnectionStatusNotification")
         await bo.reply("q29", "yes")
         await hub.assistant.wait(hub.scopes.of_token("test-token"), "q29", 10)
-        transport.resume_reading()  # type: ignore[union-attr]
+        transport.resume_reading()
         shown = []
         while len(shown) < 29:
             frame = await slow.frame()

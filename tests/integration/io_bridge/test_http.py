@@ -206,7 +206,7 @@ async def readers(person: Person, count: int) -> None:
         return sum(state.waiting_readers for state in await bridge_of(person).sessions())
 
     async with asyncio.timeout(PATIENCE):
-        while await counted() != count:  # noqa: ASYNC110
+        while await counted() != count:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
 
 
@@ -215,7 +215,7 @@ async def agents(person: Person, count: int) -> None:
         return sum(state.waiting_agents for state in await bridge_of(person).sessions())
 
     async with asyncio.timeout(PATIENCE):
-        while await counted() != count:  # noqa: ASYNC110
+        while await counted() != count:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
 
 

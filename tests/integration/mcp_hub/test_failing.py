@@ -106,7 +106,7 @@ async def test_a_caller_that_leaves_is_counted_as_such_and_is_no_error(
     await asyncio.sleep(0.2)  # it waits by now, most likely; the outcome is the same if not
     await line.hang_up()
     async with asyncio.timeout(PATIENCE):
-        while not (found := await counted(http, url, route)):  # noqa: ASYNC110
+        while not (found := await counted(http, url, route)):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)
     assert found == {"499": 1.0}
     assert loud(caplog) == []

@@ -17,13 +17,13 @@ def with_options(*labels: str, times: int = 1) -> Question:
 @pytest.mark.parametrize(
     "id", [" ", " q", "q ", "a\nb", "a\x1b[31m", "a\u202eb", "a\u2066b", "a\u200f", "\u2028", "\ud800"]
 )
-def test_an_id_that_looks_like_another_is_refused(id: str) -> None:  # noqa: A002
+def test_an_id_that_looks_like_another_is_refused(id: str) -> None:
     with pytest.raises(InvalidQuestionError, match="visible"):
         checked(replace(ASKED, id=id))
 
 
 @pytest.mark.parametrize("id", ["0199a7c4-8a3f-7c6e-b1d2-0242ac120002", "q 1", "问题/1", "user@host:1", "🙂\u200d🙂"])
-def test_other_ids_are_taken_as_they_are(id: str) -> None:  # noqa: A002
+def test_other_ids_are_taken_as_they_are(id: str) -> None:
     assert checked(replace(ASKED, id=id)).id == id
 
 

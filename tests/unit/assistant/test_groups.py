@@ -65,12 +65,12 @@ class Place:
             async with GroupQuestions(self.assistant, outbox, self.members).running():
                 yield
 
-    async def ask(self, id: str, **fields: Any) -> str:  # noqa: A002
+    async def ask(self, id: str, **fields: Any) -> str:
         """A question that stands in its chat; the id of the message. By the text ``id``."""
         await self.assistant.ask(question(id, **fields))
         return await self.sent(id)
 
-    async def sent(self, id: str) -> str:  # noqa: A002
+    async def sent(self, id: str) -> str:
         await until(lambda: self.deliver() or post_id(id) in self.posts)
         return f"om_{post_id(id)}"
 
@@ -92,17 +92,17 @@ class Place:
     def press(self, message_id: str, option: str = "1") -> bool:
         return self.outbox.offer_action(Action(message_id, {"option": option}, "on_ada", "Ada"))
 
-    def wants_answers(self, id: str) -> bool:  # noqa: A002
+    def wants_answers(self, id: str) -> bool:
         sql = "SELECT wants_answers FROM jobs WHERE id = ?"
         return self.outbox._database.read(lambda db: db.execute(sql, (post_id(id),)).fetchone()[0], 1) == 1
 
 
-def question(id: str, **fields: Any) -> Question:  # noqa: A002
+def question(id: str, **fields: Any) -> Question:
     chosen = {"choices": CHOICES, "fetched": True, **fields}
     return Question("s", id, "question", chosen.pop("text", f"Question {id}?"), **chosen)
 
 
-def post_id(id: str) -> str:  # noqa: A002
+def post_id(id: str) -> str:
     return Outbox.id_for(f"question\0s\0{id}")
 
 
@@ -123,7 +123,7 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     made.assistant.close()
 
 
-async def answered(place: Place, id: str) -> Record:  # noqa: A002
+async def answered(place: Place, id: str) -> Record:
     record = await place.assistant.wait("s", id, 20)
     assert record.state == "answered"
     return record

@@ -25,7 +25,7 @@ async def has_waiters(bridge: Bridge, count: int, session: str = "s") -> None:
         return next((state.waiting_agents for state in await bridge.sessions() if state.id == session), 0)
 
     async with asyncio.timeout(LONG):
-        while await counted() != count:  # noqa: ASYNC110
+        while await counted() != count:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.005)
 
 
@@ -41,7 +41,7 @@ async def states(bridge: Bridge, session: str = "s") -> list[tuple[str, str]]:
 
 async def becomes(bridge: Bridge, expected: list[tuple[str, str]], session: str = "s") -> None:
     async with asyncio.timeout(LONG):
-        while await states(bridge, session) != expected:  # noqa: ASYNC110
+        while await states(bridge, session) != expected:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.005)
 
 

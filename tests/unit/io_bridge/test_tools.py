@@ -127,7 +127,7 @@ async def test_what_people_write_wakes_a_waiting_call_at_once(bridge: Bridge) ->
     async with asyncio.timeout(3):  # the bridge itself looks at who waits once in a second
         for number in range(6):
             agent = asyncio.create_task(client.call("i_tool", session_id="s", project_directory="/srv/shop"))
-            while not any(state.waiting_agents for state in await bridge.sessions()):  # noqa: ASYNC110
+            while not any(state.waiting_agents for state in await bridge.sessions()):  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.005)
             desk.texts.append(f"Stop {number}")
             desk.event.set()
