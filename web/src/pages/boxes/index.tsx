@@ -1,13 +1,10 @@
-import { Ban, Check, Inbox, MailPlus, Send, ShieldAlert } from "lucide-react";
+import { Ban, Check, Inbox, Send, ShieldAlert } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Empty } from "@/components/common";
-import { Find } from "@/components/Find";
+import { LetterList } from "@/components/LetterList";
 import { Loaded } from "@/components/Loaded";
-import { Bar, Split } from "@/components/Split";
-import { Tabs } from "@/components/Tabs";
-import { Button } from "@/components/ui/button";
+import { Split } from "@/components/Split";
 import { Dialog } from "@/components/ui/dialog";
-import { Select } from "@/components/ui/input";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
@@ -61,52 +58,33 @@ function BoxesOf(props: Owners & { agent: string; box: BoxName; open: string | u
         open={open !== undefined}
         wide
         list={
-          <>
-            <Bar>
-              <h1 className="sr-only">{t("boxes")}</h1>
-              <Select
-                aria-label={t("actAs")}
-                value={agent}
-                className="min-w-0 flex-1"
-                onChange={(event) => go("boxes", event.target.value, box)}
-              >
-                {agents.map((each) => (
-                  <option key={each.name} value={each.name}>
-                    {each.name}
-                    {each.unread ? ` (${each.unread})` : ""}
-                  </option>
-                ))}
-              </Select>
-              <Button
-                aria-label={t("write")}
-                title={`${t("write")} (c)`}
-                disabled={!usable}
-                onClick={() => setWriting(true)}
-              >
-                <MailPlus />
-              </Button>
-            </Bar>
-            <div className="flex shrink-0 gap-2 border-b px-4 py-2">
-              <Find label={t("searchMail")} onFind={setQuery} />
-            </div>
-            <Tabs
-              label={t("boxes")}
-              tabs={BOXES.map((each) => ({ ...each, title: t(`box_${each.name}`) }))}
-              current={box}
-              link={(name) => href("boxes", agent, name)}
-            />
-            <div className="min-h-0 flex-1 overflow-y-auto">
-              {!owner?.permitted ? (
-                <Empty icon={<ShieldAlert />} title={t("notPermitted")} text={t("notPermittedHint")} />
-              ) : owner.problem ? (
-                <Empty icon={<ShieldAlert />} title={t("boxProblem")} text={owner.problem} />
-              ) : query ? (
-                <Found agent={agent} query={query} />
-              ) : (
-                <Mails agent={agent} box={box} current={open} />
-              )}
-            </div>
-          </>
+          <LetterList
+            title={t("boxes")}
+            whose={{
+              label: t("actAs"),
+              current: agent,
+              all: agents.map(({ name, unread }) => ({ name, shown: unread ? `${name} (${unread})` : name })),
+              choose: (name) => go("boxes", name, box),
+            }}
+            write={usable ? () => setWriting(true) : undefined}
+            onFind={setQuery}
+            tabs={{
+              label: t("boxes"),
+              tabs: BOXES.map((each) => ({ ...each, title: t(`box_${each.name}`) })),
+              current: box,
+              link: (name) => href("boxes", agent, name),
+            }}
+          >
+            {!owner?.permitted ? (
+              <Empty icon={<ShieldAlert />} title={t("notPermitted")} text={t("notPermittedHint")} />
+            ) : owner.problem ? (
+              <Empty icon={<ShieldAlert />} title={t("boxProblem")} text={owner.problem} />
+            ) : query ? (
+              <Found agent={agent} query={query} />
+            ) : (
+              <Mails agent={agent} box={box} current={open} />
+            )}
+          </LetterList>
         }
       >
         {usable &&

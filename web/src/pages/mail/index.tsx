@@ -1,13 +1,10 @@
-import { Lock, Mail, MailPlus, Users } from "lucide-react";
+import { Lock, Mail, Users } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Empty } from "@/components/common";
-import { Find } from "@/components/Find";
+import { LetterList } from "@/components/LetterList";
 import { Loaded } from "@/components/Loaded";
-import { Bar, Split } from "@/components/Split";
-import { Tabs } from "@/components/Tabs";
-import { Button } from "@/components/ui/button";
+import { Split } from "@/components/Split";
 import { Dialog } from "@/components/ui/dialog";
-import { Select } from "@/components/ui/input";
 import { useData } from "@/lib/data";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
@@ -56,46 +53,33 @@ function MailOf(props: { project: string; known: Project[]; view: string; open: 
         open={open !== undefined}
         wide
         list={
-          <>
-            <Bar>
-              <h1 className="sr-only">{t("mail")}</h1>
-              <Select
-                aria-label={t("project")}
-                value={project}
-                className="min-w-0 flex-1"
-                onChange={(event) => go("mail", event.target.value, view)}
-              >
-                {known.map((each) => (
-                  <option key={each.key} value={each.key}>
-                    {each.key}
-                  </option>
-                ))}
-              </Select>
-              <Button aria-label={t("write")} title={`${t("write")} (c)`} onClick={() => setWriting([])}>
-                <MailPlus />
-              </Button>
-            </Bar>
-            <div className="flex shrink-0 gap-2 border-b px-4 py-2">
-              <Find label={t("searchMail")} onFind={setQuery} />
-            </div>
-            <Tabs
-              label={t("views")}
-              tabs={VIEWS.map((each) => ({ ...each, title: t(each.title) }))}
-              current={view}
-              link={(name) => href("mail", project, name)}
-            />
-            <div className="min-h-0 flex-1 overflow-y-auto">
-              {query ? (
-                <Found project={project} query={query} />
-              ) : view === "agents" ? (
-                <Agents project={project} current={open} />
-              ) : view === "claims" ? (
-                <Claims project={project} />
-              ) : (
-                <Threads project={project} current={open} />
-              )}
-            </div>
-          </>
+          <LetterList
+            title={t("mail")}
+            whose={{
+              label: t("project"),
+              current: project,
+              all: known.map(({ key }) => ({ name: key })),
+              choose: (name) => go("mail", name, view),
+            }}
+            write={() => setWriting([])}
+            onFind={setQuery}
+            tabs={{
+              label: t("views"),
+              tabs: VIEWS.map((each) => ({ ...each, title: t(each.title) })),
+              current: view,
+              link: (name) => href("mail", project, name),
+            }}
+          >
+            {query ? (
+              <Found project={project} query={query} />
+            ) : view === "agents" ? (
+              <Agents project={project} current={open} />
+            ) : view === "claims" ? (
+              <Claims project={project} />
+            ) : (
+              <Threads project={project} current={open} />
+            )}
+          </LetterList>
         }
       >
         {view === "agents" && open ? (

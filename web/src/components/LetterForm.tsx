@@ -1,0 +1,47 @@
+import { type ReactNode, useId, useState } from "react";
+import { Button } from "@/components/ui/button";
+import { Input, Label, Textarea } from "@/components/ui/input";
+import { useDoing } from "@/lib/doing";
+import { useT } from "@/lib/i18n";
+import { isSend } from "@/lib/keys";
+
+/** A letter that is being written: subject and text, with what else it has before and after them. */
+export function LetterForm(props: {
+  before: ReactNode;
+  after?: ReactNode;
+  /** Whether the rest of it can be sent. */
+  ready: boolean;
+  send: (subject: string, body: string) => Promise<void>;
+}) {
+  const t = useT();
+  const id = useId();
+  const [subject, setSubject] = useState("");
+  const [body, setBody] = useState("");
+  const [busy, doing] = useDoing();
+  const ready = props.ready && subject.trim() !== "" && body.trim() !== "" && !busy;
+  const send = () => {
+    if (ready) void doing(() => props.send(subject, body));
+  };
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+      onKeyDown={(event) => isSend(event) && send()}
+    >
+      {props.before}
+      <Label htmlFor={`${id}s`}>{t("subject")}</Label>
+      <Input id={`${id}s`} data-first value={subject} onChange={(event) => setSubject(event.target.value)} />
+      <Label htmlFor={`${id}b`}>{t("body")}</Label>
+      <Textarea id={`${id}b`} rows={7} value={body} onChange={(event) => setBody(event.target.value)} />
+      <div className="flex flex-wrap items-center gap-3">
+        {props.after}
+        <Button type="submit" className="ml-auto" disabled={!ready}>
+          {t("send")}
+        </Button>
+      </div>
+    </form>
+  );
+}
