@@ -24,7 +24,7 @@ _HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\
 class Caller:
     """Whose token it was. ``agent`` is the mailbox agent a token stands for; it opens nothing but ``filebox``.
 
-    Who ``questions_only`` may have of the hub is the page of questions; their own room looks at the token itself.
+    One for ``questions_only`` opens their page; what is asked and answered there, their own room looks after.
     """
 
     name: str = ""
