@@ -83,7 +83,14 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         hub = create_app(settings)
     except ConfigError as error:
         raise ConfigError(f"{error}{_origins(settings, str(error))}", hint=error.hint) from error
-    runner = web.AppRunner(hub, access_log=None, handle_signals=False, shutdown_timeout=_GRACE, keepalive_timeout=_IDLE)
+    runner = web.AppRunner(
+        hub,
+        access_log=None,
+        handle_signals=False,
+        shutdown_timeout=_GRACE,
+        keepalive_timeout=_IDLE,
+        auto_decompress=False,  # the hub unpacks itself, what it reads only: see transcript_mcp.sdk.bodies
+    )
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)

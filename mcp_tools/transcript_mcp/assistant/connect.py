@@ -29,6 +29,7 @@ from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.values import Kind, Record
+from transcript_mcp.sdk.bodies import body_pieces
 
 __all__ = ["Calls"]
 
@@ -274,7 +275,7 @@ async def _body(request: web.Request, counted: _Counted) -> bytes:
     pieces: list[bytes] = []
     try:
         counted.check(request.content_length or 0)
-        async for piece in request.content.iter_any():
+        async for piece in body_pieces(request):
             counted.add(len(piece))
             pieces.append(piece)
     except TimeoutError as error:  # the hub bounds how long a body takes

@@ -30,9 +30,9 @@ def create_app(
     """``/mcp``, ``/mcp/<server>``, ``/healthz``, ``/readyz``, ``/metrics``, the web UI and what rooms offer beside MCP.
 
     ``rooms`` by name, instead of those that the settings describe; ``reading`` is in how many seconds the body of a
-    request has to be there. Mounted below another application with
-    ``add_subapp``, it checks its own requests and leaves the others alone. Raises ConfigError when the hub would be
-    open to other machines without a token.
+    request has to be there. Mounted below another application with ``add_subapp``, it checks its own requests and
+    leaves the others alone. Serve it with ``auto_decompress=False``; ``transcript_mcp.sdk.bodies`` says why. Raises
+    ConfigError when the hub would be open to other machines without a token.
     """
     hub = settings.hub
     rooms = build_rooms(settings) if rooms is None else rooms

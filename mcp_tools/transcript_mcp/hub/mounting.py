@@ -24,6 +24,7 @@ from transcript_mcp.hub.plain import (
 from transcript_mcp.hub.receiving import Receiving
 from transcript_mcp.hub.sessions import Sessions
 from transcript_mcp.sdk import Server, Watch, http_app
+from transcript_mcp.sdk.bodies import whole_body
 from transcript_mcp.sdk.calls import RECEIVER
 from transcript_mcp.sdk.direct import Direct, is_tool_call
 
@@ -68,7 +69,7 @@ class Mount:
             hint = "With curl: -H 'Content-Type: application/json'."
             return error_response(415, "not_json", "A call is JSON and says so.", hint)
         try:
-            return await self._answer(request, await self._arriving.run(request, request.read()))
+            return await self._answer(request, await self._arriving.run(request, whole_body(request)))
         except StoppingError:
             return error_response(503, "stopping", "The hub stops.", "Call again when it runs.")
 

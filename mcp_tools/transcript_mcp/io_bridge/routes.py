@@ -10,6 +10,7 @@ from aiohttp import web
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
+from transcript_mcp.sdk.bodies import whole_body
 
 __all__ = ["Routes", "handed_over"]
 
@@ -38,7 +39,7 @@ class Routes:
     async def _send(self, request: web.Request) -> web.StreamResponse:
         session = checking.checked_session(request.match_info["session_id"])
         key = checking.checked_key(request.headers.get(KEY))
-        text = checking.input_text(await request.read(), request.content_type.lower())
+        text = checking.input_text(await whole_body(request), request.content_type.lower())
         put = await self._bridge.send_input(session, text, key)
         told = {"message": "Input accepted.", "session_id": session, "sequence": put.seq}
         return _answer(202, {**told, "repeated": True} if put.repeated else told)

@@ -10,6 +10,7 @@ from aiohttp.typedefs import Handler
 from nanobot_transcript.entry import well_formed
 from transcript_mcp.hub.guarding import error_response, not_for_this_token
 from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.sdk.bodies import whole_body
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["Asked", "Finding", "answered", "as_json", "body_of", "done", "event_json", "of_a_person"]
@@ -106,7 +107,7 @@ async def body_of(request: web.Request) -> Asked:
     if request.content_type.lower() != "application/json":
         raise _wrong("The body is JSON and says so.", 415)
     try:
-        values = json.loads(await request.read())
+        values = json.loads(await whole_body(request))
     except (ValueError, RecursionError):
         raise _wrong("The body is no JSON.") from None
     if not isinstance(values, dict):

@@ -1,0 +1,89 @@
+"""Packed bodies of requests, unpacked a little at a time."""
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable
+
+import pytest
+from aiohttp import web
+
+from transcript_mcp.sdk.bodies import Unpacking
+
+MIB = 1024 * 1024
+LARGE = os.urandom(100_000) + b"a" * 300_000
+
+
+def bare(body: bytes) -> bytes:
+    packing = zlib.compressobj(wbits=-15)
+    return packing.compress(body) + packing.flush()
+
+
+def unpacked(packed: bytes, packing: str = "gzip", at_once: int = 100_000) -> bytes:
+    unpacking = Unpacking(packing)
+    pieces = [piece for at in range(0, len(packed), at_once) for piece in unpacking.pieces(packed[at : at + at_once])]
+    unpacking.end()
+    return b"".join(pieces)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 16 * 1024, 1_000_000])
+@pytest.mark.parametrize("body", [b"", b"x", LARGE], ids=["empty", "short", "large"])
+@pytest.mark.parametrize(("packing", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("deflate", bare)])
+def test_what_was_packed_is_unpacked_however_it_arrives(
+    packing: str, pack: Callable[[bytes], bytes], body: bytes, at_once: int
+) -> None:
+    assert unpacked(pack(body), packing, at_once) == body
+
+
+@pytest.mark.parametrize("size", [*range(64 * 1024 - 2, 64 * 1024 + 3), 128 * 1024])
+def test_nothing_is_left_behind_where_a_piece_ends(size: int) -> None:
+    assert unpacked(gzip.compress(b"a" * size)) == b"a" * size
+
+
+def test_no_bytes_are_an_empty_body() -> None:
+    assert unpacked(b"") == b""
+
+
+def test_two_packings_in_a_row_are_one_body() -> None:
+    assert unpacked(gzip.compress(b"one ") + gzip.compress(b"") + gzip.compress(LARGE), at_once=5) == b"one " + LARGE
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        gzip.compress(LARGE)[:-1],
+        gzip.compress(b"x")[:5],
+        gzip.compress(b"x") + b"\0",
+        gzip.compress(b"x") + b"more",
+        gzip.compress(b"x")[:-8] + b"\0" * 8,
+        b"not gzip",
+        zlib.compress(b"x"),
+    ],
+    ids=["cut", "cut in its head", "a byte more", "more", "wrong sum", "none", "another packing"],
+)
+def test_what_is_not_packed_rightly_is_refused(packed: bytes) -> None:
+    for at_once in (1, len(packed)):
+        with pytest.raises(web.RequestPayloadError):
+            unpacked(packed, at_once=at_once)
+
+
+@pytest.mark.parametrize("packing", ["br", "zstd"])
+def test_other_packings_are_refused(packing: str) -> None:
+    with pytest.raises(web.RequestPayloadError, match=packing):
+        Unpacking(packing)
+
+
+def test_very_many_packings_in_a_row_are_refused() -> None:
+    assert unpacked(gzip.compress(b"") * 1024) == b""
+    with pytest.raises(web.RequestPayloadError, match="in a row"):
+        unpacked(gzip.compress(b"") * 1025)
+
+
+@pytest.mark.parametrize(("packing", "form"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
+def test_a_bomb_is_unpacked_no_farther_than_it_is_asked_for(packing: str, form: int) -> None:
+    packer = zlib.compressobj(9, wbits=form)
+    bomb = b"".join(packer.compress(bytes(MIB)) for _ in range(64)) + packer.flush()
+    pieces = Unpacking(packing).pieces(bomb)
+    sizes = [len(next(pieces)) for _ in range(20)]
+    assert max(sizes) == 64 * 1024
+    assert unpacked(bomb, packing) == bytes(64 * MIB)
