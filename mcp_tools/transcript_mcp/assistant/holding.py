@@ -40,12 +40,18 @@ class Held:
     def end(self, record: Record) -> None:
         """Tell those who wait."""
         self.is_over = True
-        for timer in (self.deadline, self.leaving):
-            if timer is not None:
-                timer.cancel()
+        self.stay()
+        if self.deadline is not None:
+            self.deadline.cancel()
         for caller in self.waiters:
             if not caller.done():
                 caller.set_result(record)
+
+    def stay(self) -> None:
+        """It is not closed because nobody waits."""
+        if self.leaving is not None:
+            self.leaving.cancel()
+            self.leaving = None
 
     def fail(self, error: Exception) -> None:
         """Tell those who wait now; who comes later waits anew."""
@@ -63,6 +69,8 @@ class Holding:
         self._expire = expire
         self._grace = grace
         self._held: dict[Key, Held] = {}
+        self._asked: dict[Key, int] = {}
+        """The sizes of those that are being written down."""
         self._number: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
 
@@ -77,57 +85,73 @@ class Holding:
     @contextmanager
     def room_for(self, question: Question) -> Iterator[None]:
         """Counts a question while it is being asked. Raises InvalidQuestionError where too much waits already."""
-        scope, size = question.scope, size_of(question)
-        if (scope, question.id) not in self._held:
-            self._check(scope, size)
-        self._number[scope] += 1
-        self._bytes[scope] += size
+        key = question.key
+        if key in self._held or key in self._asked:  # it counts already
+            yield
+            return
+        size = size_of(question)
+        self._check(question.scope, size)
+        self._asked[key] = size
+        self._count(question.scope, 1, size)
         try:
             yield
         finally:
-            self._number[scope] -= 1
-            self._bytes[scope] -= size
+            self._asked_no_more(key)
 
     def hold(self, record: Record, left: float) -> None:
         """It waits for so many seconds."""
         question = record.question
-        key = question.scope, question.id
-        held = self._held[key] = Held(record, size_of(question))
-        self._number[question.scope] += 1
-        self._bytes[question.scope] += held.size
-        self.again(held, left)
-        self.leave(held)
+        self._asked_no_more(question.key)
+        held = self._held[question.key] = Held(record, size_of(question))
+        self._count(question.scope, 1, held.size)
+        self.expire_in(held, left)
+        self._begin_grace(held)
 
-    def again(self, held: Held, left: float) -> None:
-        """Its time is over in so many seconds."""
-        question = held.record.question
-        key = question.scope, question.id
-        held.deadline = asyncio.get_running_loop().call_later(left, self._expire, key, "timeout")
+    def expire_in(self, held: Held, seconds: float) -> None:
+        """Its time is over then."""
+        loop = asyncio.get_running_loop()
+        held.deadline = loop.call_later(seconds, self._expire, held.record.question.key, "timeout")
 
     def let_go(self, record: Record) -> bool:
         """It has ended, and everybody who waits is told; False when it did not wait."""
-        held = self._held.pop((record.question.scope, record.question.id), None)
+        held = self._held.pop(record.question.key, None)
         if held is None:
             return False
-        self._number[record.question.scope] -= 1
-        self._bytes[record.question.scope] -= held.size
+        self._count(record.question.scope, -1, -held.size)
         held.end(record)
         return True
 
     def join(self, held: Held, caller: "asyncio.Future[Record]") -> None:
         """A caller waits for the answer."""
         held.waiters.add(caller)
-        if held.leaving is not None:
-            held.leaving.cancel()
-            held.leaving = None
+        held.stay()
 
-    def leave(self, held: Held, caller: "asyncio.Future[Record] | None" = None) -> None:
+    def leave(self, held: Held, caller: "asyncio.Future[Record]") -> None:
         """A caller waits no more. With the last one begins the time after which the question is closed."""
         held.waiters.discard(caller)
+        self._begin_grace(held)
+
+    def closing_failed(self, held: Held) -> None:
+        """It stays open, as long as somebody waits for it or comes in time."""
+        self._begin_grace(held)
+
+    def _begin_grace(self, held: Held) -> None:
+        held.stay()
         question = held.record.question
         if not (held.waiters or question.fetched or held.is_over):
-            key = question.scope, question.id
-            held.leaving = asyncio.get_running_loop().call_later(self._grace, self._expire, key, "cancelled")
+            loop = asyncio.get_running_loop()
+            held.leaving = loop.call_later(self._grace, self._expire, question.key, "cancelled")
+
+    def _asked_no_more(self, key: Key) -> None:
+        size = self._asked.pop(key, None)
+        if size is not None:
+            self._count(key[0], -1, -size)
+
+    def _count(self, scope: str, number: int, size: int) -> None:
+        self._number[scope] += number
+        self._bytes[scope] += size
+        if not self._number[scope]:
+            del self._number[scope], self._bytes[scope]
 
     def _check(self, scope: str, size: int) -> None:
         if self._number[scope] >= _MOST_WAITING:

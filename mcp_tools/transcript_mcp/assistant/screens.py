@@ -248,9 +248,15 @@ class Screens:
     def _tell_endings(self) -> None:
         endings, self._endings = self._endings, []
         for event in endings:
-            for screen in self._in(event.scope):
-                screen.unshown.pop(event.record.question.id, None)
-            self._ended(event.record, self._others(event))
+            try:
+                self._tell_ending(event)
+            except Exception:
+                logger.exception("the end of a question could not be told")
+
+    def _tell_ending(self, event: Event) -> None:
+        for screen in self._in(event.scope):
+            screen.unshown.pop(event.record.question.id, None)
+        self._ended(event.record, self._others(event))
 
     def _others(self, event: Event) -> list[Screen]:
         """Whom an event is news to."""

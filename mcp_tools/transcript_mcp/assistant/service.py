@@ -153,9 +153,9 @@ class Assistant:
         await self._load()
         wrong = [self._wrong(answer) for answer in answers]
         good = [answer for answer, error in zip(answers, wrong, strict=True) if error is None]
-        ends = [self._end_of(each.scope, each.id, each.ending) for each in good]
-        ended = iter(await self._end_all(ends, [each.origin for each in good]))
-        return [error or await self._outcome(answer, next(ended)) for answer, error in zip(answers, wrong, strict=True)]
+        ended = await self._end_all([self._end_of(*each.key, each.ending, each.origin) for each in good])
+        outcomes = iter(await asyncio.gather(*map(self._outcome, good, ended)))
+        return [error or next(outcomes) for error in wrong]
 
     async def withdraw(self, scope: str, id: str) -> Record:
         """Take a question back; the record as it stands. Raises UnknownQuestionError."""
@@ -228,7 +228,8 @@ class Assistant:
             return
         record, new = outcome
         question = record.question
-        if record.state == "waiting" and self._holding.get(question.scope, question.id) is None:
+        waits = record.state == "waiting" and question.kind != "message"
+        if waits and self._holding.get(*question.key) is None:
             self._holding.hold(record, question.timeout)
         if new:
             self._tell(Event("asked", record))
@@ -264,24 +265,26 @@ class Assistant:
             return error
         return Outcome(True, record)
 
-    def _end_of(self, scope: str, id: str, ending: Ending) -> End:
+    def _end_of(self, scope: str, id: str, ending: Ending, origin: str = "") -> End:
         held = self._holding.get(scope, id)
-        return End(scope, id, ending, held.record if held is not None else None)
+        return End(scope, id, ending, held.record if held is not None else None, origin)
 
     async def _end(self, scope: str, id: str, ending: Ending) -> Ended:
-        (ended,) = await self._end_all([self._end_of(scope, id, ending)], [""])
+        (ended,) = await self._end_all([self._end_of(scope, id, ending)])
         if isinstance(ended, Exception):
             raise ended
         return ended
 
-    async def _end_all(self, ends: Sequence[End], origins: Sequence[str]) -> Sequence[Ended | Exception]:
-        """What came of each. All that has ended is told, whoever waits for that; ``origins`` know already."""
+    async def _end_all(self, ends: Sequence[End]) -> Sequence[Ended | Exception]:
+        """What came of each. All that has ended is told, whoever waits for that."""
 
         def close(all_ended: Sequence[Ended | Exception]) -> None:
-            for ended, origin in zip(all_ended, origins, strict=True):
+            for end, ended in zip(ends, all_ended, strict=True):
                 if isinstance(ended, tuple):
                     record, first = ended
-                    self._close(record, origin if first else "")
+                    self._close(record, end.origin if first else "")
+                elif ended is None and end.known is not None:  # its file was taken away; who asked may ask anew
+                    self._close(replace(end.known, state="cancelled"))
 
         return await self._store.end_all(ends, close)
 
@@ -312,10 +315,10 @@ class Assistant:
             logger.warning("A question that has ended cannot be written down yet: %s", error)
             held = self._holding.get(*key)
             if held is not None and ending.state == "timeout":
-                self._holding.again(held, _AGAIN)
+                self._holding.expire_in(held, _AGAIN)
                 held.fail(error)
             elif held is not None:  # somebody may wait for it again
-                self._holding.leave(held)
+                self._holding.closing_failed(held)
 
     def _close(self, record: Record, origin: str = "") -> None:
         """Let go of what has ended; ``origin`` knows already."""
@@ -332,8 +335,15 @@ class Assistant:
     def _start(self, work: Coroutine[Any, Any, _T]) -> "asyncio.Task[_T]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
         return task
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        """Whoever waited for it may have gone, and nobody hears of its error else."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, TranscriptError):
+            logger.error("the assistant failed", exc_info=error)
 
 
 def _session_key(chat: str) -> str:

@@ -68,7 +68,7 @@ class Sockets:
         outlet = Outlet(socket)
         screen = self._screens.connect(outlet.put, outlet.ready)
         writing = asyncio.create_task(outlet.run())
-        replies = _Replies()
+        replies = _UnderWay()
         try:
             async with asyncio.timeout(self._patience) as patience:
                 self._awaits_login(screen, patience)
@@ -95,7 +95,7 @@ class Sockets:
             self._strangers.pop(next(iter(self._strangers))).reschedule(asyncio.get_running_loop().time())
         self._strangers[screen] = patience
 
-    async def _take(self, screen: Screen, data: bytes, replies: "_Replies") -> None:
+    async def _take(self, screen: Screen, data: bytes, replies: "_UnderWay") -> None:
         """One frame. Raises UnreadableError."""
         most = MOST_VALUES if len(data) > SMALL else None
         try:
@@ -110,7 +110,7 @@ class Sockets:
             await self._screens.handle(screen, frame)
 
 
-class _Replies:
+class _UnderWay:
     """Those of one client that are being written down. Those of a burst need not wait for each other."""
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 _BUSY: Final = 10.0
 _MOST: Final = 200
 _INDEXED_WITH_EACH: Final = 2
-"""Answers that are indexed with a question: more than one, so that they never become many."""
+"""Answers that are indexed with a question: more than one, so that those of a burst become fewer again."""
 
 _INDEXED_AT_ONCE: Final = 100
 """Answers that are indexed in one transaction before a search; others wait that long."""
@@ -79,10 +79,6 @@ class SqliteQuestionStore:
 
         return await self._read(work, None)
 
-    async def end(self, scope: str, id: str, ending: Ending) -> Ended:
-        """See ``QuestionStore``."""
-        return await self._transactions.write(self._ending(End(scope, id, ending)))
-
     async def end_all(self, ends: Sequence[End], then: Then | None = None) -> Sequence[Ended | Exception]:
         """See ``QuestionStore``."""
         return await self._transactions.write_all([self._ending(end) for end in ends], then, self._all_at_once(ends))
@@ -96,18 +92,23 @@ class SqliteQuestionStore:
         return work
 
     def _all_at_once(self, ends: Sequence[End]) -> Callable[[sqlite3.Connection], Sequence[Ended]]:
-        """One statement for all of them, and none to read them again, as long as all of them wait."""
+        """One statement for all that wait here, and none to read them again."""
+        known = {end.known.question.key: end.known for end in ends if end.known is not None}
+        waiting = [end for end in ends if (end.scope, end.id) in known]
 
         def work(connection: sqlite3.Connection) -> Sequence[Ended]:
-            now, known = self._clock(), [end.known for end in ends if end.known is not None]
-            changed = connection.executemany(_END, [_ended(end, now) for end in ends]).rowcount
-            if not len(known) == len(ends) == changed:
+            now = self._clock()
+            if connection.executemany(_END, [_ended(end, now) for end in waiting]).rowcount < len(waiting):
                 raise OneByOneError
             has_messages = messages.anything_at_all(connection)
-            return [
-                (_as_ended(record, end.ending, now, has_messages=has_messages), True)
-                for record, end in zip(known, ends, strict=True)
-            ]
+
+            def outcome(end: End) -> Ended:
+                record = known.get((end.scope, end.id))
+                if record is None:
+                    return self._ending(end)(connection)
+                return _as_ended(record, end.ending, now, has_messages=has_messages), True
+
+            return [outcome(end) for end in ends]
 
         return work
 

@@ -13,12 +13,15 @@ Ended: TypeAlias = tuple[Record, bool] | None
 
 
 class End(NamedTuple):
-    """How the question ``id`` of a scope ends. ``known`` is its record while it waits, which need not be read again."""
+    """How the question ``id`` of a scope ends. ``known`` is its record while it waits, which need not be read again.
+    ``origin`` is the connection that needs not be told.
+    """
 
     scope: str
     id: str
     ending: Ending
     known: Record | None = None
+    origin: str = ""
 
 
 class QuestionStore(Protocol):
@@ -39,12 +42,11 @@ class QuestionStore(Protocol):
         """The record as it stands."""
         ...
 
-    async def end(self, scope: str, id: str, ending: Ending) -> Ended:
-        """End what is waiting; True for the one call that did. None for an unknown id. The first ending stays."""
-        ...
-
     async def end_all(self, ends: Sequence[End], then: Then | None = None) -> Sequence[Ended | Exception]:
-        """``end`` for each; what one raises stands for its outcome."""
+        """End what is waiting; True for the one call that did. None for an unknown id. The first ending stays.
+
+        What one of them raises stands for its outcome.
+        """
         ...
 
     async def shown(self, scope: str, id: str, clients: int) -> None:

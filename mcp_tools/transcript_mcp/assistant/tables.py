@@ -83,25 +83,42 @@ SHAPE: Final = Shape(
     functions={"spaced": (1, spaced), "scope_word": (1, scope_word)},
 )
 
-_SOME: Final = "SELECT seq FROM records_unindexed ORDER BY seq LIMIT ?"
+_LONGEST_INDEXED: Final = 100_000
+"""Characters of an answer by which it is found."""
+
+_MOST_INDEXED: Final = 250_000
+"""Characters that are indexed in one transaction: nobody else can write meanwhile."""
+
+_ANY: Final = "SELECT 1 FROM records_unindexed"
+_NEXT: Final = (
+    f"SELECT seq, length(text) + min(length(answer), {_LONGEST_INDEXED}) FROM records_unindexed"
+    " JOIN records USING (seq) ORDER BY seq LIMIT ?"
+)
+_UNINDEXED_ROWS: Final = "SELECT seq FROM records_unindexed WHERE seq <= ?"
 _OUT_OF_THE_INDEX: Final = (
     "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
-    f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) FROM records WHERE seq IN ({_SOME})"
+    f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
 )
 _INTO_THE_INDEX: Final = (
     "INSERT INTO records_words (rowid, text, answer, scope)"
-    f" SELECT {_INDEXED.format(row='records')} FROM records WHERE seq IN ({_SOME})"
+    f" SELECT seq, spaced(text), spaced(substr(answer, 1, {_LONGEST_INDEXED})), scope_word(scope)"
+    f" FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
 )
-_DONE: Final = f"DELETE FROM records_unindexed WHERE seq IN ({_SOME})"
+_DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
 
 
 def is_indexed(connection: sqlite3.Connection) -> bool:
     """Whether the words of all answers are in the index."""
-    return connection.execute(_SOME, (1,)).fetchone() is None
+    return connection.execute(_ANY).fetchone() is None
 
 
 def index(connection: sqlite3.Connection, most: int) -> None:
-    """Take the words of so many answers into the index, the oldest first."""
-    if not is_indexed(connection):
+    """Take the words of at most so many answers into the index, the oldest first: of one at least."""
+    last, characters = 0, 0
+    for seq, length in connection.execute(_NEXT, (most,)).fetchall():
+        if last and characters + length > _MOST_INDEXED:
+            break
+        last, characters = seq, characters + length
+    if last:
         for statement in (_OUT_OF_THE_INDEX, _INTO_THE_INDEX, _DONE):
-            connection.execute(statement, (most,))
+            connection.execute(statement, (last,))

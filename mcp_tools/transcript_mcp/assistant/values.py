@@ -80,6 +80,11 @@ class Question(msgspec.Struct, frozen=True):
     fetched: bool = False
     chat: str | None = None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is known by: scope and id."""
+        return self.scope, self.id
+
 
 class Ending(msgspec.Struct, frozen=True):
     """How it ends: ``by`` whom and ``where`` it was answered, with what."""
@@ -95,7 +100,7 @@ class Record(msgspec.Struct, frozen=True):
 
     ``shown`` counts the clients that were sent it. For a message, ``by`` is who wrote it and ``contents`` what came
     with it, and ``taken_by`` is the id of the question with whose answer the agent got it. ``has_messages`` is False
-    where none waited for the agent when its question ended.
+    where certainly none waited for the agent when its question ended.
     """
 
     question: Question
@@ -122,6 +127,11 @@ class Answer(msgspec.Struct, frozen=True):
     by: str
     where: str
     origin: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Scope and id of what is answered."""
+        return self.scope, self.id
 
     @property
     def ending(self) -> Ending:

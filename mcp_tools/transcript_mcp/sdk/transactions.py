@@ -19,9 +19,16 @@ logger = logging.getLogger(__name__)
 _ROUNDS: Final = 6
 """Rounds of the event loop in which what has arrived already joins a transaction: a burst comes on several sockets."""
 
+_PASSES: Final = 5
+"""How often more may come before it is written down all the same."""
+
 _OF_A_WORK: Final = (
-    *(TranscriptError, ValueError, OverflowError),
-    *(sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError),
+    TranscriptError,
+    ValueError,
+    OverflowError,
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
 )
 """Errors that are a work's own, and no reason for the others of its transaction to fail."""
 
@@ -31,8 +38,8 @@ class OneByOneError(ValueError):
 
 
 Then: TypeAlias = Callable[[Sequence[Any]], None]
-"""Called with the outcomes on the event loop once they are on the disk, in the order in which they came there: before
-anybody who waits for them goes on, and also when nobody does any more."""
+"""Called with the outcomes on the event loop, each a result that is on the disk or an error, in the order of the file:
+before anybody who waits for them goes on, and also when nobody does any more."""
 
 _Result = TypeVar("_Result")
 _Work: TypeAlias = Callable[[sqlite3.Connection], Any]
@@ -90,11 +97,12 @@ class Transactions:
 
     async def _gather(self) -> None:
         """Let the rest of a burst come, as long as there is more of it each time."""
-        before = 0
-        while before < len(self._jobs):
+        for _ in range(_PASSES):
             before = len(self._jobs)
             for _ in range(_ROUNDS):
                 await asyncio.sleep(0)
+            if len(self._jobs) == before:
+                return
 
     async def _outcomes(self, jobs: Sequence[_Job]) -> list[Sequence[Any]]:
         def transaction(connection: sqlite3.Connection) -> list[Sequence[Any]]:
@@ -107,10 +115,11 @@ class Transactions:
 
 
 def _all_of(connection: sqlite3.Connection, job: _Job) -> Sequence[Any]:
-    together = OneByOneError() if job.at_once is None else _tried(connection, job.at_once)
-    if isinstance(together, Exception):
-        return [_tried(connection, work) for work in job.works]
-    return together
+    if job.at_once is not None:
+        together = _tried(connection, job.at_once)
+        if not isinstance(together, Exception):
+            return together
+    return [_tried(connection, work) for work in job.works]
 
 
 def _tried(connection: sqlite3.Connection, work: _Work) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from contract.assistant.conftest import MakeStore
 from msgspec.structs import replace
 
-from transcript_mcp.assistant.store import End, QuestionStore
+from transcript_mcp.assistant.store import End, Ended, QuestionStore
 from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Option, Question, Record
 
 ASKED = Question(
@@ -32,6 +32,13 @@ YES = Ending(
 
 def other(**changes: Any) -> Question:
     return replace(ASKED, **changes)
+
+
+async def end(store: QuestionStore, scope: str, id: str, ending: Ending) -> Ended:
+    """How one question ends."""
+    (ended,) = await store.end_all([End(scope, id, ending)])
+    assert not isinstance(ended, Exception)
+    return ended
 
 
 async def picked_up(store: QuestionStore, taker: Question) -> Sequence[Record]:
@@ -58,7 +65,7 @@ async def test_the_same_id_again_joins(store: QuestionStore) -> None:
 
 async def test_an_answer_that_came_meanwhile_is_kept_for_who_asks_again(make_store: MakeStore) -> None:
     await make_store().put(ASKED, "waiting")
-    await make_store().end("assistant/ada", "q1", YES)
+    await end(make_store(), "assistant/ada", "q1", YES)
     record, new = await make_store().put(ASKED, "waiting")
     assert not new
     assert (record.state, record.by, record.where, record.contents) == ("answered", "Ada", "web", YES.contents)
@@ -70,7 +77,7 @@ async def test_the_first_answer_wins(make_store: MakeStore) -> None:
     await one.put(ASKED, "waiting")
     endings = [Ending("answered", f"person {number}", "web") for number in range(20)]
     outcomes = await asyncio.gather(
-        *((one if number % 2 else two).end("assistant/ada", "q1", each) for number, each in enumerate(endings))
+        *(end(one if number % 2 else two, "assistant/ada", "q1", each) for number, each in enumerate(endings))
     )
     assert all(outcome is not None for outcome in outcomes)
     assert sum(first for _, first in outcomes if outcomes) == 1  # type: ignore[misc]
@@ -81,8 +88,8 @@ async def test_the_first_answer_wins(make_store: MakeStore) -> None:
 async def test_every_ending_is_final(store: QuestionStore) -> None:
     for state in ("timeout", "cancelled", "withdrawn"):
         await store.put(other(id=state), "waiting")
-        await store.end("assistant/ada", state, Ending(state))  # type: ignore[arg-type]
-        outcome = await store.end("assistant/ada", state, YES)
+        await end(store, "assistant/ada", state, Ending(state))  # type: ignore[arg-type]
+        outcome = await end(store, "assistant/ada", state, YES)
         assert outcome is not None
         assert (outcome[0].state, outcome[1]) == (state, False)
 
@@ -92,7 +99,7 @@ async def test_each_of_many_ends_as_it_would_alone(make_store: MakeStore, ended:
     store = make_store()
     known = [(await store.put(other(id=each), "waiting"))[0] for each in ("a", "b", "c")]
     if ended:
-        await make_store().end("assistant/ada", "b", Ending("answered", "Bo", "connect"))
+        await end(make_store(), "assistant/ada", "b", Ending("answered", "Bo", "connect"))
     outcomes = await store.end_all([End("assistant/ada", each.question.id, YES, each) for each in known])
     assert [isinstance(outcome, tuple) and outcome[1] for outcome in outcomes] == [True, not ended, True]
     assert [isinstance(outcome, tuple) and outcome[0].by for outcome in outcomes] == [
@@ -123,7 +130,7 @@ async def test_the_first_of_the_same_moment_ends_it(store: QuestionStore) -> Non
 async def test_an_id_of_another_scope_is_unknown(store: QuestionStore) -> None:
     await store.put(ASKED, "waiting")
     assert await store.get("assistant/bo", "q1") is None
-    assert await store.end("assistant/bo", "q1", YES) is None
+    assert await end(store, "assistant/bo", "q1", YES) is None
     _, new = await store.put(other(scope="assistant/bo", text="mine"), "waiting")
     assert new
     assert (await store.get("assistant/ada", "q1")).question.text == ASKED.text  # type: ignore[union-attr]
@@ -134,7 +141,7 @@ async def test_what_waits_is_listed_the_oldest_first(store: QuestionStore) -> No
         await store.put(other(id=f"q{number}"), "waiting")
     await store.put(other(id="told", kind="report", expects=False), "notified")
     await store.put(other(scope="assistant/bo"), "waiting")
-    await store.end("assistant/ada", "q1", YES)
+    await end(store, "assistant/ada", "q1", YES)
     assert [record.question.id for record in await store.waiting("assistant/ada")] == ["q0", "q2"]
     assert len(await store.waiting()) == 3
 
@@ -144,7 +151,7 @@ async def test_what_has_ended_in_chats_is_listed_the_newest_first(store: Questio
         await store.put(other(id=name, chat=chat), "waiting")
     assert await store.ended(0) == []
     for name in "abc":
-        await store.end("assistant/ada", name, YES)
+        await end(store, "assistant/ada", name, YES)
     assert await store.ended(0) == [("assistant/ada", "c"), ("assistant/ada", "a")]
     assert await store.ended(0, limit=1) == [("assistant/ada", "c")]
     last = await store.get("assistant/ada", "c")
@@ -226,7 +233,7 @@ async def test_what_a_process_lent_that_has_ended_can_be_had_again(make_store: M
 async def test_a_message_is_no_question_that_can_be_answered(store: QuestionStore) -> None:
     await store.write(other(id="m1", kind="message"), Ending("waiting", "Ada", "web"))
     assert list(await store.waiting("assistant/ada")) == []
-    outcome = await store.end("assistant/ada", "m1", YES)
+    outcome = await end(store, "assistant/ada", "m1", YES)
     assert outcome is not None
     assert not outcome[1]
 
@@ -248,7 +255,7 @@ async def test_the_history_finds_words_of_question_and_answer_in_any_script(stor
     await store.put(ASKED, "waiting")
     await store.put(other(id="q2", text="Deploy the shop?"), "waiting")
     await store.put(other(id="q3", scope="assistant/bo"), "waiting")
-    await store.end("assistant/ada", "q2", YES)
+    await end(store, "assistant/ada", "q2", YES)
 
     async def found(text: str) -> list[str]:
         page = await store.history("assistant/ada", HistoryQuery(text=text))
@@ -282,6 +289,6 @@ async def test_a_restart_loses_nothing(make_store: MakeStore) -> None:
 async def test_a_burst_is_kept_whole(store: QuestionStore) -> None:
     ids = [f"q{number}" for number in range(200)]
     await asyncio.gather(*(store.put(other(id=each), "waiting") for each in ids))
-    outcomes = await asyncio.gather(*(store.end("assistant/ada", each, YES) for each in ids))
+    outcomes = await asyncio.gather(*(end(store, "assistant/ada", each, YES) for each in ids))
     assert all(outcome is not None and outcome[1] for outcome in outcomes)
     assert list(await store.waiting()) == []

@@ -136,6 +136,7 @@ async def test_an_answer_that_cannot_be_kept_is_passed_over(place: Place, caplog
         assert place.press(lost)
         assert place.press(other, "2")
         assert (await answered(place, "other")).contents == (Content("text", "No"),)
+        await until(lambda: "cannot be kept" in caplog.text)
     assert caplog.text.count("cannot be kept") == 1
 
 

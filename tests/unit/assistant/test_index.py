@@ -10,6 +10,7 @@ import pytest
 
 from nanobot_transcript.database import Database, Shape
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.tables import SHAPE
 from transcript_mcp.assistant.values import Content, Ending, HistoryQuery, Question
 
@@ -26,12 +27,8 @@ async def ask(store: SqliteQuestionStore, *ids: str) -> None:
 
 
 async def answer(store: SqliteQuestionStore, *ids: str) -> None:
-    await asyncio.gather(
-        *(
-            store.end("s", each, Ending("answered", "Ada", "web", (Content("text", f"周五 noon, {each}"),)))
-            for each in ids
-        )
-    )
+    texts = {each: (Content("text", f"周五 noon, {each}"),) for each in ids}
+    await store.end_all([End("s", each, Ending("answered", "Ada", "web", text)) for each, text in texts.items()])
 
 
 async def found(store: SqliteQuestionStore, text: str) -> list[str]:
@@ -91,3 +88,19 @@ async def test_a_file_of_before_keeps_its_words_and_gets_the_new_ones(tmp_path: 
     assert await found(store, "周五") == ["new", "old"]
     assert await found(store, "Deploy") == ["old"]
     store.close()
+
+
+async def test_large_answers_are_indexed_a_few_at_a_time_and_by_their_beginning(
+    store: SqliteQuestionStore, tmp_path: Path
+) -> None:
+    ids = [f"q{number}" for number in range(5)]
+    await ask(store, *ids)
+    for each in ids:
+        words = (f"begin{each}", f"{'word ' * 30_000} end{each}", "x" * 2_000_000)
+        contents = tuple(Content("text", word) for word in words)
+        await store.end_all([End("s", each, Ending("answered", "Ada", "web", contents))])
+    await ask(store, "another")
+    assert unindexed(tmp_path) == 3
+    assert await found(store, "beginq3") == ["q3"]
+    assert await found(store, "endq3") == []
+    assert unindexed(tmp_path) == 0

@@ -10,6 +10,7 @@ import pytest_asyncio
 from msgspec.structs import replace
 from support.waiting import until
 
+from nanobot_transcript.database import Database
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
@@ -431,3 +432,58 @@ async def test_a_listener_that_fails_hinders_nobody(place: Place) -> None:
     assistant.listen(fail)
     await assistant.ask(ASKED)
     assert (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
+
+
+async def test_a_message_that_waits_is_not_taken_for_a_other(place: Place) -> None:
+    assistant = place.start()
+    await assistant.write(other(id="m1", kind="message", text="stop"), by="Ada", where="web")
+    with pytest.raises(InvalidQuestionError, match="something else"):
+        await assistant.ask(other(id="m1"))
+    assert list(await assistant.waiting(None)) == []
+
+
+async def test_whoever_waits_keeps_a_question_open_whose_closing_had_failed(place: Place) -> None:
+    assistant = place.start(grace=0.2)
+    await assistant.ask(other(id="q1"))
+    one = assistant._holding.get("s", "q1")
+    assert one is not None
+    for _ in range(2):
+        assistant._holding.closing_failed(one)
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    await asyncio.sleep(0.4)
+    assert not waiting.done()
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await waiting).state == "answered"
+
+
+async def test_who_waits_is_told_when_the_question_is_no_longer_on_the_disk(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(other(id="q1", timeout=1))
+    waiting = asyncio.create_task(assistant.wait("s", "q1"))
+    await asyncio.sleep(0)
+    for file in place.folder.glob("assistant.sqlite3*"):
+        file.unlink()
+    assert (await asyncio.wait_for(waiting, 5)).state == "cancelled"
+    assert list(await assistant.waiting(None)) == []
+
+
+async def test_a_question_is_counted_once_while_it_is_asked(place: Place) -> None:
+    assistant = place.start()
+    told = list[int]()
+    assistant.listen(lambda _event: told.append(assistant._holding._number["s"]))
+    await asyncio.gather(*(assistant.ask(other(id=f"q{number}")) for number in range(20)))
+    assert max(told) == 20
+
+
+async def test_what_is_said_to_many_reports_is_written_down_together(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assistant, ids = place.start(), [f"r{number}" for number in range(30)]
+    for each in ids:
+        await assistant.ask(other(id=each, kind="report", expects=False))
+    written = list[int]()
+    write = Database.write
+    monkeypatch.setattr(Database, "write", lambda *given: (written.append(1), write(*given))[1])
+    outcomes = await assistant.answer_all([Answer("s", each, OK, "Ada", "web") for each in ids])
+    assert all(isinstance(outcome, Outcome) and outcome.accepted for outcome in outcomes)
+    assert len(written) <= 4

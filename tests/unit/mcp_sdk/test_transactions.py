@@ -136,3 +136,18 @@ async def test_works_that_cannot_be_done_at_once_are_done_one_by_one(database: D
     outcomes = await Transactions(database).write_all([keep("a"), full, keep("b")], None, together)
     assert [type(outcome) for outcome in outcomes] == [str, QueueFullError, str]
     assert kept(database) == ["a", "b"]
+
+
+async def test_what_came_first_is_written_down_while_more_comes_all_the_time(database: Database) -> None:
+    transactions, more = Transactions(database), list[asyncio.Task[str]]()
+
+    async def come() -> None:
+        for number in range(20_000):
+            more.append(asyncio.create_task(transactions.write(keep(f"more {number}"))))
+            await asyncio.sleep(0)
+
+    coming = asyncio.create_task(come())
+    assert await transactions.write(keep("first")) == "first"
+    assert len(more) < 5000  # those that came until it was on the disk
+    coming.cancel()
+    await asyncio.gather(*more)
