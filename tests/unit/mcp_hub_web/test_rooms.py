@@ -53,6 +53,16 @@ async def test_a_recalled_message_is_shown_as_such_and_never_with_its_text(page:
     assert shown["om_5"]["reply_to"] == "om_4"
 
 
+async def test_a_message_of_a_thread_says_which_and_where_that_began(page: ClientSession, home: WebHome) -> None:
+    home.say("on_ada", "In a thread", "om_thread", thread_id="omt_1", root_id="om_1")
+    home.say("on_ada", "In one that says no beginning", "om_unknown", thread_id="omt_2")
+    shown = {each["id"]: each for each in (await ask(page, "groups/messages", chat=CHAT))["messages"]}
+    assert (shown["om_thread"]["thread"], shown["om_thread"]["root"]) == ("omt_1", "om_1")
+    assert shown["om_unknown"]["thread"] == "omt_2"
+    assert "root" not in shown["om_unknown"]
+    assert "thread" not in shown["om_1"]
+
+
 async def test_each_bots_decision_stands_at_its_message_with_the_reason(page: ClientSession) -> None:
     decisions = (await ask(page, "groups/decisions", chat=CHAT))["decisions"]
     alpha, beta = decisions["om_1"]

@@ -274,6 +274,7 @@ class GroupsRoom:
             "type": kind if isinstance(kind, str) and kind != "text" else None,
             "reply_to": entry.get("reply_to"),
             "thread": entry.get("thread_id") or entry.get("root_id"),
+            "root": entry.get("root_id"),
             "edited": bool(entry.get("edited")) or None,
             "source": entry.get("source"),
         }

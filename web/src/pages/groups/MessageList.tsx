@@ -1,17 +1,18 @@
 import { ArrowDown, Bot, Check, CircleHelp, CornerUpLeft, Minus, Pencil, Reply, Undo2 } from "lucide-react";
-import { Fragment, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Avatar, Time } from "@/components/common";
 import { Markdown } from "@/components/Markdown";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useEndInSight } from "@/lib/end";
-import { type Item, talkKey } from "@/lib/assistant/items";
+import { type Item, isOpen, talkKey } from "@/lib/assistant/items";
 import { useAssistant } from "@/lib/assistant/store";
 import { isKey, useLanguage, useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
 import { useWrittenHere } from "@/pages/groups/posted";
 import { reasonText, stageText } from "@/pages/groups/reasons";
+import { Thread, firstOfThreads, saysThread } from "@/pages/groups/Thread";
 import type { Decision, Message } from "@/pages/groups/types";
 
 const TOGETHER = 5 * 60_000;
@@ -19,6 +20,7 @@ const TOGETHER = 5 * 60_000;
 const ASKED_WITHIN = 60 * 60_000;
 
 interface Props {
+  chat: string;
   messages: Message[];
   older: boolean;
   loadOlder: () => Promise<void>;
@@ -27,7 +29,7 @@ interface Props {
   onReply: (message: Message) => void;
 }
 
-export function MessageList({ messages, older, loadOlder, decisions, wanted, onReply }: Props) {
+export function MessageList({ chat, messages, older, loadOlder, decisions, wanted, onReply }: Props) {
   const t = useT();
   const language = useLanguage();
   const { frame, atEnd, onScroll } = useEndInSight();
@@ -55,6 +57,8 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
   }, [wanted, atEnd]);
 
   const byId = new Map(messages.map((message) => [message.id, message]));
+  const begun = firstOfThreads(messages);
+  const rootOf = ({ thread = "", root }: Message) => (root ? byId.get(root) : begun.get(thread));
   return (
     <div className="relative min-h-0 flex-1">
       <div
@@ -120,6 +124,11 @@ export function MessageList({ messages, older, loadOlder, decisions, wanted, onR
                     together={together}
                     here={message.bot && isHere(message.id)}
                     answered={message.reply_to ? byId.get(message.reply_to) : undefined}
+                    thread={
+                      saysThread(message, together ? before : undefined) && (
+                        <Thread chat={chat} message={message} root={rootOf(message)} jump={jump} />
+                      )
+                    }
                     decisions={(message.id && decisions[message.id]) || undefined}
                     onReply={() => onReply(message)}
                   />
@@ -163,11 +172,12 @@ interface RowProps {
   /** Whether a person wrote it on this page. */
   here: boolean;
   answered: Message | undefined;
+  thread: ReactNode;
   decisions: Decision[] | undefined;
   onReply: () => void;
 }
 
-function Row({ message, together, here, answered, decisions, onReply }: RowProps) {
+function Row({ message, together, here, answered, thread, decisions, onReply }: RowProps) {
   const t = useT();
   return (
     <article
@@ -198,6 +208,7 @@ function Row({ message, together, here, answered, decisions, onReply }: RowProps
               message.bot ? "bg-bubble-bot" : "bg-bubble",
             )}
           >
+            {thread}
             {message.reply_to && (
               <button
                 type="button"
@@ -248,16 +259,19 @@ function Type({ name }: { name: string | undefined }) {
 function ToQuestion({ message }: { message: Message }) {
   const t = useT();
   const { items } = useAssistant();
-  const near = (item: Item) => Math.abs(item.asked - message.ts) < ASKED_WITHIN;
+  const away = (item: Item) => Math.abs(item.asked - message.ts);
   const start = (item: Item) => item.text.trim().split("\n", 1)[0] ?? "";
-  const item = [...items.values()].find(
-    (each) => each.kind !== "message" && near(each) && start(each) && message.text.includes(start(each)),
-  );
-  return item ? (
+  const [item] = [...items.values()]
+    .filter((each) => each.kind !== "message" && away(each) < ASKED_WITHIN)
+    .filter((each) => start(each) && message.text.includes(start(each)))
+    .sort((one, other) => away(one) - away(other));
+  if (!item) return null;
+  const text = isOpen(item) ? "toQuestion" : item.state === "answered" ? "toAnswered" : "toEnded";
+  return (
     <a href={href("questions", talkKey(item))} className="mt-1 block text-sm text-primary underline underline-offset-2">
-      {t("toQuestion")}
+      {t(text)}
     </a>
-  ) : null;
+  );
 }
 
 function Decisions({ decisions }: { decisions: Decision[] }) {

@@ -181,6 +181,7 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
           <Empty icon={<MessagesSquare />} title={t("nothingYet")} />
         ) : (
           <MessageList
+            chat={chat}
             messages={talk.messages}
             older={talk.older !== null}
             loadOlder={talk.loadOlder}

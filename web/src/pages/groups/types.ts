@@ -9,7 +9,10 @@ export interface Message {
   text: string;
   type?: string;
   reply_to?: string;
+  /** The platform's name of its thread, or the message with which that began. */
   thread?: string;
+  /** The message with which it began. */
+  root?: string;
   edited?: boolean;
   recalled?: boolean;
   source?: string;
