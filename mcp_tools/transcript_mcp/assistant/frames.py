@@ -29,6 +29,7 @@ _RESPONSES: Final = {"question": "AskQuestionResponse", "report": "WorkReportRes
 def question_of(request: Any, scope: str, kind: Kind, said_as: str) -> Question:
     """What a request of the wire asks; its ``Request`` is there."""
     asked = request.Request
+    names_chat = kind == "question" and asked.HasField("Chat")
     return Question(
         scope=scope,
         id=request.ID,
@@ -43,6 +44,7 @@ def question_of(request: Any, scope: str, kind: Kind, said_as: str) -> Question:
         timeout=asked.Timeout if asked.Timeout > 0 else _TIMEOUT,
         expects=kind == "question" or not asked.NotifyOnly,
         fetched=request.Fetched,
+        chat=asked.Chat if names_chat else None,
     )
 
 

@@ -20,7 +20,7 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant import frames, wire
-from transcript_mcp.assistant.checking import checked
+from transcript_mcp.assistant.checking import checked, clean
 from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.values import Content, Question, Record, State
 
@@ -61,12 +61,9 @@ class RemoteDesk:
 
     async def ask(self, question: Question) -> Record:
         """Kept until somebody waits for it: the protocol asks and waits in one call. Raises InvalidQuestionError."""
-        if question.chat:
-            raise InvalidQuestionError(
-                "The protocol to a remote hub names no group chat.",
-                hint="Set assistant.chat at the hub, or call its MCP server at /mcp/assistant.",
-            )
         question = checked(question)
+        if question.chat and question.chat != clean(question.chat):
+            raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
         self._asked[question.id] = question
         return Record(question, 0, time.time(), "waiting")
 
@@ -114,6 +111,8 @@ class RemoteDesk:
         request = frames.request_of(question)
         if not asks:
             request = wire.new("AskQuestionRequest", ID=question.id)
+        elif question.chat is not None:  # here and not in frames: pages are not told in which group it is
+            request.Request.Chat = question.chat
         request.UserToken = self._token
         if seconds is not None:
             request.Wait = int(seconds)

@@ -83,6 +83,7 @@ MESSAGES: Final[Mapping[str, Sequence[Field]]] = {
         ("ReasoningModelName", 5, "string"),
         ("McpClientName", 6, "string"),
         ("Questions", 7, "repeated Question", "the choices that go with the question"),
+        ("Chat", 100, "optional string", "the group in which to ask, too; absent: that of the settings; empty: none"),
     ),
     "McpWorkReportRequest": _fields(
         ("ProjectDirectory", 1, "string"),

@@ -31,9 +31,9 @@ class Hub:
 
 
 @asynccontextmanager
-async def running_hub(folder: Path, **tokens: str) -> AsyncIterator[Hub]:
-    """A hub on a folder. ``tokens`` by name; without any, every token is let in."""
-    assistant = Assistant(SqliteQuestionStore(folder), grace=30)
+async def running_hub(folder: Path, chat: str = "", **tokens: str) -> AsyncIterator[Hub]:
+    """A hub on a folder, whose settings name this chat. ``tokens`` by name; without any, every token is let in."""
+    assistant = Assistant(SqliteQuestionStore(folder), grace=30, chat=chat)
     scopes = Scopes(tokens, {}, open_to_all=True)
     server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), ToolOptions(shortest=1))
     server.on_close(assistant.close)

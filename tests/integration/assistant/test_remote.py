@@ -5,8 +5,11 @@ import socket
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from integration.assistant.conftest import Hub, running_hub
+from msgspec.structs import replace
 from support.assistant_clients import page
+from support.hubs import listening
 
 from nanobot_transcript.errors import (
     HubUnreachableError,
@@ -19,6 +22,9 @@ from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.assistant.values import Choice, Option, Question
 from transcript_mcp.sdk.testing import InMemoryClient
+
+ANSWERED = b"\x0a\x02q1\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok"
+"""AskQuestionResponse with ID (1) and contents (4)."""
 
 ASKED = Question(
     "", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", choices=(Choice("?", options=(Option("a"),)),)
@@ -35,6 +41,51 @@ async def test_a_question_goes_over_with_its_choices_and_comes_back_answered(hub
         await ada.reply("q1", "yes")
         record = await asyncio.wait_for(waiting, 10)
     assert (record.state, record.by, record.contents[0].text) == ("answered", "Ada", "yes")
+
+
+@pytest.mark.parametrize(("named", "asked_in"), [("oc_2", "feishu:oc_2"), ("", ""), (None, "feishu:oc_1")])
+async def test_a_question_names_its_group_or_none_or_leaves_it_to_the_settings_of_the_hub(
+    tmp_path: Path, named: str | None, asked_in: str
+) -> None:
+    async with running_hub(tmp_path, chat="oc_1") as hub, page(hub.url, "test-token") as ada:
+        client = InMemoryClient(build_server(RemoteDesk(hub.url, "test-token"), lambda _ctx: "", ToolOptions()))
+        chat = {} if named is None else {"chat": named}
+        answer = await client.call("ask_question", question="?", project_directory="/p", id="q1", wait=0, **chat)
+        assert not answer.is_error, answer.text
+        record = await hub.assistant.wait(hub.scopes.of_token("test-token"), "q1", 0)
+        assert record.question.chat == asked_in
+        await ada.until("AskQuestion")
+        assert not any(b"oc_" in frame for frame in ada.raw)
+
+
+async def test_a_hub_of_the_original_is_told_what_it_knows_and_the_group_beside_it() -> None:
+    told: list[bytes] = []
+
+    async def answering(request: web.Request) -> web.Response:
+        told.append(await request.read())
+        return web.Response(body=ANSWERED, content_type="application/proto")
+
+    app = web.Application()
+    app.router.add_post("/agentassistproto.SrvAgentAssist/AskQuestion", answering)
+    plain = Question("", "q1", "question", "?", said_as="AskQuestion", project="/p", timeout=60)
+    async with listening(app) as url:
+        desk = RemoteDesk(url, "t")
+        for question in (plain, replace(plain, chat="oc_2")):
+            await desk.ask(question)
+            record = await desk.wait("", "q1")
+            assert (record.state, record.contents[0].text) == ("answered", "ok")
+    said = b"\x0a\x02/p\x12\x01?\x18\x3c"  # ProjectDirectory (1), Question (2), Timeout (3)
+    assert told == [
+        b"\x0a\x02q1\x12\x01t\x1a" + bytes([len(request)]) + request  # ID (1), UserToken (2), Request (3)
+        for request in (said, said + b"\xa2\x06\x04oc_2")  # Chat (100)
+    ]
+
+
+async def test_what_is_no_group_is_refused_by_the_hub(hub: Hub) -> None:
+    desk = RemoteDesk(hub.url, "test-token")
+    await desk.ask(replace(ASKED, chat="feishu:"))
+    with pytest.raises(InvalidQuestionError, match="no group chat"):
+        await desk.wait("", "q1", 0)
 
 
 async def test_who_stops_waiting_leaves_the_question_open_for_a_while(hub: Hub) -> None:
@@ -95,7 +146,8 @@ async def test_half_a_character_in_an_argument_arrives_as_a_whole_one(hub: Hub) 
     said = {"question": "?\ud800", "project_directory": "/p\ud800", "options": ["\ud800ok"], "id": "q1"}
     answer = await client.call("ask_question", wait=0, **said)
     assert "The id is q1" in answer.text
-    for tool in ("get_answer", "withdraw_question"):
-        answer = await client.call(tool, id="\ud800")
+    refused = [await client.call("ask_question", chat="oc_\ud800", **said)]
+    refused += [await client.call(tool, id="\ud800") for tool in ("get_answer", "withdraw_question")]
+    for answer in refused:
         assert answer.is_error
         assert "internal" not in answer.text.lower()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from transcript_mcp.assistant import schema, wire
+from transcript_mcp.assistant import frames, schema, wire
 
 LOGIN = b"\x0a\x09UserLogin\x62\x0atest-token\x92\x01\x03Ada"
 """Cmd (1), StrParam (12), Nickname (18)."""
@@ -38,6 +38,25 @@ def test_how_a_program_introduces_itself_and_says_that_it_lives_is_understood() 
     assert client.ClientVersion == "1.2"
     lives = wire.decoded("McpHeartbeatRequest", b"\x0a\x01s\x12\x01t\x18\x05")
     assert (lives.SessionId, lives.UserToken, lives.Timestamp) == ("s", "t", 5)
+
+
+ASKED = b"\x0a\x02q1\x12\x01t\x1a\x09\x0a\x02/p\x12\x01?\x18\x3c"
+"""ID (1), UserToken (2), Request (3) with ProjectDirectory (1), Question (2) and Timeout (3)."""
+
+ASKED_IN_A_GROUP = b"\x0a\x02q1\x12\x01t\x1a\x10\x0a\x02/p\x12\x01?\x18\x3c\xa2\x06\x04oc_2"
+"""The same with Chat (100)."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "chat"),
+    [(ASKED, None), (ASKED_IN_A_GROUP, "oc_2"), (ASKED.replace(b"\x1a\x09", b"\x1a\x0c") + b"\xa2\x06\x00", "")],
+)
+def test_a_question_names_its_group_in_a_field_of_our_own_or_leaves_it_out_as_programs_of_the_original_do(
+    asked: bytes, chat: str | None
+) -> None:
+    request = wire.decoded("AskQuestionRequest", asked)
+    question = frames.question_of(request, "s", "question", "AskQuestion")
+    assert (question.id, question.text, question.timeout, question.chat) == ("q1", "?", 60, chat)
 
 
 def test_names_in_json_keep_their_first_capital() -> None:
