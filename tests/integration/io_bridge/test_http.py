@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 import struct
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,18 @@ async def test_a_session_that_holds_all_it_may_answers_429_until_there_is_room(s
 async def test_there_are_no_more_sessions_than_there_may_be(serve: Serve) -> None:
     person = await serve(io={"max_sessions": 2})
     assert [(await person.send(session, "x"))[0] for session in ("a", "b", "c")] == [202, 202, 429]
+
+
+@pytest.mark.timeout(200)
+async def test_ten_thousand_sessions_each_keep_their_input_and_no_more_come(serve: Serve) -> None:
+    person = await serve()
+    statuses: Counter[int] = Counter()
+    for hundred in range(101):
+        sent = await asyncio.gather(*(person.send(f"s{hundred * 100 + one}", "x") for one in range(100)))
+        statuses.update(status for status, _ in sent)
+    assert statuses == {202: 10_000, 429: 100}
+    assert [await taken(person, f"s{number}") for number in (0, 5_000, 9_999)] == ["x"] * 3
+    assert (await person.send("one more", "x"))[0] == 429  # those three are not confirmed yet
 
 
 async def test_a_body_that_is_larger_than_the_hub_takes_is_refused(serve: Serve) -> None:
