@@ -34,6 +34,8 @@ _ENGLISH: Final = {
     "done": "Send",
     "confirm": "Confirm",
     "answered": "✅ {by} answered: {answer}",
+    "answered_on_page": "✅ Somebody on the page answered: {answer}",
+    "answered_unnamed": "✅ Somebody answered: {answer}",
     "attached": "(a picture or a file)",
     "timeout": "⏳ Nobody answered in time.",
     "cancelled": "⏹ Nobody waits for the answer any more.",
@@ -50,6 +52,8 @@ _CHINESE: Final = {
     "done": "提交",
     "confirm": "确认",
     "answered": "✅ {by} 已回答：{answer}",
+    "answered_on_page": "✅ 有人在网页上回答了：{answer}",
+    "answered_unnamed": "✅ 有人回答了：{answer}",
     "attached": "（图片或文件）",
     "timeout": "⏳ 规定时间内无人回答。",
     "cancelled": "⏹ 已经没有人在等这个回答。",
@@ -81,7 +85,9 @@ def closed_card(record: Record) -> dict[str, Any]:
     question, words = record.question, _words_of(record.question)
     if record.state == "answered":
         said = "\n".join(each.text for each in record.contents if each.kind == "text") or words["attached"]
-        outcome = words["answered"].format(by=_shown(_plain(record.by), 200) or "?", answer=_shown(said, 1000))
+        by = _shown(_plain(record.by), 200)
+        unnamed = "answered_on_page" if record.where == "web" else "answered_unnamed"
+        outcome = words["answered" if by else unnamed].format(by=by, answer=_shown(said, 1000))
     else:
         outcome = words.get(record.state, words["cancelled"])
     elements = [_markdown(_shown(question.text, _LONGEST)), _markdown(outcome)]

@@ -142,6 +142,10 @@ async def test_who_answers_elsewhere_is_shown_in_the_group_and_later_replies_are
         await assistant.answer("s", "1", [Content("text", "Later.")], by="Bo", where="web")
         await until(lambda: "Bo answered: Later." in group.shown())
         await until(lambda: not group.reply("too late"))
+        await assistant.ask(asked("2", text="发布吗？"))
+        await until(lambda: len(group.cards) == 2)
+        await assistant.answer("s", "2", [Content("text", "好。")], by="", where="web")
+        await until(lambda: "有人在网页上回答了：好。" in group.shown())
 
 
 async def test_a_question_outlives_the_hub_and_is_asked_once(group: Group) -> None:

@@ -160,3 +160,18 @@ def test_what_was_answered_says_by_whom() -> None:
     assert closed_card(record)["body"]["elements"][-1]["content"] == "✅ Ada answered: Wait"
     picture = replace(record, contents=(Content("image", data=b"1", mime_type="image/png"),))
     assert "(a picture or a file)" in closed_card(picture)["body"]["elements"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "outcome"),
+    [
+        ("Deploy?", "web", "✅ Somebody on the page answered: 1"),
+        ("发布吗？", "web", "✅ 有人在网页上回答了：1"),
+        ("Deploy?", "connect", "✅ Somebody answered: 1"),
+        ("发布吗？", "connect", "✅ 有人回答了：1"),
+    ],
+)
+def test_who_said_no_name_is_somebody(text: str, where: str, outcome: str) -> None:
+    question = Question("s", "1", "question", text)
+    record = Record(question, 1, 0.0, "answered", by=" ", where=where, contents=(Content("text", "1"),))
+    assert closed_card(record)["body"]["elements"][-1]["content"] == outcome
