@@ -45,7 +45,8 @@ class WebhookServer:
                 return
             application = web.Application(client_max_size=_MOST_BYTES)
             application.router.add_post("/{path:.*}", self._handle)
-            self._runner = web.AppRunner(application, access_log=None, handle_signals=False)
+            # What a stranger packs is not unpacked, also not when it is refused: the platform packs nothing.
+            self._runner = web.AppRunner(application, access_log=None, handle_signals=False, auto_decompress=False)
             await self._runner.setup()
             try:
                 await web.TCPSite(self._runner, self._host, self._port).start()

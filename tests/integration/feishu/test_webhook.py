@@ -1,16 +1,21 @@
 """The simulated platform pushes to our webhook: with and without encryption, again after a failure, and buttons."""
 
 import asyncio
+import io
 import json
+import time
+import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 import pytest
 from support.webhooks import served
 
 from transcript_channels.feishu import message_from_event
 from transcript_channels.feishu.webhook import FeishuWebhook
+from transcript_channels.feishu.webhook_server import WebhookServer
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person, Webhook
 
 SECRETS = [
@@ -118,3 +123,31 @@ def test_the_platforms_own_sdk_takes_what_the_simulator_pushes(secrets: dict[str
     request.body, request.headers = Webhook("http://x", **secrets).envelope(json.dumps(pushed).encode())
     assert handler.do(request).status_code == 200
     assert [event.event.message_id for event in taken] == ["om_1"]
+
+
+async def test_a_packed_body_is_refused_and_never_unpacked() -> None:
+    packing, piece = zlib.compressobj(9, wbits=31), b" " * 1024 * 1024
+    bomb = b"".join(packing.compress(piece) for _ in range(768)) + packing.flush()
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.monotonic() - began)
+
+    server = WebhookServer()
+    seat = server.seat("/", FeishuWebhook(lambda _event: None, verification_token="v"), lambda _state: None)
+    await server.take(seat)
+    watching = asyncio.create_task(watch())
+    try:
+        async with aiohttp.ClientSession() as http:
+            with io.BytesIO(bomb) as body:
+                async with http.post(server.url, data=body, headers={"Content-Encoding": "gzip"}) as answer:
+                    assert answer.status == 400
+            await asyncio.sleep(0.3)
+    finally:
+        watching.cancel()
+        await server.leave(seat)
+    assert longest < 0.5
