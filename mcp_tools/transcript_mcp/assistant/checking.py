@@ -7,9 +7,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
+from nanobot_transcript.session_key import FEISHU, session_key, split
 from transcript_mcp.assistant.values import Choice, Option, Question
 
-__all__ = ["LONGEST_NAME", "checked", "clean", "clean_name", "is_id", "size_of"]
+__all__ = ["LONGEST_NAME", "chat_key", "checked", "clean", "clean_name", "is_id", "size_of"]
 
 LONGEST_NAME: Final = 1000
 _LONGEST_ID: Final = 200
@@ -41,6 +42,16 @@ def checked(question: Question, has_files: bool = False) -> Question:
     if not is_id(question.id):
         raise InvalidQuestionError(f"An id has 1 to {_LONGEST_ID} visible characters.", hint="Use a new UUID.")
     return question
+
+
+def chat_key(chat: str) -> str:
+    """A chat by its session key; what has no channel is one of Feishu's. Raises InvalidQuestionError."""
+    if not chat:
+        return ""
+    channel, chat_id = split(chat)
+    if not chat_id or len(chat) > LONGEST_NAME or clean(chat) != chat:
+        raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
+    return chat if channel else session_key(FEISHU, chat_id)
 
 
 def is_id(text: str) -> bool:

@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
-from nanobot_transcript.session_key import FEISHU, session_key, split
-from transcript_mcp.assistant.checking import LONGEST_NAME, checked, clean
+from transcript_mcp.assistant.checking import chat_key, checked
 from transcript_mcp.assistant.holding import Holding, Key, TimeUp, seconds_left
 from transcript_mcp.assistant.options import check_answer
 from transcript_mcp.assistant.store import End, Ended, QuestionStore
@@ -31,6 +30,7 @@ from transcript_mcp.assistant.values import (
     Outcome,
     Question,
     Record,
+    text_of,
 )
 
 __all__ = ["Assistant", "Desk", "Listener"]
@@ -101,7 +101,7 @@ class Assistant:
         """Ask, or join the question that has this id. Raises InvalidQuestionError and StoreError kinds."""
         question = checked(question)
         chat = self._chat if question.chat is None else question.chat
-        question = replace(question, chat=_session_key(chat) if question.expects else "")
+        question = replace(question, chat=chat_key(chat) if question.expects else "")
         await self._load()
         return await self._to_the_end(self._put(question))
 
@@ -257,7 +257,7 @@ class Assistant:
             return Outcome(first, record)
         about, contents = record.question, answer.contents
         own = _id_of(about.id, answer.by, contents)  # who says the same again says it once
-        written = replace(about, id=own, kind="message", choices=(), text=_words(contents))
+        written = replace(about, id=own, kind="message", choices=(), text=text_of(contents))
         files = tuple(each for each in contents if each.kind != "text")
         try:
             await self.write(written, files, by=answer.by, where=answer.where)
@@ -344,20 +344,6 @@ class Assistant:
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, TranscriptError):
             logger.error("the assistant failed", exc_info=error)
-
-
-def _session_key(chat: str) -> str:
-    """A chat by its session key; what has no channel is one of Feishu's. Raises InvalidQuestionError."""
-    if not chat:
-        return ""
-    channel, chat_id = split(chat)
-    if not chat_id or len(chat) > LONGEST_NAME or clean(chat) != chat:
-        raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
-    return chat if channel else session_key(FEISHU, chat_id)
-
-
-def _words(contents: Sequence[Content]) -> str:
-    return "\n".join(each.text for each in contents if each.kind == "text")
 
 
 def _id_of(*parts: Any) -> str:
