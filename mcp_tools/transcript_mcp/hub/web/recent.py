@@ -1,27 +1,25 @@
 """What went wrong lately, with what to do about it, and who has called: kept in memory for the System page."""
 
-import json
 import logging
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Set
 from typing import Any, Final
 
 from aiohttp import web
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.hub.web.refusals import refusal_of, way_of, where_of
 
 __all__ = ["Recent"]
 
 _KEPT: Final = 100
 _CLIENTS: Final = 100
 _LONGEST: Final = 600
+_BROWSER: Final = "Mozilla"
 _PACKAGES: Final = ("nanobot_transcript", "transcript_mcp")
-_UNTOLD: Final = frozenset({401})
-"""A page without a token asks for one; who tries wrong ones is told of as such."""
-_ORDINARY: Final = frozenset({"no_output", "queue_full"})
-"""What programs at the IO bridge hear again and again while all is well."""
 _ADVICE: Final = (
     ("transcript_mcp.filebox", "Look at the agents' folders in .filebox; `nanobot-transcript doctor` checks each."),
     ("transcript_mcp.mail", "Run `nanobot-transcript mail doctor`: it says what to mend and mends it."),
@@ -31,14 +29,21 @@ _ADVICE: Final = (
 
 
 class Recent(logging.Handler):
-    """Warnings and errors of our packages, refused and failed requests, and clients. For any thread."""
+    """Warnings and errors of our packages, refused and failed requests, and clients. For any thread.
 
-    def __init__(self) -> None:
+    ``unnamed`` are the ways (``connect``, ``ws``) on which nobody's program is told.
+    """
+
+    def __init__(self, unnamed: Set[str] = frozenset()) -> None:
         super().__init__(logging.WARNING)
+        self._unnamed = unnamed
         self._problems: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
-        self._clients: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
+        self._clients: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._mutex = threading.Lock()
         self.count = 0
+        """Problems there were."""
+        self.newcomers = 0
+        """Clients that were seen for the first time."""
 
     def install(self) -> None:
         """Hear what our packages log."""
@@ -60,20 +65,11 @@ class Recent(logging.Handler):
 
     async def answered(self, request: web.Request, response: web.StreamResponse) -> None:
         """A signal of the application: an answer is about to be sent."""
-        caller = request.get(CALLER)
-        if caller is not None and not caller.questions_only:  # who is there with those stays with them
-            self._saw(caller.name, request.headers.get("User-Agent", "").partition(" ")[0][:80])
-        if response.status < 400 or response.status in _UNTOLD or not isinstance(response, web.Response):
-            return
-        found = _error(response)
-        if found is None:
-            return
-        code, message, hint = found
-        if code in _ORDINARY:
-            return
-        level = "error" if response.status >= 500 else "warning"
-        where = f"{request.method} {request.path[:100]}"
-        self._note(time.time(), level, code, where, message, hint)
+        self._see(request, response)
+        told = refusal_of(request, response)
+        if told is not None:
+            level = "error" if response.status >= 500 else "warning"
+            self._note(time.time(), level, told.code, where_of(request), told.message, told.hint)
 
     def problems(self) -> list[dict[str, Any]]:
         """The newest first; what happened again and again stands once, with how often."""
@@ -81,7 +77,10 @@ class Recent(logging.Handler):
             return [dict(each) for each in reversed(self._problems.values())]
 
     def clients(self) -> list[dict[str, Any]]:
-        """Who has called, the latest first: name of the token, program, when last (seconds), and how often."""
+        """Who has called, the latest first: name of the token, program, when last (seconds), and how often.
+
+        ``way`` is ``connect`` or ``ws`` for those of the questions, whose tokens have no name here; else empty.
+        """
         with self._mutex:
             return [dict(each) for each in reversed(self._clients.values())]
 
@@ -94,10 +93,23 @@ class Recent(logging.Handler):
                 self._problems.popitem(last=False)
             self.count += 1
 
-    def _saw(self, name: str, program: str) -> None:
-        key = name, program
+    def _see(self, request: web.Request, response: web.StreamResponse) -> None:
+        caller, way = request.get(CALLER), way_of(request)
+        program = request.headers.get("User-Agent", "").partition(" ")[0][:80]
+        if caller is not None and not caller.questions_only:  # who is there with those stays with them
+            self._saw(caller.name, "", program)
+        elif caller is None and way and response.status < 400:
+            if way == "ws" and program.startswith(_BROWSER):
+                return  # a page, which is told of as one
+            self._saw("", way, "" if way in self._unnamed else program)
+
+    def _saw(self, name: str, way: str, program: str) -> None:
+        key = name, way, program
         with self._mutex:
-            known = self._clients.pop(key, {"name": name, "program": program, "requests": 0})
+            known = self._clients.pop(key, None)
+            if known is None:
+                known = {"name": name, "way": way, "program": program, "requests": 0}
+                self.newcomers += 1
             known["requests"] += 1
             known["last"] = time.time()
             self._clients[key] = known
@@ -111,11 +123,3 @@ def _arguments(record: logging.LogRecord) -> tuple[object, ...]:
 
 def _advice(name: str) -> str:
     return next((advice for prefix, advice in _ADVICE if name.startswith(prefix)), "")
-
-
-def _error(response: web.Response) -> tuple[str, str, str] | None:
-    try:
-        error = json.loads(response.body if isinstance(response.body, bytes) else b"")["error"]
-        return str(error["code"]), str(error["message"]), str(error["hint"])
-    except (ValueError, TypeError, KeyError):
-        return None

@@ -36,7 +36,7 @@ class Site:
     def __init__(self, settings: Settings, rooms: Mapping[str, Room], bundle: Bundle | None = None) -> None:
         self._bundle = bundle or Bundle()
         self.events: Events = Events()
-        self.recent: Recent = Recent()
+        self.recent: Recent = Recent(_unnamed(settings))
         chosen = settings.hub.servers
         offered = [name for name in rooms if chosen is None or name in chosen]
         self._pages: dict[str, GroupsRoom | MailRoom | BoxesRoom | SystemRoom] = {}
@@ -102,3 +102,11 @@ class Site:
     async def stop(self, _app: web.Application) -> None:
         """End the streams of news."""
         self.events.close()
+
+
+def _unnamed(settings: Settings) -> frozenset[str]:
+    """The ways of the questions on which no program is told: people with tokens of their own are not told of to the
+    hub's callers, and a socket is opened before its token is looked at."""
+    if settings.assistant.tokens:
+        return frozenset({"connect", "ws"})
+    return frozenset({"ws"}) if settings.hub.tokens or settings.filebox.tokens else frozenset()

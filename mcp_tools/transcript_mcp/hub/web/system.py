@@ -4,6 +4,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -11,11 +12,15 @@ from typing import Any, Final
 from aiohttp import web
 
 from nanobot_transcript import __version__
+from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.settings import Settings
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.hub.rooms import Record, Room
 from transcript_mcp.hub.web.asking import Asked, answered
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.recent import Recent
+from transcript_mcp.io_bridge.bridge import Bridge
 from transcript_mcp.mail.service import MailService
 
 __all__ = ["SystemRoom"]
@@ -65,8 +70,8 @@ class SystemRoom:
         }
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
-        """How many problems there were."""
-        return {(("what", "problems"),): self._recent.count}
+        """How many problems there were, and how many clients."""
+        return {(("what", "problems"),): self._recent.count, (("what", "clients"),): self._recent.newcomers}
 
     def _stores(self) -> Iterator[dict[str, Any]]:
         for room in self._rooms.values():
@@ -80,10 +85,32 @@ class SystemRoom:
                     yield _store(name, state / name, *_size(state / name))
             elif isinstance(room.core, MailService):
                 places = room.core.mail.places
-                yield _store("mail", places.database, _file(places.database) + _file(f"{places.database}-wal"), None)
+                yield _store("mail", places.database, sum(_database(places.database)), None)
                 archive = places.root / "projects"
                 yield _store("archive", archive, *_size(archive))
-        yield _store("hub", self._settings.hub.data_dir, *_size(self._settings.hub.data_dir))
+            elif isinstance(room.core, FileBox):
+                yield from _mailboxes(room.core)
+        yield from self._own()
+
+    def _own(self) -> Iterator[dict[str, Any]]:
+        """What lies in the hub's own folder: the questions, the queues, and the rest."""
+        folder = self._settings.hub.data_dir
+        size, count = _size(folder)
+        for name, file, kind in (("questions", "assistant.sqlite3", Assistant), ("queues", "io.sqlite3", Bridge)):
+            if any(isinstance(room.core, kind) for room in self._rooms.values()):
+                found = _database(folder / file)
+                yield _store(name, folder / file, sum(found), None)
+                size, count = size - sum(found), count - len(found)
+        yield _store("hub", folder, max(0, size), max(0, count))
+
+
+def _mailboxes(filebox: FileBox) -> Iterator[dict[str, Any]]:
+    try:
+        roster = filebox.roster()
+    except TranscriptError:
+        return  # there are none, or nobody can tell which
+    sizes = [_size(mailbox) for mailbox in {place.mailbox for place in roster.agents.values() if not place.problem}]
+    yield _store("mailboxes", roster.file, sum(size for size, _ in sizes), sum(count for _, count in sizes))
 
 
 def _store(name: str, path: Path, size: int, count: int | None) -> dict[str, Any]:
@@ -100,11 +127,13 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _file(path: Path | str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except OSError:
-        return 0
+def _database(path: Path) -> list[int]:
+    """The bytes of SQLite's files of a database that are there."""
+    sizes: list[int] = []
+    for ending in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            sizes.append(Path(f"{path}{ending}").stat().st_size)
+    return sizes
 
 
 def _size(folder: Path) -> tuple[int, int]:

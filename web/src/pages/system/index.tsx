@@ -1,22 +1,14 @@
-import { Activity, CircleAlert, CircleCheck, Database, Eye, Puzzle, TriangleAlert } from "lucide-react";
+import { Activity, CircleAlert, Database, Eye, Puzzle } from "lucide-react";
 import type { ReactNode } from "react";
-import { Loading, Problem, Prose, Time, useNow, useSpan } from "@/components/common";
+import { Loading, Problem, useNow, useSpan } from "@/components/common";
 import { Badge } from "@/components/ui/badge";
 import { Card, CardContent, CardHeader, CardTitle } from "@/components/ui/card";
 import { useData } from "@/lib/data";
 import { useConnection } from "@/lib/events";
 import { type Key, isKey, useT } from "@/lib/i18n";
 import { cn } from "@/lib/utils";
+import { Problems, type Trouble } from "@/pages/system/Problems";
 
-interface Trouble {
-  ts: number;
-  level: string;
-  code: string;
-  where: string;
-  text: string;
-  hint: string;
-  times: number;
-}
 interface System {
   version: string;
   versions: Record<string, string>;
@@ -25,7 +17,8 @@ interface System {
   token: boolean;
   servers: { name: string; tools: number; offered: boolean }[];
   viewers: { name: string; since: number; program: string }[];
-  clients: { name: string; program: string; requests: number; last: number }[];
+  /** `way`: how those of the questions came, whose tokens have no name here. */
+  clients: { name: string; way: "" | "connect" | "ws"; program: string; requests: number; last: number }[];
   stores: { name: string; path: string; bytes: number; count: number | null }[];
   problems: Trouble[];
 }
@@ -59,35 +52,7 @@ export function SystemPage() {
           <Title icon={<CircleAlert />} text={t("problems")}>
             <Badge variant={value.problems.length ? "warning" : "positive"}>{value.problems.length}</Badge>
           </Title>
-          {value.problems.length ? (
-            <ul className="divide-y">
-              {value.problems.map((each) => (
-                <li key={`${each.where} ${each.text}`} className="flex items-start gap-3 px-4 py-3 text-sm">
-                  {each.level === "error" ? (
-                    <CircleAlert className="mt-0.5 size-4 shrink-0 text-destructive" aria-label={t("error")} />
-                  ) : (
-                    <TriangleAlert className="mt-0.5 size-4 shrink-0 text-warning" aria-label={t("warning")} />
-                  )}
-                  <div className="min-w-0 flex-1">
-                    <p className="[overflow-wrap:anywhere]">{each.text}</p>
-                    <p className="mt-1 text-[13px]">
-                      <span className="font-semibold text-primary">{t("whatToDo")}</span> <Advice trouble={each} />
-                    </p>
-                    <p className="mt-1 flex flex-wrap items-center gap-2 text-xs text-muted-foreground">
-                      <Time ms={each.ts * 1000} />
-                      <code>{each.where}</code>
-                      {each.times > 1 && <Badge>{t("times", { n: each.times })}</Badge>}
-                    </p>
-                  </div>
-                </li>
-              ))}
-            </ul>
-          ) : (
-            <CardContent className="flex items-center gap-2 text-sm text-muted-foreground">
-              <CircleCheck className="size-4 text-positive" aria-hidden />
-              {t("noProblems")}
-            </CardContent>
-          )}
+          <Problems problems={value.problems} />
         </Card>
 
         <Card>
@@ -127,10 +92,13 @@ export function SystemPage() {
               {value.clients
                 .filter((each) => !each.program.startsWith("Mozilla"))
                 .map((each) => (
-                  <li key={`${each.name} ${each.program}`} className="flex gap-2 px-4 py-2.5 text-sm">
+                  <li key={`${each.name} ${each.way} ${each.program}`} className="flex gap-2 px-4 py-2.5 text-sm">
                     <span className="min-w-0 flex-1 truncate">
-                      {each.name || t("thisMachine")}
-                      <span className="text-muted-foreground"> · {each.program || t("unnamed")}</span>
+                      {each.name || t(each.way && value.token ? "somebody" : "thisMachine")}
+                      <span className="text-muted-foreground">
+                        {each.way && ` · ${t("byWay", { way: each.way === "ws" ? "/ws" : "Connect" })}`}
+                        {(each.program || !each.way) && ` · ${each.program || t("unnamed")}`}
+                      </span>
                     </span>
                     <span className="text-muted-foreground">
                       {t("requests", { n: each.requests })} · {t("ago", { span: span(now / 1000 - each.last) })}
@@ -197,13 +165,6 @@ function Figure(props: { title: string; value: string; text?: string; tone?: "go
       {props.text && <p className="truncate text-xs text-muted-foreground">{props.text}</p>}
     </Card>
   );
-}
-
-/** What to do, in the reader's language where there is a sentence for the code. */
-function Advice({ trouble }: { trouble: Trouble }) {
-  const t = useT();
-  const key = `advice_${trouble.code}`;
-  return <Prose text={isKey(key) ? t(key) : trouble.hint || t("adviceNone")} />;
 }
 
 function bytes(count: number): string {

@@ -1,0 +1,93 @@
+"""What the System page shows as it happens, and in what language."""
+
+import json
+import logging
+import re
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser.conftest import OpenPage
+from browser.test_pages import TOO_WIDE, Picture, faults
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def request(address: str, body: Any = None, **headers: str) -> int:
+    data = None if body is None else json.dumps(body).encode()
+    kind = {} if body is None else {"Content-Type": "application/json"}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, data, kind | headers), timeout=20) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def ask(hub: str, call: str, program: str, **more: Any) -> int:
+    body = {"ID": "q-system", "UserToken": "any", "Wait": 0, "Request": {"Question": "Now?", "Timeout": 60}} | more
+    return request(f"{hub}/agentassistproto.SrvAgentAssist/{call}", body, **{"User-Agent": program})
+
+
+def test_a_new_program_appears_without_a_reload(open_page: OpenPage, hub: str) -> None:
+    page = live(open_page("#/system"))
+    connected = card(page, "Connected")
+    assert request(f"{hub}/api/about", **{"User-Agent": "newcomer/1"}) == 200
+    connected.get_by_text("this machine · newcomer/1").wait_for()
+    assert ask(hub, "AskQuestion", "asker/2") == 200
+    connected.get_by_text("this machine · questions, Connect · asker/2").wait_for()
+
+
+def test_a_refused_call_is_a_problem_with_what_to_do(open_page: OpenPage, hub: str) -> None:
+    page = live(open_page("#/system"))
+    assert ask(hub, "Withdraw", "asker", ID="q-unknown") == 404
+    page.get_by_text("A program named a question that is not there.").wait_for()
+    page.get_by_text("It was asked with another token, or its program has the wrong id.").wait_for()
+    page.get_by_text("Connect Withdraw").wait_for()
+    assert "q-unknown" not in page.content()
+
+
+def test_each_store_is_shown(open_page: OpenPage, hub: str) -> None:
+    assert request(f"{hub}/api/io/input", {"session": "s", "text": "x"}) == 200
+    assert ask(hub, "AskQuestion", "asker") == 200
+    page = open_page("#/system")
+    stores = card(page, "Stores")
+    for name in ("Mailboxes", "Questions", "Queues of the IO bridge"):
+        row = stores.get_by_role("listitem").filter(has=page.get_by_text(name, exact=True))
+        row.get_by_text(re.compile(r"^[1-9][0-9.]* [kM]?B$")).wait_for()
+    stores.get_by_text("The hub's own data").wait_for()
+
+
+def test_the_chinese_page_tells_problems_in_chinese_with_the_original_behind(
+    open_page: OpenPage, hub: str, picture: Picture
+) -> None:
+    page = live(open_page("#/system", phone=True, language="zh-CN"))
+    assert request(f"{hub}/api/about", Origin="https://evil.example") == 403
+    assert request(f"{hub}/api/groups/messages") == 400
+    logging.getLogger("transcript_mcp.mail.x").warning("Nobody has foreseen this.")
+    foreign = page.get_by_role("listitem").filter(has_text="别处的网页试图调用 hub，已拒绝。")
+    foreign.get_by_text("如果这是你自己的页面，请把它的来源加入 hub.allowed_origins。").wait_for()
+    english = foreign.get_by_text("Pages from elsewhere may not call the hub.")
+    assert not english.is_visible()
+    foreign.get_by_text("英文原文").click()
+    english.wait_for()
+    wrong = page.get_by_role("listitem").filter(has_text="对页面接口的请求缺少内容或内容有误。")
+    assert wrong.get_by_text("接口的用法见 docs/zh/web.md。").is_visible()
+    unforeseen = page.get_by_role("listitem").filter(has_text="Agent Mail 报告了异常。")
+    unforeseen.get_by_text("Nobody has foreseen this.").wait_for()  # nothing else says what it is
+    assert page.evaluate(TOO_WIDE) == []
+    assert faults(page, "#/system") == []
+    picture(page, "phone-problems")
+
+
+def card(page: "Page", title: str) -> "Locator":
+    return page.locator("section", has=page.get_by_role("heading", name=title, exact=True))
+
+
+def live(page: "Page") -> "Page":
+    """The page, once it is told what is new."""
+    page.locator("[data-connection=live]").first.wait_for(state="attached")
+    return page
