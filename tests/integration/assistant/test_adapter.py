@@ -1,66 +1,19 @@
 """``nanobot-transcript mcp assistant`` and ``nanobot-transcript serve``, as people start them."""
 
 import asyncio
-import json
-import os
-import shlex
 import signal
-import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest_asyncio
+from support.adapter_place import Place
 from support.assistant_clients import page
 from support.mcp_client import connected
 from support.waiting import until
 
 SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
-class Place:
-    """A home, a working directory, and the hub that can be started and killed there."""
-
-    def __init__(self, home: Path, stack: AsyncExitStack) -> None:
-        self.cwd = home
-        self.port, self.second = free_port(), free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._stack = stack
-        self._env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
-        self._env |= {"HOME": str(home), "NANOBOT_TRANSCRIPT_HUB__PORT": str(self.port)}
-
-    async def hub(self, **more: str) -> asyncio.subprocess.Process:
-        """A hub that listens."""
-        started = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "nanobot_transcript", "serve", "--jsonl"),
-            env=self._env | more,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        self._stack.push_async_callback(_ended, started)
-        assert started.stdout is not None
-        assert json.loads(await asyncio.wait_for(started.stdout.readline(), 40))["event"] == "ready"
-        return started
-
-    def command(self, *arguments: str, **more: str) -> list[str]:
-        """How a client starts the adapter in the working directory."""
-        env = [f"{name}={value}" for name, value in (self._env | more).items()]
-        adapter = ["env", "-i", *env, sys.executable, "-m", "nanobot_transcript", "mcp", "assistant", *arguments]
-        return ["sh", "-c", f"cd {shlex.quote(str(self.cwd))} && exec {shlex.join(adapter)}"]
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.kill()
-    await process.communicate()
 
 
 @pytest_asyncio.fixture
@@ -70,13 +23,8 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 
 async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(place: Place) -> None:
-    listen = {"NANOBOT_TRANSCRIPT_ASSISTANT__LISTEN": f"127.0.0.1:{place.second}"}
-    first = await place.hub(**listen)
-    (place.cwd / "agentassistant-mcp.toml").write_text(
-        f'# 服务器信息\nagentassistant_server_host = "127.0.0.1"\nagentassistant_server_port = {place.second}\n\n'
-        '# 令牌\nagentassistant_server_token = "test-token"\n',
-        encoding="utf-8",
-    )
+    first = await place.hub(**place.listening_twice)
+    place.write_file()
     async with connected(place.command()) as client:
         tools = {tool.name for tool in (await client.session.list_tools()).tools}
         assert {"ask_question", "task_finish", "work_report", "get_answer"} <= tools
@@ -85,7 +33,7 @@ async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(plac
             asked = (await ada.until("AskQuestion")).AskQuestionRequest
         first.send_signal(signal.SIGKILL)
         await first.wait()
-        second = await place.hub(**listen)
+        second = await place.hub(**place.listening_twice)
         async with page(place.url, "test-token", "Ada") as ada:
             assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == asked.ID
             await ada.reply(asked.ID, "好的")

@@ -1,0 +1,68 @@
+"""Where ``nanobot-transcript serve`` and ``nanobot-transcript mcp assistant`` run, as people start them."""
+
+import asyncio
+import json
+import os
+import shlex
+import socket
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+__all__ = ["Place"]
+
+
+class Place:
+    """A home, a working directory, and the hub that can be started and killed there."""
+
+    def __init__(self, home: Path, stack: AsyncExitStack) -> None:
+        self.cwd = home
+        self.port, self.second = _free_port(), _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._stack = stack
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
+        self._env |= {"HOME": str(home), "NANOBOT_TRANSCRIPT_HUB__PORT": str(self.port)}
+
+    @property
+    def listening_twice(self) -> dict[str, str]:
+        """The setting with which the hub listens at ``second``, too."""
+        return {"NANOBOT_TRANSCRIPT_ASSISTANT__LISTEN": f"127.0.0.1:{self.second}"}
+
+    async def hub(self, **more: str) -> asyncio.subprocess.Process:
+        """A hub that listens."""
+        started = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "nanobot_transcript", "serve", "--jsonl"),
+            env=self._env | more,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        self._stack.push_async_callback(_ended, started)
+        assert started.stdout is not None
+        assert json.loads(await asyncio.wait_for(started.stdout.readline(), 40))["event"] == "ready"
+        return started
+
+    def write_file(self) -> None:
+        """The adapter's file as it is printed, for the second address."""
+        (self.cwd / "agentassistant-mcp.toml").write_text(
+            f'# 服务器信息\nagentassistant_server_host = "127.0.0.1"\nagentassistant_server_port = {self.second}\n\n'
+            '# 令牌\nagentassistant_server_token = "test-token"\n',
+            encoding="utf-8",
+        )
+
+    def command(self, *arguments: str, **more: str) -> list[str]:
+        """How a client starts the adapter in the working directory."""
+        env = [f"{name}={value}" for name, value in (self._env | more).items()]
+        adapter = ["env", "-i", *env, sys.executable, "-m", "nanobot_transcript", "mcp", "assistant", *arguments]
+        return ["sh", "-c", f"cd {shlex.quote(str(self.cwd))} && exec {shlex.join(adapter)}"]
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+    await process.communicate()
