@@ -124,10 +124,14 @@ async def test_what_is_asked_goes_to_the_pages_and_what_is_answered_to_who_asked
         assert (at(told, 12), at(told, 18)) == (b"Thanks.", b"Ada")
 
 
-async def test_what_nobody_answers_in_time_is_told_to_who_asked_and_to_the_pages(hub: Hub) -> None:
-    async with plain_page(hub, "Ada") as ada, calling(hub, "AskQuestion", "q1", {**QUESTION, 3: 1}) as waiting:
+@pytest.mark.parametrize(("method", "asked"), [("AskQuestion", QUESTION), ("TaskFinish", REPORT)])
+async def test_what_nobody_answers_in_time_is_told_to_who_asked_and_to_the_pages(
+    hub: Hub, method: str, asked: Mapping[int, Value]
+) -> None:
+    async with plain_page(hub, "Ada") as ada, calling(hub, method, "q1", {**asked, 3: 1}) as waiting:
         cancelled = await ada.until("RequestCancelled")
-        assert [at(cancelled, 17, number) for number in (1, 2, 3)] == [b"q1", b"timeout", b"AskQuestion"]
+        said = [at(cancelled, 17, number) for number in (1, 2, 3, 4)]
+        assert said == [b"q1", b"timeout", method.encode(), b"timeout"]
         answer = await asyncio.wait_for(waiting, 10)
         assert (at(answer, 1), at(answer, 2)) == (b"q1", 1)
         assert (b"error", b"timeout") in [(at(e, 1), at(e, 2)) for e in all_at(answer, 3) if isinstance(e, bytes)]
