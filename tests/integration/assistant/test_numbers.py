@@ -159,6 +159,12 @@ async def test_a_page_asks_which_questions_wait_and_for_all_of_them(hub: Hub) ->
             assert at(each, 5) == 60
 
 
+async def test_a_login_without_a_token_is_refused_in_words(hub: Hub) -> None:
+    async with plain_page(hub, "Ada") as ada:
+        refused = await ada.asked("UserLogin", {12: " "})
+        assert (all_at(refused, 23, 2), at(refused, 23, 3)) == ([], b"A token is needed.")
+
+
 async def test_people_see_who_comes_and_goes_and_talk_to_each_other(hub: Hub) -> None:
     async with plain_page(hub, "Ada") as ada:
         async with plain_page(hub, "Bo") as bo:
