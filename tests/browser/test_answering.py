@@ -4,6 +4,7 @@ import base64
 import io
 from pathlib import Path
 from secrets import token_hex
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import BOUND, OpenPage
@@ -11,6 +12,11 @@ from browser.people import Agent, call_me, fill, said, send
 from PIL import Image
 from support.line import Line
 from support.web_home import WebHome
+
+from transcript_mcp.assistant import wire
+
+if TYPE_CHECKING:
+    from playwright.sync_api import WebSocketRoute
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -91,6 +97,61 @@ def test_a_new_question_is_noticed_heard_and_counted_in_the_title(open_page: Ope
     assert said(answer) == ["Yes."]
     page.wait_for_function("() => !document.title.startsWith('(')")
     assert not before.startswith("(")
+
+
+def test_the_bell_says_until_the_first_click_that_the_browser_lets_no_sound_through(
+    open_page: OpenPage, agent: Agent
+) -> None:
+    counting = """
+        const Real = window.AudioContext;
+        window.contexts = [];
+        window.AudioContext = class extends Real {
+            constructor() { super(); contexts.push(this); }
+            resume() { console.info("resumed"); return super.resume(); }
+        };
+        if (location.protocol === "http:") localStorage.setItem("nanobot-transcript.notify", "on");
+    """
+    page = open_page("#/questions", script=STUBS + counting)
+    address = page.url
+    page.goto("about:blank")
+    with page.expect_console_message(lambda message: message.text == "resumed"):
+        page.goto(address)  # whatever looks at the page afterwards is a gesture to the browser
+    silent = "Notices and sound: the browser lets no sound through until you click on the page or press a key"
+    page.get_by_role("button", name=silent, exact=True, pressed=True).wait_for()
+    page.get_by_role("searchbox").click()
+    page.get_by_role("button", name="Notices and sound", exact=True, pressed=True).wait_for()
+    for tones in (1, 2):
+        agent.ask(f"Deploy {tones} now?", wait=0)
+        page.wait_for_function(f"() => heard.tones === {tones}")
+    assert page.evaluate("contexts.map((each) => each.state)") == ["running"]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_the_time_left_is_the_hubs_where_the_browsers_clock_is_wrong(
+    open_page: OpenPage, agent: Agent, hub: str, told: bool
+) -> None:
+    def as_hubs_were(data: str | bytes) -> None:
+        """Without what older hubs do not say."""
+        assert isinstance(data, bytes)
+        frame = wire.decoded("WebsocketMessage", data)
+        frame.UserLoginResponse.ClearField("server_time")
+        socket.send(frame.SerializeToString() if frame.Cmd == "UserLogin" else data)
+
+    def pass_on(route: "WebSocketRoute") -> None:
+        nonlocal socket
+        socket = route
+        route.connect_to_server().on_message(as_hubs_were)
+
+    ahead = "const real = Date.now; Date.now = () => real() + 20 * 60_000;"
+    socket: Any = None
+    agent.ask("Which plan?", wait=0, timeout=600)
+    page = open_page("#/system", script=ahead)
+    if not told:
+        page.route_web_socket("**/ws", pass_on)
+    page.goto(f"{hub}/#/questions")
+    page.reload()
+    agent.talk(page)
+    page.locator("article", has_text="10 min left" if told else "0 s left").wait_for()
 
 
 def test_nothing_is_shown_or_heard_that_nobody_asked_for(open_page: OpenPage, agent: Agent) -> None:

@@ -1,14 +1,12 @@
 """What somebody writes on the page of questions goes where it is meant to, and is not lost when it cannot go there."""
 
-import json
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import BOUND, OpenPage
-from browser.people import Agent, call_me, fill, said, send
+from browser.people import Agent, call_me, connect, fill, said, send
 from support.line import Line
 
 from transcript_mcp.assistant import wire
@@ -269,13 +267,6 @@ def test_a_sound_in_an_answer_can_be_heard(open_page: OpenPage, hub: str) -> Non
     page.get_by_role("link", name="Ears").first.click()
     page.locator("audio[controls]").wait_for()
     assert page.locator("audio").get_attribute("src") == "data:audio/wav;base64,UklGRiQAAABXQVZF"
-
-
-def connect(hub: str, call: str, body: dict[str, Any]) -> Any:
-    headers = {"Content-Type": "application/json", "Authorization": "Bearer local"}
-    request = urllib.request.Request(f"{hub}/agentassistproto.{call}", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        return json.load(answer)
 
 
 def test_a_conversation_shows_earlier_questions_and_stays_where_it_is(open_page: OpenPage, hub: str) -> None:

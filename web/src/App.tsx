@@ -16,7 +16,7 @@ import { type Connection, startEvents, useConnection } from "@/lib/events";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { setLargestFile } from "@/lib/limits";
-import { notify } from "@/lib/notify";
+import { notify, startNotifying } from "@/lib/notify";
 import { go, href, usePlace } from "@/lib/router";
 import { cameWithToken } from "@/lib/token";
 import { cn } from "@/lib/utils";
@@ -117,6 +117,7 @@ function Frame({ about }: { about: About }) {
   const waiting = [...items.values()].filter(isOpen).length;
   useEffect(() => {
     if (!asks) return;
+    startNotifying();
     startAssistant((item) => notify(item.agent || item.project, item.text, () => go(QUESTIONS, talkKey(item))));
   }, [asks]);
   useEffect(() => {

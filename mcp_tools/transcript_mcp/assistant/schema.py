@@ -166,7 +166,12 @@ MESSAGES: Final[Mapping[str, Sequence[Field]]] = {
         ("sent_at", 7, "int64", "seconds since 1970"),
     ),
     "ChatMessageNotification": _fields(("chat_message", 1, "ChatMessage")),
-    "UserLoginResponse": _fields(("client_id", 1, "string"), ("success", 2, "bool"), ("error_message", 3, "string")),
+    "UserLoginResponse": _fields(
+        ("client_id", 1, "string"),
+        ("success", 2, "bool"),
+        ("error_message", 3, "string"),
+        ("server_time", 100, "int64", "what the server's clock says: milliseconds since 1970"),
+    ),
     "UserConnectionStatusNotification": _fields(
         ("user", 1, "OnlineUser"),
         ("status", 2, "string", "connected or disconnected"),

@@ -125,7 +125,7 @@ class Screens:
         if before is not None and before != scope:
             self._presence(screen, "disconnected")
         screen.scope, screen.nickname = scope, nickname
-        answer = wire.new("UserLoginResponse", client_id=screen.id, success=True)
+        answer = wire.new("UserLoginResponse", client_id=screen.id, success=True, server_time=int(time.time() * 1000))
         _send(screen, "UserLogin", UserLoginResponse=answer, Nickname=nickname)
         self._presence(screen, "connected")
         if before != scope:

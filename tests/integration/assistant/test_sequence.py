@@ -40,8 +40,8 @@ async def test_frames_written_down_by_hand_are_accepted_and_answered(hub: Hub) -
         await socket.send_bytes(LOGIN)
         welcome = await socket.receive_bytes(timeout=10)
         assert welcome.startswith(b"\x0a\x09UserLogin")
-        assert b"\xba\x01\x24\x0a\x20" in welcome  # UserLoginResponse (23): client_id (1) of 32 characters,
-        assert welcome.endswith(b"\x10\x01")  # success (2)
+        assert b"\xba\x01\x2c\x0a\x20" in welcome  # UserLoginResponse (23): client_id (1) of 32 characters,
+        assert welcome[:-6].endswith(b"\x10\x01\xa0\x06")  # success (2), server_time (100) of 6 bytes
         asking = asyncio.create_task(ask())
         shown = await socket.receive_bytes(timeout=10)
         assert shown.startswith(b"\x0a\x0bAskQuestion\x12")

@@ -1,4 +1,4 @@
-import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { Button } from "@/components/ui/button";
 import { useEndInSight } from "@/lib/end";
 import { useT } from "@/lib/i18n";
@@ -10,10 +10,15 @@ interface Props {
   first?: string | undefined;
   /** Loads what was said before that, where there is more. */
   older?: (() => void) | undefined;
+  /** What is shown and marked for a moment, by the `data-item` of something that is there. */
+  shown?: string | undefined;
 }
 
+/** Milliseconds. */
+const MARKED = 2500;
+
 /** What was said, the newest at the end, which stays in sight. Earlier things leave in place what is being read. */
-export function Log({ label, children, first, older }: Props) {
+export function Log({ label, children, first, older, shown }: Props) {
   const t = useT();
   const { frame, atEnd, onScroll } = useEndInSight();
   const height = useRef(0);
@@ -25,6 +30,19 @@ export function Log({ label, children, first, older }: Props) {
     before.current = first;
     height.current = box.scrollHeight;
   });
+  useEffect(() => {
+    const found = shown && frame.current?.querySelector<HTMLElement>(`[data-item="${CSS.escape(shown)}"]`);
+    if (!found) return;
+    atEnd.current = false;
+    found.scrollIntoView({ block: "start" });
+    found.dataset.found = "true";
+    const unmark = () => delete found.dataset.found;
+    const timer = setTimeout(unmark, MARKED);
+    return () => {
+      clearTimeout(timer);
+      unmark();
+    };
+  }, [shown, frame, atEnd]);
   return (
     <div
       ref={frame}

@@ -1,37 +1,47 @@
 // Tells a person who looks elsewhere that an agent asks: a notice of the system, a sound, a number in the title.
 
+import { Watched, useWatched } from "@/lib/watched";
+
 const KEY = "nanobot-transcript.notify";
+/** Milliseconds after which a question is no news any more. */
+const LATE = 2000;
+/** To a browser a touch is one when it ends. */
+const GESTURES = ["pointerdown", "pointerup", "keydown"];
 
-let chosen = false;
+interface Notifying {
+  /** Whether a question is heard, and where the browser lets it be seen, too. */
+  on: boolean;
+  /** Whether the browser lets no sound through before somebody does something on the page. */
+  silent: boolean;
+}
 
-/** Whether a question is heard, and where the browser lets it be seen, too. */
-export function isNotifying(): boolean {
-  try {
-    return localStorage.getItem(KEY) === "on";
-  } catch {
-    return chosen;
-  }
+const state = new Watched<Notifying>({ on: false, silent: false });
+let sound: AudioContext | undefined;
+
+/** What somebody chose before counts again. */
+export function startNotifying(): void {
+  turn(chosen());
+}
+
+export function useNotifying(): Notifying {
+  return useWatched(state);
 }
 
 /** Turns notices and sound on or off; what there is from now on. */
 export async function wantNotify(on: boolean): Promise<"off" | "sound" | "all"> {
-  chosen = on;
   try {
     localStorage.setItem(KEY, on ? "on" : "off");
   } catch {
     // It lasts until the page is left.
   }
+  turn(on);
   if (!on) return "off";
   if ("Notification" in window && Notification.permission === "default") await Notification.requestPermission();
   return mayBeSeen() ? "all" : "sound";
 }
 
-function mayBeSeen(): boolean {
-  return "Notification" in window && Notification.permission === "granted" && !/Android/.test(navigator.userAgent);
-}
-
 export function notify(title: string, text: string, opened: () => void): void {
-  if (!isNotifying()) return;
+  if (!state.get().on) return;
   beep();
   if (!mayBeSeen() || (!document.hidden && document.hasFocus())) return;
   try {
@@ -46,15 +56,61 @@ export function notify(title: string, text: string, opened: () => void): void {
   }
 }
 
+function chosen(): boolean {
+  try {
+    return localStorage.getItem(KEY) === "on";
+  } catch {
+    return false;
+  }
+}
+
+function mayBeSeen(): boolean {
+  return "Notification" in window && Notification.permission === "granted" && !/Android/.test(navigator.userAgent);
+}
+
+/** Browsers let a page be heard from the first click or key on; the same context then goes on sounding. */
+function turn(on: boolean): void {
+  if (on && !sound) {
+    sound = new AudioContext();
+    sound.onstatechange = tell;
+    for (const gesture of GESTURES) addEventListener(gesture, wake, true);
+    wake();
+  } else if (!on) {
+    for (const gesture of GESTURES) removeEventListener(gesture, wake, true);
+    void sound?.close();
+    sound = undefined;
+  }
+  state.set({ on, silent: false });
+  tell();
+}
+
+function wake(): void {
+  if (sound?.state !== "running") sound?.resume().catch(() => undefined);
+}
+
+function tell(): void {
+  const silent = sound !== undefined && sound.state !== "running";
+  if (silent !== state.get().silent) state.set({ ...state.get(), silent });
+}
+
+/** What the browser holds back until somebody comes back is not made up for. */
 function beep(): void {
-  const context = new AudioContext();
+  const context = sound;
+  const since = performance.now();
+  context?.resume().then(
+    () => performance.now() - since < LATE && play(context),
+    () => undefined,
+  );
+}
+
+function play(context: AudioContext): void {
   const gain = context.createGain();
   gain.gain.setValueAtTime(0.08, context.currentTime);
   gain.gain.exponentialRampToValueAtTime(0.0001, context.currentTime + 0.5);
   const tone = context.createOscillator();
   tone.frequency.value = 660;
   tone.connect(gain).connect(context.destination);
-  tone.onended = () => void context.close();
+  tone.onended = () => gain.disconnect();
   tone.start();
   tone.stop(context.currentTime + 0.5);
 }

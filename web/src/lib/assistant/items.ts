@@ -37,11 +37,27 @@ export function talkKey(item: Pick<Item, "project" | "agent">): string {
   return JSON.stringify([item.project, item.agent]);
 }
 
+function newTalk({ project, agent }: Pick<Item, "project" | "agent">): Talk {
+  return { key: talkKey({ project, agent }), project, agent, items: [], waiting: 0, latest: 0 };
+}
+
+/** A conversation of which nothing is here yet; undefined where a name is none of a conversation. */
+export function emptyTalk(key: string | undefined): Talk | undefined {
+  try {
+    const parts: unknown = JSON.parse(key ?? "");
+    if (!Array.isArray(parts) || parts.length !== 2) return undefined;
+    const [project, agent] = parts.map(String) as [string, string];
+    return newTalk({ project, agent });
+  } catch {
+    return undefined;
+  }
+}
+
 export function talksOf(items: ReadonlyMap<string, Item>): Talk[] {
   const talks = new Map<string, Talk>();
   for (const item of items.values()) {
     const key = talkKey(item);
-    const talk = talks.get(key) ?? { key, project: item.project, agent: item.agent, items: [], waiting: 0, latest: 0 };
+    const talk = talks.get(key) ?? newTalk(item);
     talks.set(key, talk);
     talk.items.push(item);
     talk.latest = Math.max(talk.latest, item.asked, item.ended);

@@ -73,7 +73,7 @@ export interface Frame {
   StrParam?: string;
   Nickname?: string;
   RequestCancelledNotification?: { requestId: string; reason: string };
-  UserLoginResponse?: { success: boolean; errorMessage: string };
+  UserLoginResponse?: { success: boolean; errorMessage: string; serverTime: bigint };
   GetHistoryRequest?: { text: string; projectDirectory?: string; agentName?: string; before: bigint; limit: number };
   GetHistoryResponse?: { records: WireRecord[]; nextBefore: bigint };
   AgentMessage?: Partial<WireMessage>;

@@ -10,6 +10,8 @@ import { Watched, useWatched } from "@/lib/watched";
 interface State {
   items: ReadonlyMap<string, Item>;
   open: boolean;
+  /** Milliseconds that this browser's clock is ahead of the hub's, which says when things were asked. */
+  ahead: number;
   /** Whether the hub has said what there is. */
   known: boolean;
   refused: string;
@@ -35,6 +37,7 @@ const NAME = "nanobot-transcript.nickname";
 const NOTHING: State = {
   items: new Map(),
   open: false,
+  ahead: 0,
   known: false,
   refused: "",
   problem: "",
@@ -100,7 +103,7 @@ export function answer(item: Item, contents: WireContent[]): void {
       : { Cmd: "WorkReportReply", WorkReportRequest: request, WorkReportResponse: response };
   sending.set(item.id, { frame, draft: takeDraft(item.id), contents, item });
   socket?.send(frame);
-  put([{ ...item, state: "answered", by: nickname(), contents, ended: Date.now() }]);
+  put([{ ...item, state: "answered", by: nickname(), contents, ended: hubNow() }]);
   askWhetherArrived();
 }
 
@@ -110,7 +113,7 @@ export function write(talk: Talk, draftOf: string, text: string, contents: WireC
   const message = { id: onceKey(), projectDirectory: project, agentName: agent, text, contents };
   const frame = { Cmd: WRITTEN, AgentMessage: message };
   if (!socket?.send(frame)) return false;
-  const item: Item = { ...ofMessage(message), asked: Date.now(), state: "sending", by: nickname() };
+  const item: Item = { ...ofMessage(message), asked: hubNow(), state: "sending", by: nickname() };
   sending.set(message.id, { frame, draft: takeDraft(draftOf), contents, item });
   put([item]);
   return true;
@@ -122,15 +125,20 @@ export function loadOlder(): void {
 }
 
 /** Whether a conversation has more than what is shown of it. */
-export function hasOlder(talk: Talk, { older, olderOf }: State): boolean {
-  return (olderOf.get(talk.key) ?? older) > 0n;
+export function hasOlder(talk: Talk, state: State): boolean {
+  return olderFrom(talk, state) > 0n;
 }
 
-export function loadOlderOf(talk: Talk): void {
+/** Before what the rest of a conversation is looked for. */
+export function olderFrom(talk: Talk, { older, olderOf }: State): bigint {
+  return olderOf.get(talk.key) ?? older;
+}
+
+export function loadOlderOf(talk: Talk, limit = 50): void {
   const { olderOf, older } = state.get();
   const first = talk.items.find((item) => item.seq > 0n)?.seq;
   const request = { projectDirectory: talk.project, agentName: talk.agent, before: olderOf.get(talk.key) ?? first ?? older };
-  histories.ask(`older ${talk.key}`, { ...request, limit: 50 }, (records, next) => {
+  histories.ask(`older ${talk.key}`, { ...request, limit }, (records, next) => {
     took(records, { olderOf: new Map(state.get().olderOf).set(talk.key, next) });
   });
 }
@@ -179,7 +187,8 @@ function heard(frame: Frame): void {
 }
 
 function loggedIn(frame: Frame): void {
-  const { success = false, errorMessage = "" } = frame.UserLoginResponse ?? {};
+  const { success = false, errorMessage = "", serverTime = 0n } = frame.UserLoginResponse ?? {};
+  if (serverTime) change({ ahead: Date.now() - Number(serverTime) });
   change({ refused: success ? "" : errorMessage || "?" });
   if (!success || listed) return;
   listed = true;
@@ -189,6 +198,11 @@ function loggedIn(frame: Frame): void {
   histories.ask("all", {}, (records, next) => took(records, { older: next, known: true }));
   if (searching) search(searching); // its answer may have been lost with the line before
   askWhetherArrived();
+}
+
+/** What the clock of the hub says; this browser's own where the hub has not told. */
+function hubNow(): number {
+  return Date.now() - state.get().ahead;
 }
 
 /** The hub says nothing of an answer that counts to whoever gave it. */
@@ -254,7 +268,7 @@ function taken(request: WireRequest | undefined, kind: Kind): void {
 function end(id: string, ending: Pick<Item, "state" | "by" | "contents">): void {
   const item = state.get().items.get(id);
   arrived(id, ending.contents);
-  if (item) put([{ ...item, ...ending, ended: Date.now() }]);
+  if (item) put([{ ...item, ...ending, ended: hubNow() }]);
 }
 
 /** Something has ended with these contents; what this page said instead is kept. */

@@ -19,7 +19,15 @@ import { Choice } from "@/pages/questions/Choice";
 import { Contents } from "@/pages/questions/Contents";
 import { contentsOf, isReady } from "@/pages/questions/reply";
 
-export function Talking({ talk }: { talk: Talk }) {
+const entry = "scroll-mt-4 rounded-xl outline-offset-4 outline-primary data-found:outline-2";
+
+interface Props {
+  talk: Talk;
+  /** The id of what somebody came for. */
+  wanted: string | undefined;
+}
+
+export function Talking({ talk, wanted }: Props) {
   const t = useT();
   const state = useAssistant();
   const drafts = useDrafts();
@@ -47,6 +55,7 @@ export function Talking({ talk }: { talk: Talk }) {
         label={t("questions")}
         first={talk.items[0]?.id}
         older={hasOlder(talk, state) ? () => loadOlderOf(talk) : undefined}
+        shown={talk.items.some((item) => item.id === wanted) ? wanted : undefined}
       >
         {talk.items.map((item) =>
           item.kind === "message" ? (
@@ -102,7 +111,12 @@ function Asked({ item, draft, connected, current, choose }: AskedProps) {
   const waiting = isOpen(item);
   const send = () => waiting && connected && isReady(item, draft) && answer(item, contentsOf(item, draft));
   return (
-    <article className="flex flex-col gap-2.5" data-state={item.state} onKeyDown={(event) => isSend(event) && send()}>
+    <article
+      className={cn("flex flex-col gap-2.5", entry)}
+      data-item={item.id}
+      data-state={item.state}
+      onKeyDown={(event) => isSend(event) && send()}
+    >
       <Card
         className={cn(
           "max-w-[42rem] min-w-0 rounded-tl-md",
@@ -154,7 +168,7 @@ function Asked({ item, draft, connected, current, choose }: AskedProps) {
 function CountDown({ item }: { item: Item }) {
   const t = useT();
   const span = useSpan();
-  const now = useNow();
+  const now = useNow() - useAssistant().ahead;
   const left = (item.asked + item.timeout * 1000 - now) / 1000;
   return (
     <Badge variant={left < 60 ? "warning" : "outline"} className="ml-auto tabular-nums">
@@ -193,7 +207,7 @@ function Outcome({ item }: { item: Item }) {
 function Written({ item }: { item: Item }) {
   const t = useT();
   return (
-    <article className="ml-auto flex max-w-[min(36rem,90%)] flex-col items-end gap-1">
+    <article className={cn("ml-auto flex max-w-[min(36rem,90%)] flex-col items-end gap-1", entry)} data-item={item.id}>
       <div className="rounded-2xl rounded-tr-md bg-accent px-3.5 py-2 text-accent-foreground">
         <Markdown text={item.text} />
         <Contents contents={item.contents} />

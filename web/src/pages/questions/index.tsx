@@ -7,33 +7,32 @@ import { Bar, Split } from "@/components/Split";
 import { Button } from "@/components/ui/button";
 import { toast } from "@/components/ui/toast";
 import { talksOf } from "@/lib/assistant/items";
+import { projectNames } from "@/lib/assistant/projects";
 import { loadOlder, search, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
-import { isNotifying, wantNotify } from "@/lib/notify";
+import { useNotifying, wantNotify } from "@/lib/notify";
 import { go, href } from "@/lib/router";
 import { TokenField, You } from "@/pages/questions/You";
-import { Found, TalkRow } from "@/pages/questions/Talks";
+import { Found } from "@/pages/questions/Found";
+import { TalkRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
+import { useWanted } from "@/pages/questions/useWanted";
 
-/** #/questions/CONVERSATION */
+/** #/questions/CONVERSATION/ITEM */
 export function QuestionsPage({ place }: { place: string[] }) {
   const t = useT();
   const state = useAssistant();
   const [query, setQuery] = useState("");
-  const [notified, setNotified] = useState(isNotifying);
   useEffect(() => {
     search(query);
     return () => search("");
   }, [query]);
   useKeys({ Escape: () => go("questions") });
-  const turn = async (on: boolean) => {
-    const outcome = await wantNotify(on);
-    setNotified(isNotifying());
-    if (outcome !== "off") toast(t(outcome === "all" ? "notifyOn" : "notifySoundOnly"));
-  };
   const talks = talksOf(state.items);
   const talk = talks.find((each) => each.key === place[0]);
+  const names = projectNames([...talks, ...(state.found ?? [])].map((each) => each.project));
+  const searched = useWanted(place[0], talk, place[1]);
 
   return (
     <Split
@@ -44,16 +43,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
           <Bar>
             <h1 className="sr-only">{t("questions")}</h1>
             <Find label={t("searchQuestions")} onFind={setQuery} />
-            <Button
-              variant="ghost"
-              size="icon"
-              aria-pressed={notified}
-              aria-label={t("notify")}
-              title={t("notify")}
-              onClick={() => void turn(!notified)}
-            >
-              {notified ? <Bell /> : <BellOff />}
-            </Button>
+            <NotifyButton />
           </Bar>
           {state.problem && !state.refused && (
             <p role="alert" className="border-b px-4 py-2 text-sm text-destructive">
@@ -64,7 +54,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
             {state.refused ? (
               <TokenField refused={state.refused} />
             ) : query ? (
-              <Found items={state.found} query={query} />
+              <Found items={state.found} query={query} names={names} current={place[1]} />
             ) : !talks.length && !state.known ? (
               !state.problem && <Loading />
             ) : !talks.length ? (
@@ -73,7 +63,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
               <ul>
                 {talks.map((each) => (
                   <li key={each.key}>
-                    <TalkRow talk={each} current={each.key === talk?.key} />
+                    <TalkRow talk={each} names={names} current={each.key === talk?.key} />
                   </li>
                 ))}
               </ul>
@@ -91,12 +81,29 @@ export function QuestionsPage({ place }: { place: string[] }) {
       }
     >
       {talk ? (
-        <Talking key={talk.key} talk={talk} />
+        <Talking key={talk.key} talk={talk} wanted={place[1]} />
+      ) : searched ? (
+        <Loading />
       ) : place[0] && state.known ? (
         <Nowhere to={href("questions")} />
       ) : (
         talks.length > 0 && <Empty icon={<HandHelping />} title={t("chooseTalk")} text={t("questionsHint")} />
       )}
     </Split>
+  );
+}
+
+function NotifyButton() {
+  const t = useT();
+  const { on, silent } = useNotifying();
+  const label = t(on && silent ? "notifySilent" : "notify");
+  const turn = async () => {
+    const outcome = await wantNotify(!on);
+    if (outcome !== "off") toast(t(outcome === "all" ? "notifyOn" : "notifySoundOnly"));
+  };
+  return (
+    <Button variant="ghost" size="icon" aria-pressed={on} aria-label={label} title={label} onClick={() => void turn()}>
+      {on ? <Bell className={silent ? "text-warning" : undefined} /> : <BellOff />}
+    </Button>
   );
 }

@@ -1,0 +1,71 @@
+import { Search } from "lucide-react";
+import { Avatar, Empty, Loading } from "@/components/common";
+import { Excerpt, ListRow } from "@/components/ListRow";
+import { type Item, talkKey } from "@/lib/assistant/items";
+import { type Piece, excerptOf } from "@/lib/assistant/words";
+import { useT } from "@/lib/i18n";
+import { href } from "@/lib/router";
+import { plain } from "@/lib/utils";
+import { Whose } from "@/pages/questions/Talks";
+
+interface Props {
+  items: readonly Item[] | undefined;
+  query: string;
+  names: ReadonlyMap<string, string>;
+  /** The id of what is open. */
+  current: string | undefined;
+}
+
+/** What was found in the history; each leads to where it was said. */
+export function Found({ items, query, names, current }: Props) {
+  const t = useT();
+  if (!items) return <Loading />;
+  if (!items.length) return <Empty icon={<Search />} title={t("nothingFound")} />;
+  return (
+    <ul>
+      {items.map((item) => (
+        <li key={item.id}>
+          <ListRow
+            to={href("questions", talkKey(item), item.id)}
+            current={item.id === current}
+            face={<Avatar name={item.agent || item.project} bot small />}
+            title={<Whose of={item} names={names} />}
+            ms={item.asked}
+          >
+            <Hit item={item} query={query} />
+          </ListRow>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Hit({ item, query }: { item: Item; query: string }) {
+  const t = useT();
+  const answer = excerptOf(item.contents.map((each) => each.text?.text ?? "").join("\n"), query);
+  return (
+    <>
+      <Excerpt>
+        <Pieces pieces={excerptOf(item.text, query).pieces} />
+      </Excerpt>
+      {answer.found && (
+        <Excerpt>
+          <span className="text-muted-foreground">{item.by ? t("answeredBy", { name: item.by }) : t("answered")}: </span>
+          <Pieces pieces={answer.pieces} />
+        </Excerpt>
+      )}
+    </>
+  );
+}
+
+function Pieces({ pieces }: { pieces: readonly Piece[] }) {
+  return pieces.map(({ text, marked }, index) =>
+    marked ? (
+      <mark key={index} className="rounded-sm bg-warning-soft px-0.5 text-warning">
+        {text}
+      </mark>
+    ) : (
+      plain(text)
+    ),
+  );
+}
