@@ -29,6 +29,19 @@ def test_a_recorded_reply_is_understood() -> None:
     assert (content.type, content.text.type, content.text.text) == (1, "text", "ok")
 
 
+@pytest.mark.parametrize(
+    ("recorded", "name"),
+    [
+        (b"\x0a\x12GetPendingMessages\x7a\x03\x0a\x01t", "GetPendingMessages"),  # GetPendingMessagesRequest (15)
+        (b"\x0a\x0eGetOnlineUsers\x9a\x01\x03\x0a\x01t", "GetOnlineUsers"),  # GetOnlineUsersRequest (19)
+    ],
+)
+def test_a_token_beside_a_command_is_read_though_the_login_counts(recorded: bytes, name: str) -> None:
+    frame = wire.decoded("WebsocketMessage", recorded)
+    assert frame.Cmd == name
+    assert getattr(frame, f"{name}Request").user_token == "t"
+
+
 def test_how_a_program_introduces_itself_and_says_that_it_lives_is_understood() -> None:
     about = b"\x0a\x0a2025-06-18\x12\x02{}\x1a\x06Cursor\x22\x031.2"
     told = wire.decoded("McpClientInfoRequest", b"\x0a\x01r\x12\x01t\x1a" + bytes([len(about)]) + about + b"\x20\x05")
