@@ -20,7 +20,7 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant import frames, wire
-from transcript_mcp.assistant.checking import checked, clean
+from transcript_mcp.assistant.checking import chat_key, checked
 from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.values import Content, Question, Record, State
 
@@ -62,8 +62,7 @@ class RemoteDesk:
     async def ask(self, question: Question) -> Record:
         """Kept until somebody waits for it: the protocol asks and waits in one call. Raises InvalidQuestionError."""
         question = checked(question)
-        if question.chat and question.chat != clean(question.chat):
-            raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
+        chat_key(question.chat or "")  # the hub finds the key; what is none is refused before it goes there
         self._asked[question.id] = question
         return Record(question, 0, time.time(), "waiting")
 

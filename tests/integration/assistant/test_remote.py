@@ -81,11 +81,11 @@ async def test_a_hub_of_the_original_is_told_what_it_knows_and_the_group_beside_
     ]
 
 
-async def test_what_is_no_group_is_refused_by_the_hub(hub: Hub) -> None:
-    desk = RemoteDesk(hub.url, "test-token")
-    await desk.ask(replace(ASKED, chat="feishu:"))
+async def test_what_is_no_group_is_refused_at_once_and_by_the_hub_too(hub: Hub) -> None:
     with pytest.raises(InvalidQuestionError, match="no group chat"):
-        await desk.wait("", "q1", 0)
+        await RemoteDesk(hub.url, "test-token").ask(replace(ASKED, chat="feishu:"))
+    with pytest.raises(AssertionError, match=r"400.*no group chat"):
+        await hub.caller.ask("q1", Chat="feishu:")
 
 
 async def test_who_stops_waiting_leaves_the_question_open_for_a_while(hub: Hub) -> None:
