@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from support.scene import Scene
+from support.waiting import until
 
 from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
 
@@ -13,11 +14,6 @@ pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest
 
 def instance(app: App, name: str) -> dict[str, str]:
     return {"id": name.lower(), "name": name, "appId": app.app_id, "appSecret": app.app_secret}
-
-
-def _introduced(feishu: FeishuSimulator, app: App) -> bool:
-    """Until then nanobot takes a mention of anybody for a mention of its bot."""
-    return any(call.app is app and call.is_to("GET /open-apis/bot/v3/info") and call.answer for call in feishu.calls)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -32,7 +28,8 @@ async def twins(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
         gateway = await scene.start(scene.alpha, channel={"instances": instances})
         try:
             await feishu.wait_connected(scene.alpha, scene.beta, timeout=20)
-            await feishu.wait_for(lambda: _introduced(feishu, scene.beta), 20, "the second bot to know its own id")
+            # Until then nanobot takes a mention of anybody for a mention of its bot.
+            await until(lambda: gateway.log.count("bot open_id: ") == len(instances), 20)
             yield scene
         finally:
             await gateway.stop()
