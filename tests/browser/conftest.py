@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-OpenPage = Callable[..., "Page"]
 
 
 class Served:
@@ -53,6 +52,51 @@ class Served:
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join(20)
         self._loop.close()
+
+
+class OpenPage:
+    """``open_page("#/groups")`` in a window of its own.
+
+    ``wrong`` is what pages have logged as errors, ``expected`` a piece of those that are none of theirs.
+    """
+
+    def __init__(self, browser: "Browser", hub: str) -> None:
+        self.wrong: list[str] = []
+        self.expected = "nothing is expected"
+        self._browser = browser
+        self._hub = hub
+        self._contexts: list[Any] = []
+
+    def __call__(
+        self,
+        place: str = "",
+        *,
+        base: str = "",
+        phone: bool = False,
+        width: int | None = None,
+        dark: bool = False,
+        language: str = "en-US",
+        script: str = "",
+    ) -> "Page":
+        """A page of the hub, or of the one at ``base``. ``script`` runs before the page's own."""
+        size: Any = {"width": 390, "height": 844} if phone else {"width": 1360, "height": 850}
+        if width is not None:
+            size = {"width": width, "height": 800}
+        theme: Any = "dark" if dark else "light"
+        context = self._browser.new_context(viewport=size, color_scheme=theme, locale=language, has_touch=phone)
+        self._contexts.append(context)
+        context.add_init_script(script)
+        page = context.new_page()
+        page.set_default_timeout(BOUND)
+        page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.goto(f"{base or self._hub}/{place}")
+        return page
+
+    def close(self) -> None:
+        """All windows."""
+        for context in self._contexts:
+            context.close()
 
 
 @pytest.fixture(scope="module")
@@ -115,43 +159,11 @@ async def _hub(home: WebHome, **settings: Any) -> AsyncIterator[str]:
 
 @pytest.fixture
 def open_page(browser: "Browser", hub: str) -> Iterator[OpenPage]:
-    """``open_page("#/groups")`` in a window of its own; a page that logs an error fails the test.
-
-    ``script`` runs before the page's own.
-    """
-    contexts: list[Any] = []
-    wrong: list[str] = []
-
-    def opening(
-        place: str = "",
-        *,
-        base: str = hub,
-        phone: bool = False,
-        width: int | None = None,
-        dark: bool = False,
-        language: str = "en-US",
-        script: str = "",
-    ) -> "Page":
-        size: Any = {"width": 390, "height": 844} if phone else {"width": 1360, "height": 850}
-        if width is not None:
-            size = {"width": width, "height": 800}
-        theme: Any = "dark" if dark else "light"
-        context = browser.new_context(viewport=size, color_scheme=theme, locale=language, has_touch=phone)
-        contexts.append(context)
-        context.add_init_script(script)
-        page = context.new_page()
-        page.set_default_timeout(BOUND)
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(f"{base}/{place}")
-        return page
-
-    opening.wrong = wrong  # type: ignore[attr-defined]
-    opening.expected = "nothing is expected"  # type: ignore[attr-defined]
+    """Opens pages; one that logs an error fails the test."""
+    opening = OpenPage(browser, hub)
     yield opening
-    for context in contexts:
-        context.close()
-    assert [text for text in wrong if opening.expected not in text] == []  # type: ignore[attr-defined]
+    opening.close()
+    assert [text for text in opening.wrong if opening.expected not in text] == []
 
 
 @pytest.fixture
@@ -164,7 +176,7 @@ def agent(hub: str) -> Iterator[Agent]:
 @pytest.fixture
 def line(hub: str, open_page: OpenPage) -> Iterator[Line]:
     """A line to the hub that can be cut. That the browser itself says so is no mistake of a page."""
-    open_page.expected = "net::ERR"  # type: ignore[attr-defined]
+    open_page.expected = "net::ERR"
     with Line(hub) as laid:
         yield laid
 

@@ -102,7 +102,7 @@ def test_the_charts_count_who_spoke_when_and_how_many_bots_in_a_row(open_page: O
     ]
     for number, (who, bot, minute) in enumerate(spoken):
         role, kind = ("assistant", "bot") if bot else ("user", "human")
-        home.store.append(COUNTED, role, "x", who, f"om_{number}", begin + minute * MINUTE, sender_kind=kind)  # type: ignore[arg-type]
+        home.store.append(COUNTED, role, "x", who, f"om_{number}", begin + minute * MINUTE, sender_kind=kind)  # type: ignore[arg-type] - plain texts
     page = open_page(f"#/groups/{quote(COUNTED, safe='')}")
     side = page.get_by_role("complementary", name="About this group")
     for who, columns in (("Rex", {0: 1, 10: 1, 11: 1, 35: 1}), ("Ada", {0: 1, 20: 1}), ("Sam", {10: 1})):

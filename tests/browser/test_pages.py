@@ -167,7 +167,7 @@ def test_the_token_leaves_the_address_and_is_asked_for_without_one(open_page: Op
     page.get_by_role("button", name="Enter").click()
     page.get_by_role("navigation").first.wait_for()
     # The browser itself says that it was refused; that is no mistake of the page.
-    wrong: list[str] = open_page.wrong  # type: ignore[attr-defined]
+    wrong = open_page.wrong
     assert [text for text in wrong if "401" not in text] == []
     wrong.clear()
 

@@ -83,7 +83,7 @@ def test_who_has_a_token_of_the_questions_answers_them_and_sees_nothing_else(
 def test_the_page_comes_back_after_a_break_and_says_how_it_is_connected(
     guarded: str, open_page: OpenPage, ask: Ask
 ) -> None:
-    open_page.expected = "net::ERR"  # type: ignore[attr-defined]
+    open_page.expected = "net::ERR"
     with Line(guarded) as line:
         page = open_page(f"?token={ADA}", base=line.address)
         page.locator("[data-connection=live]").first.wait_for()
@@ -98,7 +98,7 @@ def test_the_page_comes_back_after_a_break_and_says_how_it_is_connected(
 
 
 def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, open_page: OpenPage, ask: Ask) -> None:
-    open_page.expected = "401"  # type: ignore[attr-defined] - the browser itself says that it was refused
+    open_page.expected = "401"  # the browser itself says that it was refused
     question = ask(ADA, "Deploy the shop?")
     page = open_page("#/questions", base=guarded)
     page.get_by_text(LOCKED).wait_for()
@@ -125,7 +125,7 @@ def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, o
 
 
 def test_a_browser_that_keeps_nothing_takes_a_token_all_the_same(guarded: str, open_page: OpenPage) -> None:
-    open_page.expected = "401"  # type: ignore[attr-defined] - as above
+    open_page.expected = "401"  # the browser itself says that it was refused
     nothing_kept = "Object.defineProperty(window, 'sessionStorage', {get() { throw new DOMException('no') }})"
     page = open_page("#/questions", base=guarded, script=nothing_kept)
     enter(page, ADA)

@@ -139,4 +139,4 @@ def test_what_is_known_stays_on_the_page_while_the_hub_does_not_answer(open_page
     page.get_by_role("button", name="Try again").click()
     page.get_by_role("link", name="Another").wait_for()
     assert page.get_by_role("alert").count() == 0
-    open_page.wrong.clear()  # type: ignore[attr-defined] - the browser itself says that a request failed
+    open_page.wrong.clear()  # the browser itself says that a request failed

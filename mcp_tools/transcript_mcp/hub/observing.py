@@ -18,7 +18,7 @@ from transcript_mcp.hub.access import Caller
 from transcript_mcp.hub.receiving import has_left
 from transcript_mcp.sdk import Kind, Outcome, Server
 
-__all__ = ["CALLER", "CLIENT_GONE", "Metrics", "observer", "shown_path"]
+__all__ = ["CALLER", "CLIENT_GONE", "METHODS", "Metrics", "observer", "shown_path"]
 
 CALLER: Final = web.RequestKey("caller", Caller)
 """Set on each request that was let in."""
@@ -129,7 +129,7 @@ def observer(metrics: Metrics) -> Middleware:
             raise
         finally:
             seconds, route = time.perf_counter() - began, _route(request)
-            method = request.method if request.method in _METHODS else "other"
+            method = request.method if request.method in METHODS else "other"
             metrics.ended(route, method, status, seconds)
             if logger.isEnabledFor(logging.INFO):
                 _log(request, route, status, seconds)
@@ -137,7 +137,7 @@ def observer(metrics: Metrics) -> Middleware:
     return observe
 
 
-_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
 
 def _route(request: web.Request) -> str:

@@ -88,7 +88,7 @@ async def test_the_first_answer_wins(make_store: MakeStore) -> None:
 async def test_every_ending_is_final(store: QuestionStore) -> None:
     for state in ("timeout", "cancelled", "withdrawn"):
         await store.put(other(id=state), "waiting")
-        await end(store, "assistant/ada", state, Ending(state))  # type: ignore[arg-type]
+        await end(store, "assistant/ada", state, Ending(state))  # type: ignore[arg-type] - a plain text
         outcome = await end(store, "assistant/ada", state, YES)
         assert outcome is not None
         assert (outcome[0].state, outcome[1]) == (state, False)

@@ -12,11 +12,10 @@ from typing import Final
 from aiohttp import web
 
 from transcript_mcp.assistant.schema import SERVICES
-from transcript_mcp.hub.observing import CALLER
+from transcript_mcp.hub.observing import CALLER, METHODS
 
 __all__ = ["Told", "refusal_of", "way_of", "where_of"]
 
-_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _CALLS: Final = frozenset(call.name for calls in SERVICES.values() for call in calls)
 _UNTOLD: Final = frozenset({401})
 """A page without a token asks for one; who tries wrong ones is told of as such."""
@@ -69,7 +68,7 @@ def where_of(request: web.Request) -> str:
         return f"Connect {call}" if call in _CALLS else "Connect"
     if request.get(CALLER) is not None:
         return f"{request.method} {request.path[:100]}"
-    method = request.method if request.method in _METHODS else "other"
+    method = request.method if request.method in METHODS else "other"
     return f"{method} {_canonical(request) or '(no such address)'}"
 
 
