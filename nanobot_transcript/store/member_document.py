@@ -19,6 +19,7 @@ __all__ = [
     "put_bot",
     "put_person",
     "put_seen",
+    "put_title",
 ]
 
 Document: TypeAlias = dict[str, Any]
@@ -48,11 +49,12 @@ class Shape(TypedDict, total=False):
     people: dict[str, _Person]
     ids: dict[str, dict[str, str]]
     chats: dict[str, dict[str, float]]
+    titles: dict[str, str]
 
 
 def empty() -> Document:
     """A store of which nothing is known."""
-    return {"bots": {}, "people": {}, "ids": {}, "chats": {}}
+    return {"bots": {}, "people": {}, "ids": {}, "chats": {}, "titles": {}}
 
 
 def is_silent(bot: Mapping[str, Any], now: int) -> bool:
@@ -139,6 +141,13 @@ def put_seen(document: Document, session_key: str, sender: str, now: int) -> boo
         return False
     seen[sender] = now
     return True
+
+
+def put_title(document: Document, session_key: str, title: str) -> bool:
+    """Record what a chat is called."""
+    old = document["titles"].get(session_key)
+    document["titles"][session_key] = title
+    return title != old
 
 
 def drop_person(document: Document, sender: str) -> bool:

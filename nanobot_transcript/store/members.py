@@ -1,4 +1,5 @@
-"""Who is who in the groups of a store: names, ids under each app, bots' profiles, who was seen in which chat.
+"""Who is who in the groups of a store: names, ids under each app, bots' profiles, who was seen in which chat, and
+what each chat is called.
 
 All processes share one file, ``<base_dir>/.state/members.json``:
 
@@ -7,7 +8,8 @@ All processes share one file, ``<base_dir>/.state/members.json``:
                          "seen": last sign of life, ms, within a day}},
      "people": {sender: {"name", "ids": {"union_id", "user_id", "open_id"}}},
      "ids":    {observing app_id: {open_id: sender}},
-     "chats":  {session_key: {sender: last seen, ms, within an hour}}}
+     "chats":  {session_key: {sender: last seen, ms, within an hour}},
+     "titles": {session_key: what the chat is called}}
 
 A change that another process's lock holds up stays in memory and is written with the next one.
 """
@@ -37,6 +39,7 @@ from nanobot_transcript.store.member_document import (
     put_bot,
     put_person,
     put_seen,
+    put_title,
 )
 from nanobot_transcript.store.state_file import Signature, Snapshot, StateFile
 
@@ -144,6 +147,12 @@ class MemberDirectory:
         session_key, sender = well_formed(session_key), well_formed(sender)
         self._change(lambda document: put_seen(document, session_key, sender, now))
 
+    def remember_chat(self, session_key: str, title: str) -> None:
+        """Record what a chat is called; an empty title changes nothing."""
+        session_key, title = well_formed(session_key), well_formed(title.strip())
+        if title and self._document["titles"].get(session_key) != title:
+            self._change(lambda document: put_title(document, session_key, title))
+
     def ids_of(self, sender: str) -> frozenset[str]:
         """Everything by which a person was ever known: the stable sender, other ids, the open id of each app."""
         self._refresh()
@@ -215,6 +224,11 @@ class MemberDirectory:
             for sender, last in seen
         ]
         return sorted(members, key=lambda member: (member.kind, member.name, member.sender))
+
+    def title_of(self, session_key: str) -> str | None:
+        """What a chat is called; None when unknown."""
+        self._refresh()
+        return self._document["titles"].get(session_key)
 
     def _now_ms(self) -> int:
         return int(self._now() * 1000)

@@ -1,4 +1,4 @@
-"""Which groups a bot sits in, and what the people there are called: asked seldom, because calls are counted."""
+"""Which groups a bot sits in, and what these and their people are called: asked seldom, because calls are counted."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ _NAMES_AGAIN: Final = 6 * 3600.0
 
 
 class Presence:
-    """The chats of one bot. ``members`` keeps the names of people; None: they are not kept.
+    """The chats of one bot. ``members`` keeps the names; None: they are not kept.
 
     Looking up never raises; what the platform refuses is logged once and leaves what is known.
     """
@@ -69,12 +69,15 @@ class Presence:
     async def refresh(self) -> None:
         """Ask for the groups the bot sits in."""
         self._chats_due = self._clock() + _CHATS_AGAIN
+        titles: dict[str, str] = {}
         try:
             async for chat in self._listed(_CHATS, {}):
                 if chat_id := string(chat, "chat_id"):
-                    self._chats.add(chat_id)
+                    titles[chat_id] = string(chat, "name")
         except PlatformError as error:
             logger.warning("Which groups the bot sits in is known from their messages only: %s %s", error, error.hint)
+        self._chats.update(titles)
+        await self._remember(titles)
 
     async def take_seats(self, name: str) -> None:
         """Let other bots know in which chats the bot ``name`` sits, before it has said anything there."""
@@ -110,6 +113,15 @@ class Presence:
             logger.warning("The names of people in a group are not known: %s %s", error, error.hint)
         except StoreError as error:
             logger.warning("Names could not be written down: %s %s", error, error.hint)
+
+    async def _remember(self, titles: Mapping[str, str]) -> None:
+        if self._members is None:
+            return
+        try:
+            for chat_id, title in titles.items():
+                await asyncio.to_thread(self._members.remember_chat, session_key(FEISHU, chat_id), title)
+        except StoreError as error:
+            logger.warning("What the groups are called could not be written down: %s %s", error, error.hint)
 
     async def _listed(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[Mapping[str, Any]]:
         """The items of a listing, page by page."""

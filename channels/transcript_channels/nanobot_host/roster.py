@@ -1,4 +1,4 @@
-"""Names of people who never were mentioned: the platform's list of a group's members, asked seldom."""
+"""Names of people who never were mentioned, and of their groups: the platform is asked for both, seldom."""
 
 import asyncio
 import logging
@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from typing import Any, Final
 
 from nanobot_transcript.entry import Ids
+from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.members import MemberDirectory
 
 __all__ = ["Roster"]
@@ -104,6 +105,7 @@ class Roster:
                 if kind != "open_id":
                     known = {"union_id": member_id} if kind == "union_id" else {"user_id": member_id}
                 self._members.remember_person(member_id, name, known, app_id)
+        self._members.remember_chat(session_key(FEISHU, chat_id), _title(self._client_of(app_id), chat_id))
         return True
 
     def _end(self, lookup: "Future[None]", chat_id: str, due: float) -> None:
@@ -150,6 +152,14 @@ class Roster:
             response.code,
             response.msg,
         )
+
+
+def _title(client: Any, chat_id: str) -> str:
+    """What a group is called; empty where the app may not know."""
+    from lark_oapi.api.im.v1 import GetChatRequest
+
+    response = client.im.v1.chat.get(GetChatRequest.builder().chat_id(chat_id).build())
+    return (response.data.name or "") if response.success() else ""
 
 
 def _kind(sender: str, ids: Ids) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nanobot_transcript.errors import CallBudgetError
+from nanobot_transcript.errors import CallBudgetError, StoreFullError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
 from nanobot_transcript.store.members import MemberDirectory
@@ -29,3 +29,23 @@ async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tm
     with pytest.raises(CallBudgetError) as caught:
         await channel.send(message)
     assert caught.value.arrived is None
+
+
+async def test_a_bot_that_starts_learns_what_its_groups_are_called(team, tmp_path) -> None:
+    members = MemberDirectory(tmp_path)
+    channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)
+    await channel.start(lambda _: None)
+    assert members.title_of(f"feishu:{team.group.chat_id}") == "Team"
+
+
+async def test_a_name_that_cannot_be_written_down_hides_no_group(team, tmp_path, monkeypatch, caplog) -> None:
+    def full(*_: object) -> None:
+        raise StoreFullError("The disk is full.", hint="Free some space.")
+
+    members = MemberDirectory(tmp_path)
+    monkeypatch.setattr(members, "remember_chat", full)
+    other = team.feishu.add_group("Other", [team.ada, team.alpha])
+    channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)
+    await channel.start(lambda _: None)
+    assert all(channel.sits_in(f"feishu:{group.chat_id}") for group in (team.group, other))
+    assert caplog.text.count("What the groups are called could not be written down") == 1

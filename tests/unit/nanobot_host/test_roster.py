@@ -26,7 +26,13 @@ class Lists:
         self.asked: list[Any] = []
         self.answers: threading.Event = threading.Event()
         self.answers.set()
-        self.client = SimpleNamespace(im=SimpleNamespace(v1=SimpleNamespace(chat_members=self)))
+        self.title = "Releases"
+        chat = SimpleNamespace(get=self.get_chat)
+        self.client = SimpleNamespace(im=SimpleNamespace(v1=SimpleNamespace(chat_members=self, chat=chat)))
+
+    def get_chat(self, _request: Any) -> Any:
+        known = SimpleNamespace(name=self.title)
+        return SimpleNamespace(success=lambda: bool(self.title), data=known if self.title else None)
 
     def get(self, request: Any) -> Any:
         number = int(request.page_token or 0)
@@ -71,6 +77,16 @@ async def test_all_pages_are_read_and_asked_for_once(members: MemberDirectory) -
     assert (members.name_of("on_ada"), members.name_of("on_bo"), members.name_of("on_x")) == ("Ada", "Bo", None)
     await learn(roster, "oc_1", "on_new", {"union_id": "on_new"})
     assert lists.asked == [("oc_1", "union_id"), ("oc_1", "union_id")]
+
+
+@pytest.mark.parametrize(("title", "known"), [("发布群", "发布群"), ("", None)])
+async def test_what_a_group_is_called_is_learnt_with_its_people_where_the_app_may(
+    members: MemberDirectory, title: str, known: str | None
+) -> None:
+    lists = Lists([("on_ada", "Ada")])
+    lists.title = title
+    await learn(Roster(members, lambda app_id: lists.client), "oc_1", "on_ada", ADA)
+    assert (members.name_of("on_ada"), members.title_of("feishu:oc_1")) == ("Ada", known)
 
 
 async def test_somebody_who_joined_is_asked_for_ten_minutes_after_the_last_question(

@@ -173,6 +173,28 @@ def test_bots_come_first_among_the_members_of_a_chat(base: Path) -> None:
     assert members.of_chat("feishu:oc_2") == []
 
 
+def test_a_chat_is_called_what_it_was_called_last(base: Path) -> None:
+    members = MemberDirectory(base)
+    assert members.title_of("feishu:oc_1") is None
+    members.remember_chat("feishu:oc_1", " Releases\ud83d ")
+    members.remember_chat("feishu:oc_1", "")
+    assert MemberDirectory(base).title_of("feishu:oc_1") == "Releases\ufffd"
+    MemberDirectory(base).remember_chat("feishu:oc_1", "发布群")
+    assert (members.title_of("feishu:oc_1"), members.title_of("feishu:oc_2")) == ("发布群", None)
+
+
+def test_a_file_without_titles_is_one_of_an_earlier_version(base: Path) -> None:
+    MemberDirectory(base).remember_person("on_ada", "Ada")
+    path = MemberDirectory(base).path
+    document = json.loads(path.read_bytes())
+    del document["titles"]
+    path.write_text(json.dumps(document))
+    members = MemberDirectory(base)
+    assert members.title_of("feishu:oc_1") is None
+    members.remember_chat("feishu:oc_1", "Releases")
+    assert (members.name_of("on_ada"), members.title_of("feishu:oc_1")) == ("Ada", "Releases")
+
+
 def test_two_bots_with_one_name_are_both_bots(base: Path) -> None:
     members = MemberDirectory(base)
     members.remember_bot("cli_1", "Alpha")
