@@ -8,17 +8,19 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 
-__all__ = ["SENTENCES", "Case", "Decision", "Reason", "Stage"]
+__all__ = ["LATER", "SENTENCES", "STOPS", "Case", "Decision", "Reason", "Stage", "later"]
 
 
 class Stage(StrEnum):
-    """Where in the gate a decision was made, in this order."""
+    """Where in the gate a decision was made, in this order; the last two come after it."""
 
     NEVER = "never"
     CERTAIN = "certain"
     OTHERS = "others"
     SCORE = "score"
     JUDGE = "judge"
+    CLAIM = "claim"
+    GUARD = "guard"
 
 
 class Reason(StrEnum):
@@ -49,7 +51,18 @@ class Reason(StrEnum):
     JUDGE_TIMEOUT = "judge_timeout"
     JUDGE_FAILED = "judge_failed"
     JUDGE_BUDGET = "judge_budget"
+    CLAIMED = "claimed"
+    CLAIM_SEEN = "claim_seen"
+    COURTESY = "courtesy"
+    ECHO = "echo"
+    HOP_LIMIT = "hop_limit"
+    PAIR_BUDGET = "pair_budget"
 
+
+LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD})
+"""Where decisions come from that are made after the gate's own about the same message."""
+STOPS: Final[frozenset[str]] = frozenset({Reason.COURTESY, Reason.ECHO, Reason.HOP_LIMIT, Reason.PAIR_BUDGET})
+"""Why the loop guard lets no bot answer another one."""
 
 SENTENCES: Final[dict[Reason, str]] = {
     Reason.INVALID: "It is no message: sender or text are missing.",
@@ -77,6 +90,12 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.JUDGE_TIMEOUT: "The judge did not answer in time.",
     Reason.JUDGE_FAILED: "The judge could not be asked.",
     Reason.JUDGE_BUDGET: "The judge's budget for this hour is spent.",
+    Reason.CLAIMED: "It was the first to claim the message, and answers.",
+    Reason.CLAIM_SEEN: "Another bot has claimed the message.",
+    Reason.COURTESY: "The loop guard: thanks and the like of a bot get no answer.",
+    Reason.ECHO: "The loop guard: the same was said just before.",
+    Reason.HOP_LIMIT: "The loop guard: bots have had enough turns in a row since a person spoke.",
+    Reason.PAIR_BUDGET: "The loop guard: the two bots have said enough to each other for now.",
 }
 
 
@@ -114,3 +133,12 @@ class Decision:
     def sentence(self) -> str:
         """The reason in words."""
         return SENTENCES[self.reason]
+
+
+def later(reason: str, session_key: str, message: Entry, agent: str, score: float = 0.0) -> Decision:
+    """What was decided after the gate: by a claim, or by the loop guard (one of ``STOPS``)."""
+    known = Reason(reason)
+    stage = Stage.GUARD if known in STOPS else Stage.CLAIM
+    return Decision(
+        known is Reason.CLAIMED, known, score, stage, agent, message.get("message_id"), session_key=session_key
+    )

@@ -108,9 +108,13 @@ class RelevanceGate:
         """The final decision: the judge's when it was undecided. Never raises; notes it in the log."""
         if decision.respond is None:
             decision = await self._judged(decision)
+        self.note(decision)
+        return decision
+
+    def note(self, decision: Decision) -> None:
+        """Note a decision in the log, where there is one. Never raises."""
         if self.log is not None:
             self.log.write(decision.session_key, decision)
-        return decision
 
     async def aclose(self) -> None:
         """Close the judge's connections, where it has any; whoever made the gate calls this at its end."""

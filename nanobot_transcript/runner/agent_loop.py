@@ -139,6 +139,10 @@ class AgentLoop:
             logger.warning("%s broke off an answer that took longer than %g s to finish", self.agent.name, grace)
         await asyncio.gather(*self._standing_by, return_exceptions=True)
 
+    def stopped(self, session_key: str, entry: Entry, reason: str) -> None:
+        """The loop guard did not let the relay hand out what another bot said."""
+        self._chooser.stopped(session_key, entry, reason)
+
     def forget(self, session_key: str, message_id: str) -> None:
         """A message was taken back."""
         self._sessions.forget(session_key, message_id)
@@ -205,6 +209,7 @@ class AgentLoop:
         except StoreError as error:  # better no answer than four
             logger.error("%s cannot claim %s: %s %s", self.agent.name, inbound.message_id, error, error.hint)
             return
+        self._chooser.claimed(key, message, choice, won=claim is not None)
         if claim is not None:
             async with claim:
                 await self._answer(inbound, history, choice, claim)
@@ -223,6 +228,7 @@ class AgentLoop:
         if claim is None:
             logger.info("%s was answered by another bot", inbound.message_id)
         else:
+            self._chooser.claimed(inbound.session_key, inbound.entry, choice, won=True)
             self._put(_Turn(inbound, claim, choice))
 
     # --- the answer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance.decision import STOPS, later
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.runner.deciding import Choice, Gate, addressed, before
 from nanobot_transcript.runner.membership import Members
@@ -69,10 +70,22 @@ class Chooser:
             decision = replace(decision, respond=False)  # no judge for what may not be answered anyway
         decision = await self._gate.resolve(decision)
         if not allowed.respond:
+            self.stopped(inbound.session_key, message, allowed.reason)
             return allowed
         respond = bool(decision.respond) or self._may_claim(message, decision)
         contested = decision.stage in _GUESSED
         return Choice(respond, decision.reason, allowed.hop, contested, decision.score)
+
+    def claimed(self, session_key: str, message: Entry, choice: Choice, *, won: bool) -> None:
+        """Note who answers what several may: this agent, or another one."""
+        if self._gate is not None:
+            reason = "claimed" if won else "claim_seen"
+            self._gate.note(later(reason, session_key, message, self._agent.name, choice.score))
+
+    def stopped(self, session_key: str, message: Entry, reason: str) -> None:
+        """Note that the loop guard lets this agent not answer; nothing for other reasons."""
+        if self._gate is not None and reason in STOPS:
+            self._gate.note(later(reason, session_key, message, self._agent.name))
 
     def _may_claim(self, message: Entry, decision: "Decision") -> bool:
         """True for what nobody in particular is asked: one of the bots answers it, however little it feels meant."""

@@ -34,6 +34,10 @@ class Gate(Protocol):
         """The decision, settled by the judge if it was undecided, and noted."""
         ...
 
+    def note(self, decision: "Decision") -> None:
+        """Note what was decided afterwards about the same message: by a claim, or by the loop guard."""
+        ...
+
 
 class Choice(NamedTuple):
     """Whether this agent answers a message, and why.

@@ -104,6 +104,7 @@ class HostedAgent:
         self._parts = [self._sending, loop.create_task(self._loop.run())]
         await self.agent.channel.start(self._intake.publish)
         if self.agent.relay is not None and self.agent.relay.settings.mode != "off":
+            self.agent.relay.on_stop = self._stopped
             self._parts.append(loop.create_task(self.agent.relay.run(self._relayed)))
         if self.agent.serve is not None:
             self._parts.append(asyncio.ensure_future(_awaited(self.agent.serve(self))))
@@ -147,6 +148,10 @@ class HostedAgent:
     async def _relayed(self, session_key: str, entry: Entry) -> None:
         if self.agent.channel.sits_in(session_key):
             await self._intake.publish(InboundMessage(session_key, entry, relayed=True))
+
+    def _stopped(self, session_key: str, entry: Entry, reason: str) -> None:
+        if self.agent.channel.sits_in(session_key):
+            self._loop.stopped(session_key, entry, reason)
 
 
 async def _awaited(work: Awaitable[None]) -> None:

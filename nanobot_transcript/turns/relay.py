@@ -84,6 +84,8 @@ class Relay:
         self._seen: Callable[[str], bool] = seen
         self._readable: Callable[[Entry], bool] = readable
         self._clock: Callable[[], float] = clock
+        self.on_stop: Callable[[str, Entry, str], None] = lambda session_key, entry, reason: None
+        """Told what the loop guard did not let out, and why."""
 
     async def entries(self, session_key: str) -> AsyncGenerator[Entry, None]:
         """Entries of one chat as they come, without end; the chat may begin later. Nothing in mode ``off``."""
@@ -192,6 +194,7 @@ class Relay:
         verdict = self._guard.allows(entry, history, self._agent)
         if not verdict.allowed:
             logger.info("%s: %s is not relayed: %s", session_key, entry["message_id"], verdict.reason)
+            self.on_stop(session_key, entry, verdict.reason)
         return verdict.allowed
 
     def _is_meant(self, session_key: str, entry: Entry, history: list[Entry]) -> bool:

@@ -76,7 +76,8 @@ class Four(Scene):
         logs = self.store_dir / ".state" / "decisions"
 
         def decisions() -> int:
-            return sum(path.read_text().count(message_id) for path in logs.rglob("*") if path.is_file())
+            lines = [line for path in logs.rglob("*.log") for line in path.read_text().splitlines()]
+            return sum(message_id in line and '"claim"' not in line for line in lines)
 
         await until(lambda: decisions() >= len(self.bots), 20)
 

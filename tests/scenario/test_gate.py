@@ -50,9 +50,8 @@ async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
 
 
 def decisions(scene: Scene, message_id: str) -> int:
-    """How many bots have decided about a message."""
-    logs = (scene.store_dir / ".state" / "decisions").rglob("*")
-    return sum(path.read_text().count(f'"{message_id}"') for path in logs if path.is_file())
+    """How many bots have decided about a message; what came of it by a claim counts no more."""
+    return sum('"claim"' not in line for line in decided(scene, message_id).splitlines())
 
 
 def decided(scene: Scene, message_id: str) -> str:

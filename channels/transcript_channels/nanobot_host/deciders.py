@@ -9,6 +9,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+from nanobot_transcript.relevance.decision import STOPS, later
 from nanobot_transcript.runner import Members, members_of
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -93,4 +94,17 @@ class Deciders:
         """Why a bot's message is not to be answered any more; an empty text when it may. Raises StoreError."""
         history = self.store.sync.recent(session_key, GUARD_HISTORY).entries
         verdict = self.guard.allows(message, history, agent)
-        return "" if verdict.allowed else f"bots have said enough to each other ({verdict.reason})"
+        if verdict.allowed:
+            return ""
+        self.stopped(session_key, message, agent, verdict.reason)
+        return f"bots have said enough to each other ({verdict.reason})"
+
+    def claimed(self, session_key: str, message: Entry, agent: AgentProfile, score: float, *, won: bool) -> None:
+        """Note who answers what several may: this agent, or another one."""
+        reason = "claimed" if won else "claim_seen"
+        self.gate.note(later(reason, session_key, message, agent.name, score))
+
+    def stopped(self, session_key: str, message: Entry, agent: AgentProfile, reason: str) -> None:
+        """Note that the loop guard lets an agent not answer; nothing for other reasons."""
+        if reason in STOPS:
+            self.gate.note(later(reason, session_key, message, agent.name))

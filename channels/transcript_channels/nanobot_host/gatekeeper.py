@@ -139,6 +139,8 @@ class Gatekeeper:
             if verdict.allowed:
                 hop = 1 + max(verdict.hops, hop_of(turn.entry))
                 await self.begin(turn, Choice(True, verdict.reason, hop))
+            else:
+                self._deciders.stopped(turn.session_key, turn.entry, agent, verdict.reason)
 
     async def close(self) -> None:
         """Stand by no more, and let go of the judge."""
@@ -178,8 +180,9 @@ class Gatekeeper:
         except StoreError as error:  # better no answer than four
             logger.error("%s cannot claim %s: %s %s", agent.name, turn.message_id, error, error.hint)
             return None
+        self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, won=claim is not None)
         if claim is None:
-            waiting = asyncio.get_running_loop().create_task(self._stand_by(turn, choice, claims))
+            waiting = asyncio.get_running_loop().create_task(self._stand_by(turn, agent, choice, claims))
             self._standing_by.add(waiting)
             waiting.add_done_callback(self._standing_by.discard)
         return claim
@@ -189,13 +192,14 @@ class Gatekeeper:
             self._claims[app_id] = self._deciders.claims(agent.name)
         return self._claims[app_id]
 
-    async def _stand_by(self, turn: Turn, choice: Choice, claims: AnswerClaims) -> None:
+    async def _stand_by(self, turn: Turn, agent: AgentProfile, choice: Choice, claims: AnswerClaims) -> None:
         """Another bot answers. When it dies over it, the message comes to this one after all."""
         try:
             claim = await claims.win(turn.session_key, turn.entry, score=1.0, alone=True)
             if claim is None:
                 logger.info("%s was answered by another bot", turn.message_id)
             else:
+                self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, won=True)
                 async with self._lane(turn).place(urgent=False):
                     await self.begin(turn, choice, claim)
         except StoreError as error:

@@ -42,7 +42,13 @@ class Relaying:
             seen=self._bot.turns.began,
             readable=lambda entry: not is_unreadable(entry),
         )
+        relay.on_stop = self._stopped
         await relay.run(self._take)
+
+    def _stopped(self, session_key: str, entry: Entry, reason: str) -> None:
+        deciders = self._host.deciders
+        if self._chat_of(session_key) is not None:
+            deciders.stopped(session_key, entry, deciders.profile(self._bot.app_id), reason)
 
     async def _take(self, session_key: str, entry: Entry) -> None:
         try:

@@ -10,6 +10,7 @@ import pytest
 from support.stub_nanobot import group_event, sdk_object
 
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance import DecisionLog
 from nanobot_transcript.turns import AnswerClaims
 from transcript_channels.nanobot_host.deciders import Deciders
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
@@ -247,6 +248,9 @@ async def test_nobody_in_particular_is_answered_by_the_first_to_claim(talk: Call
     await here.channel._on_message(event)
     assert here.handled == [mine]
     await here.host.gatekeeper.close()
+    log = DecisionLog(here.host.store.base_dir)
+    assert [one["reason"] for one in log.read(KEY, mine)] == ["score_low", "claimed"]
+    assert [one["reason"] for one in log.read(KEY, message_id)] == ["score_low", "claim_seen"]
 
 
 async def test_an_answer_whose_claim_another_bot_took_over_is_not_sent(talk: Callable[..., Talk]) -> None:

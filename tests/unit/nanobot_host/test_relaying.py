@@ -14,6 +14,7 @@ from support.waiting import until
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
 
+from nanobot_transcript.relevance import DecisionLog  # noqa: E402
 from transcript_channels.nanobot_host.host import Host  # noqa: E402
 from transcript_channels.nanobot_host.relaying import Relaying  # noqa: E402
 
@@ -119,6 +120,8 @@ async def test_the_loop_guard_comes_first_and_has_the_last_word(make_host: Any, 
         beta_says(host, "om_5", "@Alpha fourth", hop=1)
         await until(lambda: len(bus.messages) == 2)
         assert [message.metadata["message_id"] for message in bus.messages] == ["om_1", "om_5"]
+    stopped = [(one["message_id"], one["agent"], one["reason"]) for one in DecisionLog(host.store.base_dir).read(KEY)]
+    assert set(stopped) == {(f"om_{number}", "Alpha", "hop_limit") for number in (1, 2, 3)}
 
 
 async def test_the_gate_decides_about_bots_too(make_host: Any, make_channel: Any) -> None:

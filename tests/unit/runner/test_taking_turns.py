@@ -27,6 +27,10 @@ class FixedGate:
         self.judge = judge
         self.asked: list[Any] = []
         self.resolved = 0
+        self.noted: list[Decision] = []
+
+    def note(self, decision: Decision) -> None:
+        self.noted.append(decision)
 
     def decide(self, message: Any, history: Any, agent: Any, members: Any, **about: Any) -> Decision:
         self.asked.append((message, list(history), about))
@@ -109,7 +113,12 @@ async def test_with_the_real_gate_an_unaddressed_question_gets_one_answer_and_sm
     assert sorted(replies) == sorted([asked["message_id"], mentioned["message_id"]])
     assert "Beta answers." in stage.chat.texts()
     noted = log.read(KEY, asked["message_id"])
-    assert sorted(one["agent"] for one in noted) == sorted(NAMES)
+    assert {one["agent"] for one in noted if one["stage"] == "score"} == set(NAMES)
+    claims_of = {one["agent"]: (one["reason"], one["respond"]) for one in noted if one["stage"] == "claim"}
+    (answer,) = (shown for shown in stage.chat.shown if shown.outbound.reply_to == asked["message_id"])
+    assert claims_of == dict.fromkeys(NAMES, ("claim_seen", False)) | {answer.agent: ("claimed", True)}
+    assert [one["agent"] for one in noted].count(answer.agent) == 2
+    assert {one["stage"] for one in log.read(KEY, mentioned["message_id"])} == {"certain", "others"}
 
 
 async def test_what_is_open_to_anybody_is_claimed_also_by_those_that_do_not_feel_meant(stage: Any) -> None:
@@ -230,6 +239,34 @@ async def test_another_bots_words_come_out_of_the_record_where_the_platform_does
     await stage.quiet()
     assert len(stage.chat.texts()) == 4
     assert [entry.get("hop") for entry in await stage.record()] == [None, 1, 2, 3, 4]
+
+
+async def test_where_the_loop_guard_ends_a_discussion_that_is_noted(stage: Any) -> None:
+    log = DecisionLog(stage.folder)
+    guard = LoopGuard(LoopLimits(hops=2))
+    for name, other in (("Alpha", "Beta"), ("Beta", "Alpha")):
+        relay = Relay(stage.store, profile(name), RelaySettings("mentions"), guard=guard)
+        stage.add(name, f"@{other} and you?", relay=relay, guard=guard, gate=RelevanceGate(log=log), members=both)
+    await stage.start()
+    await stage.chat.say("@Alpha discuss it with the other bot")
+    await stage.chat.answers(2)
+    last = stage.chat.shown[-1]
+    await until(lambda: log.read(KEY, last.message_id))
+    await stage.quiet()
+    noted = [(one["agent"], one["respond"], one["stage"], one["reason"]) for one in log.read(KEY, last.message_id)]
+    assert noted == [("Alpha", False, "guard", "hop_limit")]
+
+
+async def test_where_the_guard_stops_what_the_platform_pushed_that_is_noted(stage: Any) -> None:
+    log = DecisionLog(stage.folder)
+    gate, guard = RelevanceGate(log=log), LoopGuard(LoopLimits(hops=1))
+    stage.add("Alpha", "yes", gate=gate, guard=guard, members=both)
+    await stage.start()
+    beta = stage.chat.entry("@Alpha and you?", "Beta", sender_kind="bot", agent="Beta", hop=1)
+    await stage.chat.tell(beta)
+    await stage.quiet()
+    noted = [(one["respond"], one["reason"]) for one in log.read(KEY, beta["message_id"])]
+    assert noted == [(True, "named"), (False, "hop_limit")]
 
 
 async def test_a_post_is_sent_by_the_agent_recorded_once_and_its_answer_starts_no_turn(stage: Any) -> None:
