@@ -2,26 +2,28 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["Aside"]
 
-_MUCH: Final = 1024 * 1024
-
 _Result = TypeVar("_Result")
 
 
 class Aside:
-    """Does one long work after the other: threads that compute keep the event loop waiting for its turn."""
+    """Does one long work after the other: threads that compute keep the event loop waiting for its turn.
 
-    def __init__(self) -> None:
+    What is done on ``at_once`` bytes is short.
+    """
+
+    def __init__(self, at_once: int = 1024 * 1024) -> None:
+        self._at_once = at_once
         self._one = asyncio.Lock()
 
     async def __call__(self, size: int, function: Callable[..., _Result], *arguments: Any) -> _Result:
         """What the function gives; ``size`` is about how many bytes it works on."""
-        if size <= _MUCH:
+        if size <= self._at_once:
             return function(*arguments)
         async with self._one:
             return await in_thread(function, *arguments)

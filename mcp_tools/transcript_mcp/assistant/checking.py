@@ -46,12 +46,13 @@ def checked(question: Question, has_files: bool = False) -> Question:
 
 def chat_key(chat: str) -> str:
     """A chat by its session key; what has no channel is one of Feishu's. Raises InvalidQuestionError."""
+    chat = chat.strip()
     if not chat:
         return ""
     channel, chat_id = split(chat)
-    if not chat_id or len(chat) > LONGEST_NAME or clean(chat) != chat:
+    if not is_id(chat_id) or chat.startswith(":") or len(chat.split()) > 1 or len(chat) > LONGEST_NAME:
         raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
-    return chat if channel else session_key(FEISHU, chat_id)
+    return session_key(channel or FEISHU, chat_id)
 
 
 def is_id(text: str) -> bool:

@@ -127,6 +127,7 @@ class Calls:
         self._assistant = assistant
         self._scopes = scopes
         self._aside = Aside()
+        self._reading = Aside(SMALL)  # by strangers, too, before their token is known
         self._callers = _Callers()
         works: Mapping[str, Callable[[web.Request, Any], Awaitable[Any]]] = {
             "AskQuestion": self._asking("question", "AskQuestion"),
@@ -164,10 +165,13 @@ class Calls:
         if method is None:
             return _refusal("unimplemented", "There is no such method.")
         if request.method != "POST":
-            return web.Response(status=405, headers={"Allow": "POST"})
+            return web.Response(status=405, headers={"Allow": "POST"}, text="Call this with POST.\n")
         codec = _CODECS.get(request.content_type.lower())
         if codec is None:
-            return web.Response(status=415, headers={"Accept-Post": ", ".join(_CODECS)})
+            kinds = ", ".join(_CODECS)
+            return web.Response(
+                status=415, headers={"Accept-Post": kinds}, text=f"Content-Type must be one of: {kinds}\n"
+            )
         read, write = codec
         try:
             if method.in_head:
@@ -195,7 +199,7 @@ class Calls:
         admit = _everything if method.in_head else self._admit
         try:
             body = await _body(request, counted)
-            return await self._aside(len(body), read, method.request, body, MOST_VALUES, admit)
+            return await self._reading(len(body), read, method.request, body, MOST_VALUES, admit)
         finally:
             counted.end()
 
@@ -212,7 +216,7 @@ class Calls:
                 try:
                     record = await self._assistant.wait(scope, message.ID, 0)
                 except UnknownQuestionError as error:
-                    return _invalid(kind, message.ID, f"{error} {error.hint}")
+                    return _invalid(kind, message.ID, f"{error} {error.hint} To ask, send a Request.")
             if record.state == "waiting":
                 seconds = float(max(0, message.Wait)) if message.HasField("Wait") else None
                 record = await self._assistant.wait(scope, record.question.id, seconds)

@@ -90,7 +90,7 @@ def outcome_text(record: Record) -> str:
     """Why there is no answer, and what the agent shall do: without that, agents ask again for ever."""
     if record.state == "timeout":
         return (
-            f"Nobody answered within {record.question.timeout} seconds. Stop here: do not ask the same again and do "
+            f"Nobody answered within {_seconds(record.question.timeout)}. Stop here: do not ask the same again and do "
             "not guess the answer. Tell your user what you were waiting for, and end your turn."
         )
     if record.state == "withdrawn":
@@ -98,6 +98,10 @@ def outcome_text(record: Record) -> str:
     if record.state == "cancelled":
         return "Nobody waited for the answer any more, so the question was closed. Ask again only if it still matters."
     return "The question still waits for an answer."
+
+
+def _seconds(number: int) -> str:
+    return "1 second" if number == 1 else f"{number} seconds"
 
 
 def written_contents(messages: Iterable[Record]) -> list[Content]:

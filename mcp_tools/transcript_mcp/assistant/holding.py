@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.checking import size_of
+from transcript_mcp.assistant.uptime import moment
 from transcript_mcp.assistant.values import Question, Record
 
 __all__ = ["Held", "Holding", "Key", "TimeUp", "seconds_left"]
@@ -36,6 +37,10 @@ class Held:
     leaving: asyncio.TimerHandle | None = None
     waiters: "set[asyncio.Future[Record]]" = field(default_factory=set)
     is_over: bool = False
+
+    def has_waiters(self) -> bool:
+        """Whether somebody waits for it now."""
+        return bool(self.waiters)
 
     def end(self, record: Record) -> None:
         """Tell those who wait."""
@@ -168,7 +173,10 @@ class Holding:
 def seconds_left(record: Record, overdue: float) -> float:
     """How long a question waits that waited when the last process ended: for ``overdue`` seconds at least.
 
-    Whatever the clock did since it was asked, it waits no longer than it may.
+    Whatever was done to the clock since it was asked, it waits no longer than it may, and as long where the machine
+    was not started anew.
     """
-    timeout = float(record.question.timeout)
-    return min(max(record.asked_ts + timeout - time.time(), overdue), timeout)
+    timeout, passed = float(record.question.timeout), record.asked_at.until(moment())
+    if passed is None:
+        passed = time.time() - record.asked_ts
+    return min(max(timeout - passed, overdue), timeout)

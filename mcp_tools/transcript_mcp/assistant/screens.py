@@ -19,7 +19,7 @@ from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Answer, Event, HistoryQuery, Question, Record
+from transcript_mcp.assistant.values import Answer, Event, HistoryPage, HistoryQuery, Question, Record
 
 __all__ = ["REPLIES", "Screen", "Screens"]
 
@@ -27,9 +27,6 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
 _LONGEST_CHAT: Final = 100_000
-_LARGEST_PAGE: Final = 8 * 1024 * 1024
-"""Bytes of a page of the history; one record may be larger."""
-
 REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "TaskFinishReply": "report"}
 
 
@@ -209,15 +206,7 @@ class Screens:
             *((asked.limit,) if asked.limit > 0 else ()),
         )
         page = await self._assistant.history(scope, query)
-        records, size, next_before = [], 0, page.next_before
-        for record in page.records:
-            records.append(frames.history_of(record))
-            size += records[-1].ByteSize()
-            if size > _LARGEST_PAGE and record is not page.records[-1]:
-                next_before = record.seq
-                break
-        answer = wire.new("GetHistoryResponse", records=records, next_before=next_before)
-        _send(screen, frame.Cmd, GetHistoryResponse=answer)
+        screen.send(await self._aside(page.size, _history_frame, frame.Cmd, page))
 
     async def _message(self, screen: Screen, scope: str, frame: Any) -> None:
         written = frame.AgentMessage
@@ -340,6 +329,12 @@ def _send_all(screens: Sequence[Screen], cmd: str, **fields: Any) -> None:
         data = wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString()
         for screen in screens:
             screen.send(data)
+
+
+def _history_frame(cmd: str, page: HistoryPage) -> bytes:
+    records = map(frames.history_of, page.records)
+    answer = wire.new("GetHistoryResponse", records=records, next_before=page.next_before)
+    return wire.new("WebsocketMessage", Cmd=cmd, GetHistoryResponse=answer).SerializeToString()
 
 
 def _user(screen: Screen) -> Any:

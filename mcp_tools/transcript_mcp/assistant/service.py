@@ -153,8 +153,13 @@ class Assistant:
         await self._load()
         wrong = [self._wrong(answer) for answer in answers]
         good = [answer for answer, error in zip(answers, wrong, strict=True) if error is None]
-        ended = await self._end_all([self._end_of(*each.key, each.ending, each.origin) for each in good])
-        outcomes = iter(await asyncio.gather(*map(self._outcome, good, ended)))
+        ended = (
+            await self._end_all([self._end_of(*each.key, each.ending, each.origin) for each in good]) if good else []
+        )
+        found = list(map(_outcome, ended))
+        late = [self._say(answer, ended) for answer, ended, found in zip(good, ended, found, strict=True) if not found]
+        said = iter(await asyncio.gather(*late) if late else ())
+        outcomes = iter([each or next(said) for each in found])
         return [error or next(outcomes) for error in wrong]
 
     async def withdraw(self, scope: str, id: str) -> Record:
@@ -246,15 +251,10 @@ class Assistant:
             return error
         return None
 
-    async def _outcome(self, answer: Answer, ended: Ended | Exception) -> Outcome | Exception:
-        """What came of an answer that was right."""
-        if isinstance(ended, Exception):
-            return ended
-        if ended is None or ended[0].question.kind == "message":
-            return _unknown()
-        record, first = ended
-        if first or record.state != "notified":
-            return Outcome(first, record)
+    async def _say(self, answer: Answer, report: Ended | Exception) -> Outcome | Exception:
+        """What is said to a report that wants no answer becomes a message."""
+        assert isinstance(report, tuple)
+        record, _ = report
         about, contents = record.question, answer.contents
         own = _id_of(about.id, answer.by, contents)  # who says the same again says it once
         written = replace(about, id=own, kind="message", choices=(), text=text_of(contents))
@@ -269,8 +269,8 @@ class Assistant:
         held = self._holding.get(scope, id)
         return End(scope, id, ending, held.record if held is not None else None, origin)
 
-    async def _end(self, scope: str, id: str, ending: Ending) -> Ended:
-        (ended,) = await self._end_all([self._end_of(scope, id, ending)])
+    async def _end(self, scope: str, id: str, ending: Ending, unless: Callable[[], bool] | None = None) -> Ended:
+        (ended,) = await self._end_all([self._end_of(scope, id, ending)._replace(unless=unless)])
         if isinstance(ended, Exception):
             raise ended
         return ended
@@ -282,7 +282,8 @@ class Assistant:
             for end, ended in zip(ends, all_ended, strict=True):
                 if isinstance(ended, tuple):
                     record, first = ended
-                    self._close(record, end.origin if first else "")
+                    if record.state != "waiting":
+                        self._close(record, end.origin if first else "")
                 elif ended is None and end.known is not None:  # its file was taken away; who asked may ask anew
                     self._close(replace(end.known, state="cancelled"))
 
@@ -309,8 +310,14 @@ class Assistant:
         self._start(self._expired(key, Ending(state)))
 
     async def _expired(self, key: Key, ending: Ending) -> None:
+        held = self._holding.get(*key)
         try:
-            await self._end(*key, ending)
+            await self._end(
+                *key, ending, held.has_waiters if held is not None and ending.state == "cancelled" else None
+            )
+            held = self._holding.get(*key)
+            if held is not None:  # somebody has come back in the last moment
+                self._holding.closing_failed(held)
         except StoreError as error:
             logger.warning("A question that has ended cannot be written down yet: %s", error)
             held = self._holding.get(*key)
@@ -344,6 +351,16 @@ class Assistant:
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, TranscriptError):
             logger.error("the assistant failed", exc_info=error)
+
+
+def _outcome(ended: Ended | Exception) -> Outcome | Exception | None:
+    """What came of an answer that was right; None where it has yet to be written down as a message."""
+    if isinstance(ended, Exception):
+        return ended
+    if ended is None or ended[0].question.kind == "message":
+        return _unknown()
+    record, first = ended
+    return Outcome(first, record) if first or record.state != "notified" else None
 
 
 def _id_of(*parts: Any) -> str:

@@ -3,7 +3,7 @@
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,8 +14,10 @@ from nanobot_transcript.database import Database
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
+from transcript_mcp.assistant.sizes import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
 from transcript_mcp.assistant.tables import SHAPE, index, is_indexed
+from transcript_mcp.assistant.uptime import Moment, moment
 from transcript_mcp.assistant.values import (
     Choice,
     Content,
@@ -43,8 +45,8 @@ _INDEXED_AT_ONCE: Final = 100
 
 _INSERT: Final = (
     "INSERT INTO records (scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched,"
-    " chat, asked_ts, ended_ts, answered_by, answered_where, choices, text, contents)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, id) DO NOTHING"
+    " chat, asked_ts, boot, uptime, ended_ts, answered_by, answered_where, choices, text, contents)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, id) DO NOTHING"
 )
 _END: Final = (
     "UPDATE records SET state = ?, ended_ts = ?, answered_by = ?, answered_where = ?, answer = ?, contents = ?"
@@ -57,11 +59,16 @@ _CONTENTS: Final = msgspec.msgpack.Decoder(tuple[Content, ...])
 
 
 class SqliteQuestionStore:
-    """The file ``assistant.sqlite3`` in ``folder``. ``clock`` gives seconds since 1970."""
+    """The file ``assistant.sqlite3`` in ``folder``. ``clock`` gives seconds since 1970, ``moment`` the same moment
+    by a clock that nobody sets.
+    """
 
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, *, clock: Callable[[], float] = time.time, moment: Callable[[], Moment] = moment
+    ) -> None:
         self._database = Database(folder / "assistant.sqlite3", folder / ".assistant.lock", SHAPE, busy=_BUSY)
         self._clock = clock
+        self._moment = moment
         self._transactions = Transactions(self._database)
 
     async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Record, bool]:
@@ -85,7 +92,7 @@ class SqliteQuestionStore:
 
     def _ending(self, end: End) -> Callable[[sqlite3.Connection], Ended]:
         def work(connection: sqlite3.Connection) -> Ended:
-            ended = connection.execute(_END, _ended(end, self._clock())).rowcount
+            ended = 0 if end.is_held else connection.execute(_END, _ended(end, self._clock())).rowcount
             row = connection.execute(_ONE, (end.scope, end.id)).fetchone()
             return None if row is None else (_record(row), ended == 1)
 
@@ -98,6 +105,8 @@ class SqliteQuestionStore:
 
         def work(connection: sqlite3.Connection) -> Sequence[Ended]:
             now = self._clock()
+            if any(end.is_held for end in waiting):
+                raise OneByOneError
             if connection.executemany(_END, [_ended(end, now) for end in waiting]).rowcount < len(waiting):
                 raise OneByOneError
             has_messages = messages.anything_at_all(connection)
@@ -189,9 +198,8 @@ class SqliteQuestionStore:
                 f"SELECT records.* FROM {source} WHERE {' AND '.join([*match, *conditions])}"
                 f" ORDER BY {order} DESC LIMIT ?",
                 (*([words] if words else []), *values, limit + 1),
-            ).fetchall()
-            records = tuple(_record(row) for row in found[:limit])
-            return HistoryPage(records, records[-1].seq if len(found) > limit else 0)
+            )
+            return _page(found, limit)
 
         return await self._read(work, HistoryPage(()))
 
@@ -202,7 +210,7 @@ class SqliteQuestionStore:
     def _put(
         self, connection: sqlite3.Connection, question: Question, state: str, ending: Ending
     ) -> tuple[Record, bool]:
-        now = self._clock()
+        now, moment = self._clock(), self._moment()
         contents = msgspec.msgpack.encode(ending.contents) if ending.contents else None
         added = connection.execute(
             _INSERT,
@@ -213,6 +221,8 @@ class SqliteQuestionStore:
                     question.fetched,
                     question.chat or "",
                     now,
+                    moment.boot,
+                    moment.seconds,
                     None if state == "waiting" else now,
                     ending.by,
                     ending.where,
@@ -234,6 +244,17 @@ class SqliteQuestionStore:
 
     async def _read(self, work: Callable[[sqlite3.Connection], Any], missing: Any) -> Any:
         return await in_thread(self._database.read, work, missing)
+
+
+def _page(rows: Iterable[sqlite3.Row], limit: int) -> HistoryPage:
+    """As much as fits; the rest is not read."""
+    records, size = list[Record](), 0
+    for row in rows:
+        size += len(row["text"]) + len(row["contents"] or b"")
+        if len(records) == limit or (records and size > LARGEST_PAGE):
+            return HistoryPage(tuple(records), records[-1].seq)
+        records.append(_record(row))
+    return HistoryPage(tuple(records))
 
 
 def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:
@@ -293,4 +314,5 @@ def _record(row: sqlite3.Row) -> Record:
         where=row["answered_where"],
         taken_by=row["taken_by"],
         contents=_CONTENTS.decode(row["contents"]) if row["contents"] else (),
+        asked_at=Moment(row["boot"], row["uptime"]),
     )

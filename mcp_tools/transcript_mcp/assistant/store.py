@@ -1,6 +1,6 @@
 """Where questions are kept: the contract that every backend fulfils."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from transcript_mcp.assistant.values import Ending, HistoryPage, HistoryQuery, Question, Record
@@ -14,7 +14,8 @@ Ended: TypeAlias = tuple[Record, bool] | None
 
 class End(NamedTuple):
     """How the question ``id`` of a scope ends. ``known`` is its record while it waits, which need not be read again.
-    ``origin`` is the connection that needs not be told.
+    ``origin`` is the connection that needs not be told. ``unless`` is asked in a thread right before it ends: with True
+    it waits on.
     """
 
     scope: str
@@ -22,6 +23,12 @@ class End(NamedTuple):
     ending: Ending
     known: Record | None = None
     origin: str = ""
+    unless: Callable[[], bool] | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it waits on."""
+        return self.unless is not None and self.unless()
 
 
 class QuestionStore(Protocol):
@@ -83,7 +90,7 @@ class QuestionStore(Protocol):
         ...
 
     async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
-        """Records of a scope, the newest first."""
+        """Records of a scope, the newest first: so many as fit into ``LARGEST_PAGE``, and one at least."""
         ...
 
     def close(self) -> None:

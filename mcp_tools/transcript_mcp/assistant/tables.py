@@ -74,35 +74,81 @@ CREATE TRIGGER records_answered AFTER UPDATE OF answer ON records WHEN new.answe
 END
 """
 
+_BOOT: Final = "ALTER TABLE records ADD COLUMN boot TEXT NOT NULL DEFAULT ''"
+_UPTIME: Final = "ALTER TABLE records ADD COLUMN uptime REAL NOT NULL DEFAULT 0"
+
+_IN_SCOPE: Final = "CREATE INDEX records_in_scope ON records (scope, seq)"
+_GONE: Final = """
+CREATE TRIGGER records_gone AFTER DELETE ON records BEGIN
+    DELETE FROM records_unindexed WHERE seq = old.seq;
+END
+"""
+
+_LONGEST_INDEXED: Final = 100_000
+"""Characters of a question, and of an answer, by which they are found."""
+
+_NO_LONGER_WHOLE: Final = "DROP TRIGGER records_inserted"
+_INSERTED_IN_PART: Final = f"""
+CREATE TRIGGER records_inserted AFTER INSERT ON records BEGIN
+    INSERT INTO records_words (rowid, text, answer, scope)
+    VALUES (new.seq, spaced(substr(new.text, 1, {_LONGEST_INDEXED})), spaced(new.answer), scope_word(new.scope));
+END
+"""
+_SO_FAR: Final = "SELECT seq FROM records_unindexed"
+_WHOLE_ONES: Final = (
+    "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
+    f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) FROM records WHERE seq IN ({_SO_FAR})"
+)
+_WITH_ANSWERS: Final = (
+    "INSERT INTO records_words (rowid, text, answer, scope)"
+    f" SELECT seq, spaced(text), spaced(substr(answer, 1, {_LONGEST_INDEXED})), scope_word(scope)"
+    f" FROM records WHERE seq IN ({_SO_FAR})"
+)
+_ALL_INDEXED: Final = "DELETE FROM records_unindexed"
+_LONG_ONES: Final = f"FROM records WHERE state = 'waiting' AND answer = '' AND length(text) > {_LONGEST_INDEXED}"
+_LONG_ONES_OUT: Final = (
+    "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
+    f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) {_LONG_ONES}"
+)
+_THEIR_BEGINNING: Final = (
+    "INSERT INTO records_words (rowid, text, answer, scope)"
+    f" SELECT seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), '', scope_word(scope) {_LONG_ONES}"
+)
+
 SHAPE: Final = Shape(
     migrations=(
         (_RECORDS, _WAITING, _TALKS, _TAKEN, _SEARCH, _INSERTED, _ANSWERED),
         (_IN_CHATS,),
         (_MESSAGES, _UNINDEXED, _NO_LONGER_AT_ONCE, _ANSWERED_SINCE),
+        (
+            *(_BOOT, _UPTIME, _IN_SCOPE, _GONE),
+            *(_WHOLE_ONES, _WITH_ANSWERS, _ALL_INDEXED),
+            # An answer takes its question out of the index as it is put in from now on: by its beginning.
+            *(_LONG_ONES_OUT, _THEIR_BEGINNING, _NO_LONGER_WHOLE, _INSERTED_IN_PART),
+        ),
     ),
     functions={"spaced": (1, spaced), "scope_word": (1, scope_word)},
 )
-
-_LONGEST_INDEXED: Final = 100_000
-"""Characters of an answer by which it is found."""
 
 _MOST_INDEXED: Final = 250_000
 """Characters that are indexed in one transaction: nobody else can write meanwhile."""
 
 _ANY: Final = "SELECT 1 FROM records_unindexed"
 _NEXT: Final = (
-    f"SELECT seq, length(text) + min(length(answer), {_LONGEST_INDEXED}) FROM records_unindexed"
+    f"SELECT seq, min(length(text), {_LONGEST_INDEXED}) + min(length(answer), {_LONGEST_INDEXED})"
+    " FROM records_unindexed"
     " JOIN records USING (seq) ORDER BY seq LIMIT ?"
 )
 _UNINDEXED_ROWS: Final = "SELECT seq FROM records_unindexed WHERE seq <= ?"
 _OUT_OF_THE_INDEX: Final = (
     "INSERT INTO records_words (records_words, rowid, text, answer, scope)"
-    f" SELECT 'delete', seq, spaced(text), '', scope_word(scope) FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
+    f" SELECT 'delete', seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), '', scope_word(scope)"
+    f" FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
 )
 _INTO_THE_INDEX: Final = (
     "INSERT INTO records_words (rowid, text, answer, scope)"
-    f" SELECT seq, spaced(text), spaced(substr(answer, 1, {_LONGEST_INDEXED})), scope_word(scope)"
-    f" FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
+    f" SELECT seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), spaced(substr(answer, 1, {_LONGEST_INDEXED})),"
+    f" scope_word(scope) FROM records WHERE seq IN ({_UNINDEXED_ROWS})"
 )
 _DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
 

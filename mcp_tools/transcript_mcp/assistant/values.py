@@ -4,6 +4,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from transcript_mcp.assistant.uptime import Moment
+
 __all__ = [
     "Answer",
     "Choice",
@@ -100,7 +102,7 @@ class Record(msgspec.Struct, frozen=True):
 
     ``shown`` counts the clients that were sent it. For a message, ``by`` is who wrote it and ``contents`` what came
     with it, and ``taken_by`` is the id of the question with whose answer the agent got it. ``has_messages`` is False
-    where certainly none waited for the agent when its question ended.
+    where certainly none waited for the agent when its question ended. ``asked_at`` is ``asked_ts`` by another clock.
     """
 
     question: Question
@@ -114,6 +116,7 @@ class Record(msgspec.Struct, frozen=True):
     taken_by: str = ""
     contents: tuple[Content, ...] = ()
     has_messages: bool = True
+    asked_at: Moment = Moment()
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -179,6 +182,14 @@ class HistoryPage(msgspec.Struct, frozen=True):
 
     records: tuple[Record, ...]
     next_before: int = 0
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has."""
+        return sum(
+            len(one.question.text) + sum(len(each.text) + len(each.data) for each in one.contents)
+            for one in self.records
+        )
 
 
 def text_of(contents: tuple[Content, ...]) -> str:

@@ -41,11 +41,11 @@ def decoded(name: str, data: bytes, most: int | None = None) -> Any:
     """The message in these bytes, with ``most`` fields in all. Raises UnreadableError."""
     message = _CLASSES[name]()
     if most is not None and fields_in(data, message.DESCRIPTOR, most) > most:
-        raise TooManyValuesError(f"a {name} may have {most} fields in all")
+        raise TooManyValuesError(f"{name} may have {most} fields in all")
     try:
         message.ParseFromString(data)
     except (DecodeError, ValueError, RecursionError) as error:
-        raise UnreadableError(f"not a {name}") from error
+        raise UnreadableError(f"not readable as {name}") from error
     return message
 
 
@@ -58,16 +58,16 @@ def from_json(
     """
     message = _CLASSES[name]()
     if most is not None and values_in(data, most) > most:
-        raise TooManyValuesError(f"a {name} may have {most} values in all")
+        raise TooManyValuesError(f"{name} may have {most} values in all")
     try:
         document = json.loads(data.decode("utf-8-sig"))  # in no other encoding: the values were counted in this one
         if not isinstance(document, dict):
-            raise UnreadableError(f"a {name} in JSON is an object")
+            raise UnreadableError(f"{name} in JSON is an object")
         if admit is not None:
             admit(document)
         json_format.ParseDict(document, message, ignore_unknown_fields=True, max_recursion_depth=_DEEPEST)
     except (json_format.Error, ValueError, RecursionError, TypeError, AttributeError) as error:
-        raise UnreadableError(f"not a {name} in JSON") from error
+        raise UnreadableError(f"not readable as {name} in JSON") from error
     return message
 
 

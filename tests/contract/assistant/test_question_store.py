@@ -251,6 +251,20 @@ async def test_the_history_is_paged_from_the_newest(store: QuestionStore) -> Non
     assert (seen, pages) == ([f"q{number}" for number in reversed(range(7))], 3)
 
 
+async def test_a_page_of_the_history_holds_what_fits_and_one_record_at_least(store: QuestionStore) -> None:
+    sizes = {"a": 3, "b": 4, "c": 9, "d": 3, "e": 3}
+    for each, megabytes in sizes.items():
+        await store.put(other(id=each), "waiting")
+        files = (Content("file", data=b"x" * megabytes * 1024 * 1024, uri="big.bin"),)
+        await end(store, "assistant/ada", each, Ending("answered", "Ada", "web", files))
+    pages, before = list[list[str]](), 0
+    while not pages or before:
+        page = await store.history("assistant/ada", HistoryQuery(before=before))
+        pages.append([record.question.id for record in page.records])
+        before = page.next_before
+    assert pages == [["e", "d"], ["c"], ["b", "a"]]
+
+
 async def test_the_history_finds_words_of_question_and_answer_in_any_script(store: QuestionStore) -> None:
     await store.put(ASKED, "waiting")
     await store.put(other(id="q2", text="Deploy the shop?"), "waiting")

@@ -156,7 +156,8 @@ async def test_a_call_that_cannot_be_is_refused_in_the_protocols_words(
 
 async def test_other_types_methods_and_names_are_refused(hub: Hub) -> None:
     assert (await post(hub, ASK, b"x", {"Content-Type": "text/plain"}))[0] == 415
-    assert (await post(hub, ASK, b"x", {"Content-Type": "application/connect+proto"}))[0] == 415
+    status, told = await post(hub, ASK, b"x", {"Content-Type": "application/connect+proto"})
+    assert (status, told) == (415, "Content-Type must be one of: application/json, application/proto\n")
     status, error = await post(hub, "/agentassistproto.SrvAgentAssist/Nothing", BODY, JSON)
     assert (status, error["code"]) == (404, "unimplemented")
     async with aiohttp.ClientSession() as http, http.get(f"{hub.url}{ASK}") as response:
@@ -175,7 +176,9 @@ async def test_packed_bodies_unknown_fields_and_no_version_are_fine(hub: Hub) ->
 async def test_a_call_without_a_request_says_so_in_its_answer(hub: Hub) -> None:
     status, answer = await post(hub, ASK, '{"ID": "q1", "UserToken": "test-token"}', JSON)
     assert (status, answer["IsError"], answer["Meta"]["error"]) == (200, True, "invalid_request")
-    assert answer["contents"][0]["text"]["text"].startswith("There is no question with this id. Check the id")
+    text = answer["contents"][0]["text"]["text"]
+    assert text.startswith("There is no question with this id. Check the id")
+    assert text.endswith("To ask, send a Request.")
 
 
 async def test_what_is_larger_than_it_may_be_is_refused_also_once_unpacked(hub: Hub) -> None:

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.checking import checked
+from transcript_mcp.assistant.checking import chat_key, checked
 from transcript_mcp.assistant.values import Choice, Option, Question
 
 ASKED = Question("s", "q1", "question", "Which?")
@@ -46,3 +46,27 @@ def test_more_choices_than_anybody_reads_are_refused(asked: Question) -> None:
     with pytest.raises(InvalidQuestionError, match=r"option"):
         checked(asked)
     checked(with_options(*["x" * 199] * 500))
+
+
+@pytest.mark.parametrize(
+    ("chat", "key"),
+    [
+        ("", ""),
+        (" ", ""),
+        ("oc_1", "feishu:oc_1"),
+        (" feishu:oc_1\n", "feishu:oc_1"),
+        ("feishu.beta:oc_1", "feishu:oc_1"),
+        ("sim:room:1", "sim:room:1"),
+    ],
+)
+def test_a_chat_is_known_by_its_session_key(chat: str, key: str) -> None:
+    assert chat_key(chat) == key
+
+
+@pytest.mark.parametrize(
+    "chat",
+    ["feishu:", ":oc_1", "Team chat", "feishu:oc_1\nERROR", "feishu:oc\u202e_1", "fei shu:oc_1", "x" * 1001, "\ud800"],
+)
+def test_what_can_be_no_chat_is_refused(chat: str) -> None:
+    with pytest.raises(InvalidQuestionError, match="no group chat"):
+        chat_key(chat)

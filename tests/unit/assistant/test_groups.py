@@ -18,6 +18,7 @@ from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.uptime import Moment
 from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
 
 CHAT = "feishu:oc_1"
@@ -339,7 +340,7 @@ async def test_a_hub_stops_although_the_outbox_cannot_be_written(place: Place) -
 
 async def test_a_thousand_answers_that_came_in_time_while_no_hub_ran_count(tmp_path: Path) -> None:
     ids = [str(number) for number in range(1000)]
-    long_ago = SqliteQuestionStore(tmp_path / "hub", clock=lambda: time.time() - 3600)
+    long_ago = SqliteQuestionStore(tmp_path / "hub", clock=lambda: time.time() - 3600, moment=Moment)
     with closing(Outbox(tmp_path / "transcripts")) as outbox:
         for each in ids:
             asked = question(each, chat=CHAT, timeout=600)

@@ -104,3 +104,70 @@ async def test_large_answers_are_indexed_a_few_at_a_time_and_by_their_beginning(
     assert await found(store, "beginq3") == ["q3"]
     assert await found(store, "endq3") == []
     assert unindexed(tmp_path) == 0
+
+
+async def test_a_question_is_found_by_its_beginning(store: SqliteQuestionStore) -> None:
+    await store.put(Question("s", "long", "question", f"begin {'word ' * 20_000} end"), "waiting")
+    assert await found(store, "begin") == ["long"]
+    assert await found(store, "end") == []
+    await answer(store, "long")
+    assert await found(store, "begin 周五") == ["long"]
+
+
+async def test_a_search_ends_when_a_record_was_removed_that_was_not_indexed_yet(
+    store: SqliteQuestionStore, tmp_path: Path
+) -> None:
+    await ask(store, "q1", "q2")
+    await answer(store, "q1", "q2")
+    with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection, connection:
+        connection.execute("DELETE FROM records WHERE id = 'q2'")
+    async with asyncio.timeout(5):
+        assert await found(store, "周五") == ["q1"]
+
+
+async def test_what_waited_for_the_index_before_is_found_with_all_its_words(tmp_path: Path) -> None:
+    before = Shape(SHAPE.migrations[:3], SHAPE.functions)
+    database = Database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
+    values = "'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0"
+    text = f"begin {'word ' * 30_000} end"
+
+    def fill(connection: sqlite3.Connection) -> None:
+        insert = f"INSERT INTO records ({names}, text, choices) VALUES ('s', ?, {values}, ?, x'90')"
+        connection.executemany(insert, [("old", text), ("gone", text)])
+        connection.execute("UPDATE records SET state = 'answered', answer = '周五'")
+        connection.execute("DELETE FROM records WHERE id = 'gone'")
+
+    database.write(fill)
+    database.close()
+    store = SqliteQuestionStore(tmp_path)
+    assert await found(store, "begin end 周五") == ["old"]
+    assert unindexed(tmp_path) == 0
+    store.close()
+
+
+async def test_a_long_question_that_waited_before_is_found_once_it_is_answered(tmp_path: Path) -> None:
+    before = Shape(SHAPE.migrations[:3], SHAPE.functions)
+    database = Database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
+    values = "'s', 'old', 'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0"
+    text = f"begin {'word ' * 30_000} end"
+    insert = f"INSERT INTO records ({names}, text, choices) VALUES ({values}, ?, x'90')"
+    database.write(lambda connection: connection.execute(insert, (text,)))
+    database.close()
+    store = SqliteQuestionStore(tmp_path)
+    await answer(store, "old")
+    assert await found(store, "begin 周五") == ["old"]
+    assert await found(store, "end") == []
+    with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection:
+        kept = connection.execute("SELECT count(*) FROM records_words WHERE records_words MATCH 'end'").fetchone()[0]
+    assert kept == 0  # nothing of what was taken out of the index stays in it
+    store.close()
+
+
+async def test_the_newest_are_found_without_a_look_at_all_others(store: SqliteQuestionStore, tmp_path: Path) -> None:
+    await ask(store, "q1")
+    with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection:
+        newest = "SELECT records.* FROM records WHERE records.scope = ? ORDER BY records.seq DESC LIMIT ?"
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {newest}", ("s", 1))]
+    assert plan == ["SEARCH records USING INDEX records_in_scope (scope=?)"]

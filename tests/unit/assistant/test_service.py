@@ -1,7 +1,10 @@
 """The life of a question, without a connection."""
 
 import asyncio
+import sqlite3
+import time
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from nanobot_transcript.database import Database
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.uptime import Moment, moment
 from transcript_mcp.assistant.values import (
     Answer,
     Choice,
@@ -202,14 +206,14 @@ async def test_a_restart_goes_on_with_what_waits(place: Place) -> None:
 
 
 async def test_what_timed_out_while_nothing_ran_is_closed_at_once(place: Place, tmp_path: Path) -> None:
-    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0)
+    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0, moment=Moment)
     await store.put(ASKED, "waiting")
     store.close()
     assert (await asyncio.wait_for(place.start(overdue=0).wait("s", "q1"), 5)).state == "timeout"
 
 
 async def test_an_answer_that_came_while_nothing_ran_counts(place: Place, tmp_path: Path) -> None:
-    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0)
+    store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0, moment=Moment)
     await store.put(ASKED, "waiting")
     store.close()
     assistant = place.start()
@@ -266,10 +270,18 @@ async def test_what_another_process_has_ended_is_let_go_when_it_is_answered_here
 
 
 async def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_asked(place: Place, tmp_path: Path) -> None:
-    store = SqliteQuestionStore(tmp_path, clock=lambda: 4e9)
+    store = SqliteQuestionStore(tmp_path, clock=lambda: 4e9, moment=Moment)
     await store.put(other(timeout=0), "waiting")
     store.close()
     assert (await asyncio.wait_for(place.start().wait("s", "q1"), 5)).state == "timeout"
+
+
+@pytest.mark.skipif(not moment().boot, reason="this system does not tell one start of the machine from another")
+async def test_a_clock_that_was_set_forward_ends_no_question_of_the_last_process(place: Place, tmp_path: Path) -> None:
+    store = SqliteQuestionStore(tmp_path, clock=lambda: time.time() - 86_400)  # set right by a day since then
+    await store.put(other(timeout=600), "waiting")
+    store.close()
+    assert (await place.start(overdue=0).wait("s", "q1", 0.2)).state == "waiting"
 
 
 async def test_another_scope_neither_sees_nor_answers(place: Place) -> None:
@@ -456,6 +468,22 @@ async def test_whoever_waits_keeps_a_question_open_whose_closing_had_failed(plac
     assert (await waiting).state == "answered"
 
 
+async def test_whoever_comes_back_while_the_closing_waits_for_the_disk_keeps_the_question_open(place: Place) -> None:
+    assistant = place.start(grace=0.05)
+    await assistant.ask(other(id="q1"))
+    with closing(sqlite3.connect(place.folder / "assistant.sqlite3")) as foreign:
+        foreign.execute("BEGIN IMMEDIATE")
+        await until(lambda: len(assistant._tasks) > 0)  # the closing is on its way
+        await asyncio.sleep(0.1)
+        waiting = asyncio.create_task(assistant.wait("s", "q1"))
+        await asyncio.sleep(0)
+        foreign.execute("ROLLBACK")
+    await until(lambda: not assistant._tasks)
+    assert not waiting.done()
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await waiting).state == "answered"
+
+
 async def test_who_waits_is_told_when_the_question_is_no_longer_on_the_disk(place: Place) -> None:
     assistant = place.start()
     await assistant.ask(other(id="q1", timeout=1))
@@ -473,6 +501,23 @@ async def test_a_question_is_counted_once_while_it_is_asked(place: Place) -> Non
     assistant.listen(lambda _event: told.append(assistant._holding._number["s"]))
     await asyncio.gather(*(assistant.ask(other(id=f"q{number}")) for number in range(20)))
     assert max(told) == 20
+
+
+async def test_a_question_that_is_asked_twice_at_once_counts_once_and_no_more_when_it_has_ended(place: Place) -> None:
+    assistant = place.start()
+    await asyncio.gather(assistant.ask(ASKED), assistant.ask(ASKED))
+    assert assistant._holding._number == {"s": 1}
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert assistant._holding._number == {}
+
+
+async def test_wrong_answers_change_nothing_on_the_disk(place: Place) -> None:
+    assistant = place.start()
+    await assistant.ask(ASKED)
+    before = [path.stat().st_mtime_ns for path in sorted(place.folder.glob("assistant.sqlite3*"))]
+    wrong = await assistant.answer_all([Answer("s", "q1", (), "Ada", "web")] * 3)
+    assert [type(each) for each in wrong] == [InvalidQuestionError] * 3
+    assert before == [path.stat().st_mtime_ns for path in sorted(place.folder.glob("assistant.sqlite3*"))]
 
 
 async def test_what_is_said_to_many_reports_is_written_down_together(

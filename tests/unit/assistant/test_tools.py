@@ -121,7 +121,7 @@ async def test_what_is_too_large_for_an_agent_is_named_instead(tmp_path: Path) -
 async def test_a_timeout_tells_the_agent_to_stop_and_why(desk: Desk) -> None:
     answer = await asyncio.wait_for(desk.client.call("ask_question", question="?", timeout=1, **SHOP), 10)
     assert not answer.is_error
-    assert "Nobody answered within 1 seconds" in answer.text
+    assert "Nobody answered within 1 second." in answer.text
     assert "Stop here" in answer.text
 
 

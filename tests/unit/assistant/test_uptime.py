@@ -1,0 +1,26 @@
+"""Time that no setting of the clock changes."""
+
+import time
+
+import pytest
+
+from transcript_mcp.assistant.uptime import Moment, moment
+
+
+def test_seconds_between_two_moments_of_one_start() -> None:
+    assert Moment("a", 2.0).until(Moment("a", 5.5)) == 3.5
+
+
+@pytest.mark.parametrize("later", [Moment("b", 5.5), Moment()])
+def test_nobody_knows_how_long_the_machine_was_off(later: Moment) -> None:
+    assert Moment("a", 2.0).until(later) is None
+    assert Moment().until(later) is None
+
+
+@pytest.mark.skipif(not moment().boot, reason="this system does not tell one start of the machine from another")
+def test_it_counts_real_seconds() -> None:
+    before = moment()
+    time.sleep(0.05)
+    passed = before.until(moment())
+    assert passed is not None
+    assert 0.05 <= passed < 5
