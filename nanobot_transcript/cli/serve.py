@@ -1,7 +1,10 @@
 """``serve``: the hub, one process that serves MCP over HTTP."""
 
+import errno
 import logging
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -40,10 +43,11 @@ def serve(
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve the transcript, the mailboxes, Agent Mail, Agent Assistant and the IO bridge over HTTP.
+    """Serve MCP over HTTP, and the page for people.
 
-    Ends with SIGTERM or Ctrl-C within two seconds. The log goes to stderr; --jsonl says on stdout where the hub
-    listens, and when it has stopped.
+    That is the transcript, the mailboxes, Agent Mail, Agent Assistant and the IO bridge, as hub.servers says. Ends
+    with SIGTERM or Ctrl-C within two seconds. The log goes to stderr; --jsonl says on stdout where the hub listens,
+    and when it has stopped.
 
     \b
     Example:
@@ -79,6 +83,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
     from nanobot_transcript.settings.addresses import url_of
     from transcript_mcp.hub import create_app
 
+    await _check_port(settings)
     try:
         hub = create_app(settings)
     except ConfigError as error:
@@ -104,7 +109,8 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             tokens = settings.hub.tokens or settings.filebox.tokens
             who = "with a token" if tokens else "from this machine, without a token"
             notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
-            notice(f"The page for people: {page_at(name, port)}")
+            for line in _pages(page_at(name, port), settings):
+                notice(line)
             if settings.assistant.listen is not None:
                 notice(f"Programs of Agent Assistant find it at {settings.assistant.listen}, too.")
         return await stopped
@@ -112,6 +118,16 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         await runner.cleanup()
         if jsonl:
             emit_line({"event": "stopped"})
+
+
+def _pages(page: str, settings: "LoadedSettings") -> Iterator[str]:
+    """Where people look, by the tokens that open it."""
+    if settings.hub.tokens:
+        yield f"The page for people: {page}?token=TOKEN, with one of hub.tokens for TOKEN."
+    else:
+        yield f"The page for people: {page}"
+    if settings.assistant.tokens:
+        yield f"Questions of agents: {page}?token=TOKEN#/questions, with one of assistant.tokens for TOKEN."
 
 
 def _stop(stopped: "Any", number: int) -> None:
@@ -123,18 +139,39 @@ async def _listen(runner: "web.AppRunner", settings: "LoadedSettings") -> tuple[
     """Open the port; the address and port of the hub. Raises ConfigError when the port cannot be had."""
     from aiohttp import web
 
-    host, port = settings.hub.host, settings.hub.port
     await runner.setup()
+    with _told(settings):
+        await web.TCPSite(runner, settings.hub.host.strip("[]"), settings.hub.port).start()
+    await _listen_again(runner, settings)
+    return runner.addresses[0][:2]
+
+
+async def _check_port(settings: "LoadedSettings") -> None:
+    """Raises ConfigError when another program listens there: often a hub, which may hold the stores of this one."""
+    import asyncio
+
+    with _told(settings):
+        try:
+            server = await asyncio.get_running_loop().create_server(
+                asyncio.Protocol, settings.hub.host.strip("[]"), settings.hub.port, start_serving=False
+            )
+            server.close()
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise
+
+
+@contextmanager
+def _told(settings: "LoadedSettings") -> Iterator[None]:
+    """Raises ConfigError when the port cannot be had."""
     try:
-        await web.TCPSite(runner, host.strip("[]"), port).start()
+        yield
     except OSError as error:
-        sentence = f"The hub cannot listen at {host}:{port}: {error.strerror or error}."
+        sentence = f"The hub cannot listen at {settings.hub.host}:{settings.hub.port}: {error.strerror or error}."
         raise ConfigError(
             f"{sentence}{_origins(settings, sentence)}",
             hint="A hub may run there already. Otherwise choose another port with --port, or end what has it.",
         ) from error
-    await _listen_again(runner, settings)
-    return runner.addresses[0][:2]
 
 
 async def _listen_again(runner: "web.AppRunner", settings: "LoadedSettings") -> None:

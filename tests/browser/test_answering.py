@@ -2,6 +2,7 @@
 
 import base64
 import io
+from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -126,6 +127,24 @@ def test_the_bell_says_until_the_first_click_that_the_browser_lets_no_sound_thro
     assert page.evaluate("contexts.map((each) => each.state)") == ["running"]
 
 
+@pytest.mark.parametrize(
+    "soundless",
+    ["delete window.AudioContext;", "window.AudioContext = class { constructor() { throw new Error('no device') } };"],
+    ids=["missing", "refused"],
+)
+def test_a_browser_without_sound_shows_the_page_and_its_notices(
+    open_page: OpenPage, agent: Agent, soundless: str
+) -> None:
+    chosen = """
+        Notification.permission = "granted";
+        if (location.protocol === "http:") localStorage.setItem("nanobot-transcript.notify", "on");
+    """
+    page = open_page("#/questions", script=STUBS + soundless + chosen)
+    page.get_by_role("button", name="Notices and sound", exact=True, pressed=True).wait_for()
+    agent.ask("Deploy without a sound?", wait=0)
+    page.wait_for_function("name => heard.notices.some((each) => each.title === name)", arg=agent.name)
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_the_time_left_is_the_hubs_where_the_browsers_clock_is_wrong(
     open_page: OpenPage, agent: Agent, hub: str, told: bool
@@ -210,6 +229,77 @@ def test_an_answer_that_arrived_before_the_line_broke_is_not_given_again(
     assert said(again) == ["No."]
 
 
+def test_an_answer_on_a_line_that_has_gone_silent_is_on_its_way_until_the_hub_has_it(
+    open_page: OpenPage, agent: Agent, line: Line, picture: Callable[..., None]
+) -> None:
+    answer = agent.ask("Deploy now?")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    fill(page, "Yes.")
+    line.hush()
+    send(page)
+    article = page.locator("article", has_text="Deploy now?")
+    article.get_by_text("on its way").wait_for()
+    page.wait_for_timeout(2000)  # what was told too early was told within a second
+    assert article.get_by_text("on its way").count() == 1
+    picture(page, "questions-sending")
+    assert said(answer) == ["Yes."]
+    page.locator("article[data-state=answered]").wait_for()
+    assert article.get_by_text("on its way").count() == 0
+    assert page.get_by_role("log").get_by_text("Yes.", exact=True).count() == 1
+    assert page.get_by_text("answered first").count() == 0
+
+
+def test_an_answer_that_came_through_before_the_line_went_silent_is_this_pages_own(
+    open_page: OpenPage, agent: Agent, line: Line
+) -> None:
+    answer = agent.ask("Deploy now?")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    fill(page, "Yes.")
+    line.hold()
+    send(page)
+    assert said(answer) == ["Yes."]
+    line.hush()
+    line.mend()
+    article = page.locator("article", has_text="Deploy now?")
+    article.get_by_text("on its way").wait_for()
+    page.locator("article[data-state=answered]").wait_for(timeout=3 * BOUND)
+    assert page.get_by_text("answered first").count() == 0
+
+
+def test_an_answer_is_on_its_way_until_the_hub_says_that_nobody_waits_any_more(
+    open_page: OpenPage, agent: Agent
+) -> None:
+    held: list[Callable[[], None]] = []
+
+    def pass_on(route: "WebSocketRoute") -> None:
+        hub = route.connect_to_server()
+
+        def heard(data: str | bytes) -> None:
+            assert isinstance(data, bytes)
+            frame: Any = wire.decoded("WebsocketMessage", data)
+            if frame.Cmd == "CheckMessageValidity":
+                held.append(lambda: route.send(data))
+            else:
+                route.send(data)
+
+        hub.on_message(heard)
+
+    answer = agent.ask("Deploy now?")
+    page = open_page("#/questions")
+    page.get_by_text("Deploy now?").first.wait_for()
+    page.route_web_socket("**/ws", pass_on)
+    page.reload()
+    agent.talk(page)
+    fill(page, "Yes.")
+    send(page)
+    assert said(answer) == ["Yes."]
+    article = page.locator("article[data-state=sending]", has_text="Deploy now?")
+    article.wait_for()
+    page.wait_for_timeout(1000)  # for the questions about it
+    held[-1]()
+    page.locator("article[data-state=answered]", has_text="Deploy now?").wait_for()
+
+
 def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage, agent: Agent, line: Line) -> None:
     first = agent.ask("Hello?")
     page = agent.talk(open_page("#/questions", base=line.address))
@@ -228,6 +318,26 @@ def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage,
     fill(page, "Go on.")
     send(page)
     assert [text.strip().partition(": ")[2] for text in said(second)[1:]] == [everything.strip()]
+
+
+def test_what_is_written_to_an_agent_on_a_silent_line_comes_through_once(
+    open_page: OpenPage, agent: Agent, line: Line
+) -> None:
+    first = agent.ask("Hello?")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    fill(page, "Hello.")
+    send(page)
+    assert said(first) == ["Hello."]
+    page.locator("article[data-state=answered]").wait_for()
+    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").fill("Mind the gap.")
+    line.hush()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("on its way").wait_for()
+    page.get_by_text("waits for the agent").wait_for(timeout=3 * BOUND)
+    second = agent.ask("And?")
+    fill(page, "Go on.")
+    send(page)
+    assert [text.strip().partition(": ")[2] for text in said(second)[1:]] == ["Mind the gap."]
 
 
 def test_a_group_whose_news_break_off_shows_each_message_once_when_it_is_back(

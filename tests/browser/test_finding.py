@@ -88,9 +88,12 @@ def test_the_hits_show_all_words_that_were_looked_for_in_questions_and_answers(
     _ask(hub, "dense", "今天能发布吗？")
     _answer(hub, "dense", "先做数据库迁移，再发布v2。")
     page = open_page("#/questions", base=hub)
+    _ask(hub, "apart", "Cafe\u0301s by the \ufb01nal quay, ΟΔΟΣ")
     for words, marked in {
         "cafe nine": ["Café", "café", "ＮＩＮＥ"],
         "launched": [],
+        "cafés": ["Cafe\u0301s"],
+        "final quay οδος": ["\ufb01nal", "quay", "ΟΔΟΣ"],
         "发布 迁移": ["发布", "迁移", "发布"],
         "v2": ["v2"],
     }.items():
@@ -100,6 +103,60 @@ def test_the_hits_show_all_words_that_were_looked_for_in_questions_and_answers(
         else:
             page.get_by_text("Nothing found").wait_for()
         assert page.locator("a[data-row] mark").all_inner_texts() == marked
+
+
+def test_a_hit_that_was_scrolled_away_comes_back_with_another_click(
+    serve: Callable[..., str], open_page: OpenPage
+) -> None:
+    from playwright.sync_api import expect
+
+    hub = serve()
+    _ask(hub, "first", "Which harbour has the lighthouse?")
+    _report(hub, "Steps", 60)
+    page = _find(open_page("#/questions", base=hub), "lighthouse")
+    hit = page.get_by_role("link", name="Which harbour")
+    article = page.get_by_role("log").locator("article", has_text="Which harbour has the lighthouse?")
+    for _ in range(2):
+        hit.click()
+        expect(article).to_be_in_viewport()
+        page.get_by_role("log").evaluate("each => { each.scrollTop = each.scrollHeight }")
+        expect(article).not_to_be_in_viewport()
+
+
+def test_all_hits_are_shown_also_where_answers_carry_large_pictures(
+    serve: Callable[..., str], open_page: OpenPage
+) -> None:
+    from playwright.sync_api import expect
+
+    hub = serve()
+    image = {"type": "image", "data": "A" * 3_000_000, "mime_type": "image/png"}
+    for number in range(7):
+        _ask(hub, f"with-{number}", "Which harbour has the lighthouse?", agent=f"Keeper{number}")
+        reply = {"ID": f"with-{number}", "contents": [{"type": 2, "image": image}]}
+        connect(hub, "SrvAgentAssistReply/AskQuestionReply", reply)
+    page = _find(open_page("#/questions", base=hub), "lighthouse")
+    expect(page.locator("a[data-row]", has=page.locator("mark"))).to_have_count(7)
+
+
+def test_long_hits_are_not_looked_through_again_whenever_something_is_asked(
+    serve: Callable[..., str], open_page: OpenPage
+) -> None:
+    hub = serve()
+    for number in range(4):
+        _ask(hub, f"long-{number}", "灯塔" + "今天天气很好我们去海边看看" * 40_000)
+    counting = """
+        const matchAll = String.prototype.matchAll;
+        window.looked = [];
+        String.prototype.matchAll = function (...given) {
+            looked.push(this.length);
+            return matchAll.apply(this, given);
+        };
+    """
+    page = _find(open_page("#/questions", base=hub, script=counting), "灯塔")
+    assert max(page.evaluate("looked.splice(0)")) <= 100_000
+    _ask(hub, "another", "Something else?")
+    page.get_by_role("navigation").get_by_text("5").first.wait_for()
+    assert [length for length in page.evaluate("looked") if length > 1000] == []
 
 
 def test_an_address_that_never_was_says_so_also_where_there_is_more_to_load(

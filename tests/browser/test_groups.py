@@ -1,7 +1,7 @@
 """What a person sees of a group beside what was said: threads, questions that have ended, and the two charts."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
@@ -9,6 +9,9 @@ from browser.conftest import OpenPage
 from browser.people import Agent, Blocks, fill, said, send
 from browser.test_pages import GROUP, TOO_WIDE, Picture, faults
 from support.web_home import CHAT, WebHome
+
+from nanobot_transcript.outbox import Outbox
+from nanobot_transcript.relevance import Reason
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(120)
 
 COUNTED = "feishu:oc_counted"
+SEEN = "feishu:oc_seen"
 MINUTE = 60_000
 IN_SIGHT = """id => {
     const at = document.getElementById(id)?.getBoundingClientRect();
@@ -54,6 +58,79 @@ def test_a_message_of_a_thread_says_so_and_leads_to_where_that_began(open_page: 
     inside.get_by_role("button", name="Ada Byrne: Shall we move the release?").wait_for()
 
 
+def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
+    open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    home.say("on_ada", "Does anybody know when 2.0 comes?", "om_open")
+    for name in ("Alpha", "Beta"):
+        home.decide("om_open", name, False, Reason.SCORE_LOW, 0.01)
+    page = open_page(GROUP)
+    asked = page.locator("#m-om_open")
+    asked.get_by_role("button", name="Alpha stays silent Beta stays silent").wait_for()
+    home.decide_later("om_open", "Alpha", "claimed")
+    home.decide_later("om_open", "Beta", "claim_seen")
+    asked.get_by_role("button", name="Alpha claimed it and answers Beta saw the claim, stays silent").click()
+    asked.get_by_text("It was the first to claim the message, and answers.").wait_for()
+    assert asked.get_by_text("Before that: What was said before does not suggest").count() == 2
+    home.say("Alpha", "@Beta and you?", "om_fourth", hop=4)
+    home.decide_later("om_fourth", "Beta", "hop_limit")
+    last = page.locator("#m-om_fourth")
+    last.get_by_role("button", name="Beta stopped by the loop guard").click()
+    last.get_by_text("bots have had enough turns in a row").wait_for()
+    last.get_by_text("hop_limit").scroll_into_view_if_needed()
+    picture(page, "groups-claim")
+    phone = open_page(GROUP, phone=True, language="zh-CN")
+    phone.locator("#m-om_open").get_by_role("button", name="Alpha 已认领，应答 Beta 看到认领，不应答").click()
+    phone.locator("#m-om_open").get_by_text("最先认领了这条消息").wait_for()
+    phone.locator("#m-om_fourth").get_by_role("button", name="Beta 防循环，不再接话").click()
+    phone.get_by_text("自真人发言以来，机器人连续发言的轮数已满").scroll_into_view_if_needed()
+    assert phone.evaluate(TOO_WIDE) == []
+    assert faults(phone, GROUP) == []
+    picture(phone, "phone-groups-claim")
+
+
+def test_a_text_that_mentions_a_bot_is_said_by_another_one_and_the_page_says_who_hears_it(
+    open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    home.say("Beta", "Here I am", "om_beta_last")  # the bot that was there last
+    page = open_page(GROUP, phone=True)
+    field = page.get_by_role("textbox", name="Say something in the group")
+    field.fill("@Betamax is no bot")
+    assert page.get_by_text("relay.mode").count() == 0
+    field.fill("@beta这边怎么样？")
+    page.get_by_text("Alpha says this, so Beta hears it from a bot").wait_for()
+    assert page.evaluate(TOO_WIDE) == []
+    assert faults(page, GROUP) == []
+    picture(page, "phone-mention")
+    page.get_by_label("Said in the name of").select_option("Beta")
+    page.get_by_text("Beta says this itself, so it does not answer.").wait_for()
+    page.get_by_label("Said in the name of").select_option("")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("waits for Alpha to send it: that bot has to run").wait_for()
+    with Outbox(home.store.base_dir) as outbox:
+        assert CHAT in outbox.waiting("Alpha")
+        assert CHAT not in outbox.waiting("Beta")
+    field.fill("@阿尔法 @Beta hello")
+    page.get_by_text("Beta says this, so Alpha hears it from a bot").wait_for()
+    field.fill("Anybody there?")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("waits for a bot to send it: one of this group has to run").wait_for()
+
+
+def test_members_were_last_seen_when_they_last_spoke(open_page: OpenPage, home: WebHome) -> None:
+    long_ago, now = int(time.time() * 1000) - 50 * MINUTE, int(time.time() * 1000) + 3 * MINUTE
+    home.store.append(SEEN, "user", "hello", "on_ada", "om_seen_1", long_ago, sender_kind="human")
+    home.store.members.saw(SEEN, "on_ada")
+    page = open_page(f"#/groups/{quote(SEEN, safe='')}")
+    seen = page.get_by_role("complementary", name="About this group").locator("time")
+    seen.wait_for()
+    assert "Last seen" in (seen.get_attribute("title") or "")
+    page.locator("[data-connection=live]").first.wait_for()
+    home.store.append(SEEN, "user", "and again", "on_ada", "om_seen_2", now, sender_kind="human")
+    page.locator("#m-om_seen_2").wait_for()
+    page.wait_for_function("ms => Date.parse(document.querySelector('aside time').dateTime) === ms", arg=now)
+
+
 def test_threads_fit_a_phone_in_chinese(open_page: OpenPage, home: WebHome, picture: Picture) -> None:
     home.say("on_lin", "要不要改到周五发布？" * 20, "om_long")
     home.say("on_ada", "可以", "om_short", thread_id="omt_2", root_id="om_long")
@@ -62,6 +139,35 @@ def test_threads_fit_a_phone_in_chinese(open_page: OpenPage, home: WebHome, pict
     assert page.evaluate(TOO_WIDE) == []
     assert faults(page, GROUP) == []
     picture(page, "phone-thread")
+
+
+def test_a_thread_that_began_before_the_record_leads_nowhere_and_loads_nothing(
+    open_page: OpenPage, home: WebHome
+) -> None:
+    for number in range(70):  # more than a page of messages
+        home.say("on_lin", f"Something else again {number}", f"om_other_{number}")
+    home.say("on_ada", "In an older thread", "om_older", thread_id="omt_9", root_id="om_before_the_bot")
+    page = open_page(GROUP)
+    mark = page.locator("#m-om_older [data-thread]")
+    mark.wait_for()
+    mark.click()
+    assert mark.evaluate("each => each.tagName") == "P"
+    assert page.get_by_role("button", name="Show earlier messages").count() == 1
+
+
+def test_a_found_message_that_was_scrolled_away_comes_back_with_another_click(
+    open_page: OpenPage, home: WebHome
+) -> None:
+    home.say("on_ada", "The lighthouse is painted", "om_painted")
+    for number in range(40):
+        home.say("on_lin", f"Much later {number}", f"om_later_{number}")
+    page = open_page(GROUP)
+    page.get_by_role("searchbox").fill("lighthouse")
+    for _ in range(2):
+        page.get_by_role("link", name="The lighthouse is painted").click()
+        page.wait_for_function(IN_SIGHT, arg="m-om_painted")
+        page.get_by_role("log").evaluate("each => { each.scrollTop = each.scrollHeight }")
+        page.wait_for_function(f"id => !({IN_SIGHT})(id)", arg="m-om_painted")
 
 
 def test_a_card_whose_question_has_ended_asks_for_no_answer(open_page: OpenPage, home: WebHome, agent: Agent) -> None:
@@ -91,33 +197,45 @@ def answer(page: "Page", agent: Agent, asked: "Future[Blocks]") -> None:
 def test_the_charts_count_who_spoke_when_and_how_many_bots_in_a_row(open_page: OpenPage, home: WebHome) -> None:
     begin = int(time.time() * 1000) - 72 * MINUTE
     # Over 72 minutes, the 36 columns of the chart have two each.
-    spoken = [
-        ("Ada", False, 0),
-        ("Rex", True, 1),
-        ("Sam", True, 21),
-        ("Rex", True, 21),
-        ("Rex", True, 22),
-        ("Ada", False, 41),
-        ("Rex", True, 72),
+    spoken: list[tuple[str, int | None, int]] = [
+        ("Ada", 0, 0),
+        ("Rex", 1, 1),
+        ("Ada", 0, 20),
+        ("Sam", 1, 21),
+        ("Rex", 2, 21),
+        ("Rex", 2, 22),
+        ("Sam", 3, 22),
+        ("Rex", None, 22),
+        ("Ada", 0, 41),
+        ("Rex", 1, 72),
     ]
-    for number, (who, bot, minute) in enumerate(spoken):
-        role, kind = ("assistant", "bot") if bot else ("user", "human")
-        home.store.append(COUNTED, role, "x", who, f"om_{number}", begin + minute * MINUTE, sender_kind=kind)  # type: ignore[arg-type] - plain texts
+    for number, (who, hop, minute) in enumerate(spoken):
+        bot: dict[str, Any] = {"sender_kind": "bot", "agent": who, "hop": hop}
+        fields: dict[str, Any] = {"sender_kind": "human"} if who == "Ada" else bot
+        role: Any = "user" if who == "Ada" else "assistant"
+        home.store.append(COUNTED, role, "x", who, f"om_{number}", begin + minute * MINUTE, **fields)
     page = open_page(f"#/groups/{quote(COUNTED, safe='')}")
     side = page.get_by_role("complementary", name="About this group")
-    for who, columns in (("Rex", {0: 1, 10: 1, 11: 1, 35: 1}), ("Ada", {0: 1, 20: 1}), ("Sam", {10: 1})):
+    for who, columns in (
+        ("Rex", {0: 1, 10: 1, 11: 2, 35: 1}),
+        ("Ada", {0: 1, 10: 1, 20: 1}),
+        ("Sam", {10: 1, 11: 1}),
+    ):
         many = f"{sum(columns.values())} message{'s' if sum(columns.values()) > 1 else ''}"
         chart = side.get_by_role("img", name=f"{who} wrote {many}", exact=True)
         chart.wait_for()
         assert bars(chart, 4) == columns
     turns = side.get_by_role(
-        "img", name="Bot turns since a person spoke, over the last 7 messages; at most 4.", exact=True
+        "img", name="Bot turns since a person spoke, over the last 9 messages; at most 3.", exact=True
     )
     turns.wait_for()
     shown = [bar.text_content() for bar in turns.locator("rect title").all()]
-    assert shown == ["Ada: 0", "Rex: 1", "Sam: 2", "Rex: 3", "Rex: 4", "Ada: 0", "Rex: 1"]
+    assert shown == [
+        *("Ada: 0", "Rex: 1", "Ada: 0", "Sam: 1", "Rex: 2", "Rex: 2", "Sam: 3"),  # a post of Rex is no turn
+        *("Ada: 0", "Rex: 1"),
+    ]
     heights = turns.locator("rect").evaluate_all("all => all.map(each => +each.getAttribute('height'))")
-    assert heights == [1.5, 9.5, 19, 28.5, 38, 1.5, 9.5]
+    assert [round(height, 1) for height in heights] == [1.5, 12.7, 1.5, 12.7, 25.3, 25.3, 38, 1.5, 12.7]
 
 
 def bars(chart: "Locator", width: int) -> dict[int, int]:

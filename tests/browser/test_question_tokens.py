@@ -71,7 +71,7 @@ def test_who_has_a_token_of_the_questions_answers_them_and_sees_nothing_else(
     assert pages(page) == ["Questions"]
     conversation(page)
     page.goto(f"{guarded}/#/groups")
-    page.get_by_text("There is nothing at this address").wait_for()
+    page.get_by_text("With this token only Questions can be opened here.").wait_for()
     assert {each for each in calls if "/api/" in each} == {"/api/about"}
     mine_too = open_page(f"?token={MINE}", base=guarded)
     fill(conversation(mine_too), "Paid.")
@@ -122,6 +122,47 @@ def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, o
     fill(conversation(page), "Yes.")
     send(page)
     assert question.result(BOUND / 1000) == ["Yes."]
+
+
+def test_a_token_of_a_mailbox_agent_opens_nothing_and_makes_room_for_another(
+    serve: Callable[..., str], open_page: OpenPage
+) -> None:
+    open_page.expected = "403"  # the browser itself says that it was refused
+    hub = serve(**TOKENS, filebox={"tokens": {"qa_agent": "token-of-qa"}})
+    page = open_page("?token=token-of-qa", base=hub)
+    page.get_by_role("alert").get_by_text("This token is a mailbox agent's").wait_for()
+    enter(page, ADA)
+    assert pages(page) == ["Questions"]
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_a_token_that_was_taken_out_of_the_settings_is_said_to_be_unknown(
+    guarded: str, open_page: OpenPage, phone: bool
+) -> None:
+    page = open_page(f"?token={ADA}", base=guarded, phone=phone)
+    live = page.locator("[data-connection=live]")
+    live.first.wait_for(state="attached")
+    about = page.request.get(f"{guarded}/api/about", headers={"Authorization": f"Bearer {ADA}"}).body()
+    page.route("**/api/about", lambda route: route.fulfill(body=about, content_type="application/json"), times=1)
+    page.evaluate("sessionStorage.setItem('nanobot-transcript.token', 'token-of-before')")
+    page.goto(f"{guarded}/#/questions/%5B%22%22%2C%22Nobody%22%5D")
+    page.reload()
+    page.get_by_role("alert").get_by_text("This token is not known here.").wait_for()
+    enter(page, ADA)
+    live.first.wait_for(state="attached")
+
+
+def test_a_token_that_is_taken_out_while_the_page_waits_for_news_is_said_to_be_unknown(
+    guarded: str, open_page: OpenPage
+) -> None:
+    open_page.expected = "401"  # the browser itself says that it was refused
+    page = open_page()
+    page.route(
+        "**/api/events",
+        lambda route: route.continue_(headers=route.request.headers | {"authorization": "Bearer token-of-before"}),
+    )
+    page.goto(f"{guarded}/?token={MINE}#/groups")
+    page.get_by_role("alert").get_by_text("This token is not known here.").wait_for()
 
 
 def test_a_browser_that_keeps_nothing_takes_a_token_all_the_same(guarded: str, open_page: OpenPage) -> None:

@@ -37,6 +37,22 @@ def test_a_form_begins_in_its_subject(open_page: OpenPage) -> None:
         assert page.evaluate(FOCUSED) == "Subject", place
 
 
+def test_a_form_says_what_it_needs_before_it_can_be_sent(open_page: OpenPage) -> None:
+    page = open_page(MAIL)
+    page.get_by_role("button", name="Write").click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("button", name="Send").click()
+    assert form.get_by_label("Subject").evaluate("field => field.validity.valueMissing && field.matches(':focus')")
+    form.get_by_label("Subject").fill("Lunch")
+    form.get_by_label("Text, in Markdown").fill("At twelve.")
+    form.get_by_role("button", name="Send").click()
+    form.get_by_role("alert").filter(has_text="Choose to whom it goes.").wait_for()
+    form.locator("label").filter(has_text="BlueLake").click()
+    assert form.get_by_role("alert").count() == 0
+    form.get_by_role("button", name="Send").click()
+    page.get_by_role("heading", name="Lunch").first.wait_for()
+
+
 def test_no_key_opens_a_form_in_the_name_of_an_agent_one_may_not_act_as(open_page: OpenPage, strict_hub: str) -> None:
     page = open_page("#/boxes/qa_agent/inbox", base=strict_hub)
     page.get_by_text("You may not act as this agent").wait_for()
@@ -111,10 +127,10 @@ def test_who_reads_further_up_stays_there_when_something_new_is_asked(open_page:
             calls.submit(lambda: urllib.request.urlopen(request, timeout=30).read())
 
         page = open_page("#/questions")
-        ask("tall", "\n\n".join(f"Paragraph {number}" for number in range(80)))
+        ask("tall", "\n\n".join(f"Paragraph {number}" for number in range(20)))
         page.get_by_role("link", name="RedHill").click()
         log = page.get_by_role("log")
-        log.get_by_text("Paragraph 79").wait_for()
+        log.get_by_text("Paragraph 19").wait_for()
         ask("second", "One line")
         log.get_by_text("One line").wait_for()
         page.wait_for_function(f"{BELOW}(document.querySelector('[role=log]')) < 50")

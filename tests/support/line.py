@@ -20,6 +20,7 @@ class Line:
         self._server = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._server.getsockname()[1]}"
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._hushed: set[tuple[socket.socket, socket.socket]] = set()
         self._lock = threading.Lock()
         self._whole = threading.Event()
         self._flowing = threading.Event()
@@ -45,6 +46,11 @@ class Line:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
+
+    def hush(self) -> None:
+        """Let nothing more through what is open now, neither way, and do not close it; new connections are whole."""
+        with self._lock:
+            self._hushed.update(self._pairs)
 
     def cut_after(self, size: int) -> None:
         """Cut once so many more bytes have gone to the hub."""
@@ -79,14 +85,18 @@ class Line:
                 client.close()
                 continue
             hub = socket.create_connection(self._hub)
+            pair = (client, hub)
             with self._lock:
-                self._pairs.append((client, hub))
-            threading.Thread(target=self._pump, args=(client, hub, True), daemon=True).start()
-            threading.Thread(target=self._pump, args=(hub, client, False), daemon=True).start()
+                self._pairs.append(pair)
+            threading.Thread(target=self._pump, args=(pair, True), daemon=True).start()
+            threading.Thread(target=self._pump, args=(pair, False), daemon=True).start()
 
-    def _pump(self, source: socket.socket, target: socket.socket, to_hub: bool) -> None:
+    def _pump(self, pair: tuple[socket.socket, socket.socket], to_hub: bool) -> None:
+        source, target = pair if to_hub else pair[::-1]
         with suppress(OSError):
             while piece := source.recv(_PIECE):
+                if pair in self._hushed:
+                    continue
                 if not to_hub:
                     self._flowing.wait()
                 elif self._left is not None:
@@ -98,4 +108,5 @@ class Line:
                         self.cut()
                         return
                 target.sendall(piece)
-            target.shutdown(socket.SHUT_WR)
+            if pair not in self._hushed:
+                target.shutdown(socket.SHUT_WR)

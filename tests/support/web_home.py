@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nanobot_transcript import GroupTranscriptStore
-from nanobot_transcript.relevance.decision import Decision, Reason, Stage
+from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox.config import ConfigSource
@@ -56,6 +56,11 @@ class WebHome:
     def decide(self, message_id: str, agent: str, respond: bool | None, reason: Reason, score: float) -> None:
         """What a bot decided about a message."""
         self.log.write(CHAT, Decision(respond, reason, score, Stage.SCORE, agent, message_id))
+
+    def decide_later(self, message_id: str, agent: str, reason: str) -> None:
+        """What came of it by a claim or the loop guard."""
+        message: Any = {"message_id": message_id}
+        self.log.write(CHAT, later(reason, CHAT, message, agent))
 
     def furnish(self) -> None:
         """Some of everything."""

@@ -56,7 +56,7 @@ const PAGES: Page[] = [
 export function App() {
   const [about, setAbout] = useState<About>();
   const [error, setError] = useState<ApiError>();
-  const [locked, setLocked] = useState(false);
+  const [locked, setLocked] = useState<ApiError>();
 
   const load = useCallback(async () => {
     try {
@@ -66,11 +66,11 @@ export function App() {
       setError(undefined);
       if (hasNews(found)) startEvents();
     } catch (found) {
-      if (found instanceof ApiError && found.status !== 401) setError(found);
+      if (found instanceof ApiError && !found.wantsToken) setError(found);
     }
   }, []);
   useEffect(() => {
-    const stop = onRefused(() => setLocked(true));
+    const stop = onRefused(setLocked);
     void load();
     return stop;
   }, [load]);
@@ -80,7 +80,7 @@ export function App() {
     return () => clearTimeout(timer);
   }, [error, load]);
 
-  if (locked) return <TokenGate />;
+  if (locked) return <TokenGate ofAgent={locked.status === 403} />;
   if (error && !about) return <Problem error={error} retry={() => void load()} />;
   if (!about) return null;
   return <Frame about={about} />;
@@ -100,17 +100,22 @@ function Frame({ about }: { about: About }) {
 
   useKeys({
     "?": () => setHelp(true),
-    "/": () => document.querySelector<HTMLElement>("[data-search]")?.focus(),
+    "/": () => {
+      const field = document.querySelector<HTMLInputElement>("[data-search]");
+      field?.focus();
+      field?.select(); // what was searched before is replaced by what is typed
+    },
     j: () => step(1),
     k: () => step(-1),
     ...Object.fromEntries(pages.map((each, index) => [String(index + 1), () => go(each.name)])),
   });
+  const isOfOtherTokens = !hasNews(about) && PAGES.some((each) => each.name === place[0]);
   const asks = about.pages.includes(QUESTIONS);
   const opensQuestions = asks && !place[0] && cameWithToken();
   useEffect(() => {
     if (opensQuestions) location.replace(href(QUESTIONS));
   }, [opensQuestions]);
-  const { items, open, known } = useAssistant();
+  const { items, open, known, refused } = useAssistant();
   const news = useConnection();
   const line = open ? "live" : known ? "offline" : "connecting";
   const connection = hasNews(about) ? news : line;
@@ -125,6 +130,7 @@ function Frame({ about }: { about: About }) {
     document.title = `${count}${page ? `${t(page.title)} · ` : ""}nanobot-transcript`;
   }, [page, t, waiting]);
 
+  if (refused && !hasNews(about)) return <TokenGate />; // the hub has no more the one token that opened this
   return (
     <div className="flex h-dvh flex-col md:flex-row">
       <a
@@ -192,7 +198,7 @@ function Frame({ about }: { about: About }) {
         </div>
         <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
           {page && !opensQuestions && page.show(place.slice(1))}
-          {!page && <Nowhere to="#/" />}
+          {!page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
         </main>
       </div>
       <Dialog open={help} title={t("keys")} onClose={() => setHelp(false)}>

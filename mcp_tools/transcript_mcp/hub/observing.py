@@ -18,7 +18,7 @@ from transcript_mcp.hub.access import Caller
 from transcript_mcp.hub.receiving import has_left
 from transcript_mcp.sdk import Kind, Outcome, Server
 
-__all__ = ["CALLER", "CLIENT_GONE", "METHODS", "Metrics", "observer", "shown_path"]
+__all__ = ["CALLER", "CLIENT_GONE", "METHODS", "Metrics", "observer", "pattern_of", "shown_path"]
 
 CALLER: Final = web.RequestKey("caller", Caller)
 """Set on each request that was let in."""
@@ -128,7 +128,7 @@ def observer(metrics: Metrics) -> Middleware:
             status = 500
             raise
         finally:
-            seconds, route = time.perf_counter() - began, _route(request)
+            seconds, route = time.perf_counter() - began, pattern_of(request) or _NONE
             method = request.method if request.method in METHODS else "other"
             metrics.ended(route, method, status, seconds)
             if logger.isEnabledFor(logging.INFO):
@@ -140,10 +140,10 @@ def observer(metrics: Metrics) -> Middleware:
 METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
 
-def _route(request: web.Request) -> str:
-    """The pattern that matched, never the path: what clients make up must not become labels."""
+def pattern_of(request: web.Request) -> str:
+    """The pattern that the path matched, empty for none: there are few of them, whatever clients make up."""
     resource = request.match_info.route.resource
-    return resource.canonical if resource is not None else _NONE
+    return resource.canonical if resource is not None else ""
 
 
 def shown_path(request: web.Request) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.relevance.decision import LATER
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.store.front import GroupTranscriptStore
@@ -77,7 +78,8 @@ class Turns:
 
     def _noted(self, entry: Entry) -> dict[str, Noted]:
         records = self._log.read(self._key, entry["message_id"])
-        return {record["agent"]: _noted(record, is_question(entry["content"])) for record in records}
+        by_gate = (record for record in records if record["stage"] not in LATER)
+        return {record["agent"]: _noted(record, is_question(entry["content"])) for record in by_gate}
 
     def _history(self) -> list[Entry]:
         return self._store.recent(self._key, GUARD_HISTORY).entries

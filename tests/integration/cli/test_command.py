@@ -1,5 +1,6 @@
 """The installed command as a person and a pipe meet it."""
 
+import contextlib
 import json
 import re
 import signal
@@ -18,6 +19,7 @@ import transcript_mcp
 from nanobot_transcript import GroupTranscriptStore
 
 TEAM = "feishu:oc_team"
+VARIABLE = "NANOBOT_TRANSCRIPT_"
 Command = Callable[..., list[str]]
 OnTerminal = Callable[..., Any]
 Stream = Callable[..., "subprocess.Popen[str]"]
@@ -268,3 +270,43 @@ def test_the_hub_says_at_once_that_it_starts(command: Command, env: dict[str, st
         process.terminate()
         process.communicate(timeout=DEADLINE)
     assert process.returncode == 0
+
+
+@contextlib.contextmanager
+def hub_that_says(lines: int, command: Command, env: dict[str, str]) -> Iterator[list[str]]:
+    """So many lines of a hub that starts."""
+    process = subprocess.Popen(
+        command("serve", "--port", "0"), stderr=subprocess.PIPE, env=env, encoding="utf-8", stdin=subprocess.DEVNULL
+    )
+    try:
+        assert process.stderr is not None
+        yield [process.stderr.readline() for _ in range(lines)]
+    finally:
+        process.terminate()
+        process.communicate(timeout=DEADLINE)
+
+
+def test_a_hub_with_tokens_says_how_each_opens_its_page(command: Command, env: dict[str, str]) -> None:
+    hub, own = {f"{VARIABLE}HUB__TOKENS__ME": "secret-1"}, {f"{VARIABLE}ASSISTANT__TOKENS__ADA": "secret-2"}
+    with hub_that_says(4, command, env | hub | own) as (_, _, page, questions):
+        assert re.search(r": http://127\.0\.0\.1:\d+/\?token=TOKEN, with one of hub\.tokens", page)
+        assert re.search(r":\d+/\?token=TOKEN#/questions, with one of assistant\.tokens", questions)
+    with hub_that_says(4, command, env | own) as (_, _, page, questions):
+        assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", page)
+        assert "#/questions" in questions
+
+
+def test_a_second_hub_at_the_same_address_is_told_of_that_alone(command: Command, env: dict[str, str]) -> None:
+    with hub_that_says(3, command, env) as lines:
+        port = lines[1].split(":")[-1].split("/")[0]
+        second = subprocess.run(
+            command("serve", "--port", port),
+            capture_output=True,
+            env=env,
+            encoding="utf-8",
+            timeout=DEADLINE,
+            check=False,
+        )
+    assert second.returncode == 2
+    assert "cannot listen" in second.stderr
+    assert "WARNING" not in second.stderr

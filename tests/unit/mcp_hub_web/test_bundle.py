@@ -53,6 +53,23 @@ def test_the_page_names_built_files_only_and_holds_no_script() -> None:
     assert "<style" not in page
 
 
+async def test_files_come_packed_to_whoever_takes_them_so() -> None:
+    app = create_app(Settings(), {"small": Room(small_server())})
+    sizes = list[int]()
+    async with listening(app) as address, ClientSession(address, auto_decompress=False) as session:
+        for name in BUILT:
+            if not name.endswith((".js", ".css")):
+                continue
+            async with session.get(f"/{name}", headers={"Accept-Encoding": "br, gzip"}) as packed:
+                sizes.append(len(await packed.read()))
+                assert (packed.headers["Content-Encoding"], packed.headers["Vary"]) == ("gzip", "Accept-Encoding")
+                assert gzip.decompress(await packed.read()) == (DIST / name).read_bytes()
+            async with session.get(f"/{name}", headers={"Accept-Encoding": "identity"}) as plain:
+                assert "Content-Encoding" not in plain.headers
+                assert await plain.read() == (DIST / name).read_bytes()
+    assert sum(sizes) <= MOST
+
+
 async def test_the_page_is_open_to_all_and_its_files_are_kept_for_good() -> None:
     settings = Settings.model_validate({"hub": {"tokens": {"me": "a-long-token"}}})
     app = create_app(settings, {"small": Room(small_server())})

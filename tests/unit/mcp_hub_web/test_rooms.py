@@ -9,6 +9,7 @@ from support.hubs import listening
 from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.relevance import Reason
 from transcript_mcp.hub import create_app
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -41,6 +42,12 @@ async def test_a_chat_is_listed_with_its_members_and_what_was_said_last(page: Cl
     assert chat["last"]["text"] == "I can, it takes four minutes."
 
 
+async def test_a_chat_is_called_what_the_platform_calls_it(page: ClientSession, home: WebHome) -> None:
+    assert (await ask(page, "groups"))["chats"][0]["title"] == ""
+    home.store.members.remember_chat(CHAT, "发布群")
+    assert (await ask(page, "groups"))["chats"][0]["title"] == "发布群"
+
+
 async def test_a_recalled_message_is_shown_as_such_and_never_with_its_text(page: ClientSession) -> None:
     answer = await ask(page, "groups/messages", chat=CHAT)
     shown = {message["id"]: message for message in answer["messages"]}
@@ -63,12 +70,44 @@ async def test_a_message_of_a_thread_says_which_and_where_that_began(page: Clien
     assert "thread" not in shown["om_1"]
 
 
+async def test_a_thread_whose_beginning_is_not_in_the_record_names_no_place_to_look_for_it(
+    page: ClientSession, home: WebHome
+) -> None:
+    home.say("on_ada", "Before the bot came", "om_early", thread_id="omt_3", root_id="om_never_seen")
+    home.say("on_ada", "Let us forget this", "om_forgotten")
+    home.say("on_ada", "Forgotten", "om_of_forgotten", thread_id="omt_4", root_id="om_forgotten")
+    home.store.recall(CHAT, "om_forgotten", "on_ada")
+    shown = {each["id"]: each for each in (await ask(page, "groups/messages", chat=CHAT))["messages"]}
+    assert "root" not in shown["om_early"]
+    assert shown["om_early"]["thread"] == "omt_3"
+    assert shown["om_of_forgotten"]["root"] == "om_forgotten"  # what was taken back has its place on the page
+    after = (await ask(page, "groups/messages", chat=CHAT))["newer"]
+    home.store.edit(CHAT, "om_early", "Before it came", "on_ada")
+    (changed,) = (await ask(page, "groups/news", chat=CHAT, after=after))["changed"]
+    assert "root" not in changed
+
+
 async def test_each_bots_decision_stands_at_its_message_with_the_reason(page: ClientSession) -> None:
     decisions = (await ask(page, "groups/decisions", chat=CHAT))["decisions"]
     alpha, beta = decisions["om_1"]
     assert (alpha["agent"], alpha["respond"], alpha["reason"]) == ("Alpha", True, "named")
     assert alpha["sentence"] == "It calls the agent by name or alias."
     assert (beta["agent"], beta["respond"]) == ("Beta", False)
+
+
+async def test_the_last_that_a_bot_decided_about_a_message_counts(page: ClientSession, home: WebHome) -> None:
+    home.decide("om_claim", "Alpha", False, Reason.SCORE_LOW, 0.01)
+    home.decide("om_claim", "Beta", False, Reason.SCORE_LOW, 0.02)
+    home.decide_later("om_claim", "Alpha", "claim_seen")
+    home.decide_later("om_claim", "Beta", "claim_seen")
+    home.decide_later("om_claim", "Beta", "claimed")  # Alpha died over it
+    home.decide_later("om_last", "Alpha", "hop_limit")
+    decisions = (await ask(page, "groups/decisions", chat=CHAT))["decisions"]
+    shown = {each["agent"]: (each["respond"], each["reason"], each["stage"]) for each in decisions["om_claim"]}
+    assert shown == {"Alpha": (False, "claim_seen", "claim"), "Beta": (True, "claimed", "claim")}
+    assert {each["before"]["reason"] for each in decisions["om_claim"]} == {"score_low"}
+    (stopped,) = decisions["om_last"]
+    assert (stopped["respond"], stopped["reason"], "before" in stopped) == (False, "hop_limit", False)
 
 
 async def test_news_tell_messages_edits_and_recalls_behind_a_place(page: ClientSession, home: WebHome) -> None:
@@ -93,6 +132,22 @@ async def test_activity_and_search_name_who_spoke(page: ClientSession) -> None:
     hits = (await ask(page, "groups/search", q="迁移"))["hits"]
     assert [(hit["chat"], hit["id"]) for hit in hits] == [(CHAT, "om_2")]
     assert (await ask(page, "groups/search", q="hunter2"))["hits"] == []
+
+
+async def test_turns_of_bots_are_counted_as_the_loop_guard_does_and_posts_are_none(
+    page: ClientSession, home: WebHome
+) -> None:
+    home.say("on_ada", "@Alpha discuss it with the other bot", "om_t0")
+    home.say("Alpha", "@Beta the changelog first", "om_t1", agent="Alpha", hop=1)
+    home.say("Beta", "@Alpha the test first", "om_t2", agent="Beta", hop=2)
+    home.say("Alpha", "A person wrote this on the page", "om_t3", agent="Alpha")
+    home.say("on_lin", "Of another thread", "om_t4", thread_id="omt_9")
+    home.say("Beta", "Of that thread", "om_t5", thread_id="omt_9", agent="Beta", hop=1)
+    home.say("Alpha", "@Beta both", "om_t6", agent="Alpha", hop=3)
+    home.say("Alpha", "A second part of the same turn", "om_t7")
+    home.say("Beta", "A bot that counts nothing", "om_t8")
+    points = (await ask(page, "groups/activity", chat=CHAT))["points"]
+    assert [hops for _, _, hops in points[-9:]] == [0, 1, 2, None, 0, 1, 3, 3, 4]
 
 
 async def test_a_post_waits_in_the_outbox_and_is_put_there_once(page: ClientSession) -> None:

@@ -1,8 +1,9 @@
 import { Search } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Input } from "@/components/ui/input";
+import { entered } from "@/lib/entered";
 
-/** A search field that waits until somebody stops typing. */
+/** A search field that waits until somebody stops typing, or presses Enter to get to the first hit. */
 export function Find({ label, onFind }: { label: string; onFind: (query: string) => void }) {
   const [text, setText] = useState("");
   useEffect(() => {
@@ -19,12 +20,15 @@ export function Find({ label, onFind }: { label: string; onFind: (query: string)
         aria-label={label}
         placeholder={label}
         className="pl-8.5"
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => {
+          setText(event.target.value);
+          entered.set(undefined);
+        }}
+        onBlur={() => entered.set(undefined)}
         onKeyDown={(event) => {
-          if (event.key === "Escape") {
-            setText("");
-            event.currentTarget.blur();
-          }
+          if (event.key !== "Enter" || event.nativeEvent.isComposing || !text.trim()) return;
+          onFind(text.trim());
+          entered.set(text.trim());
         }}
       />
     </span>

@@ -9,8 +9,8 @@ import { isSend } from "@/lib/keys";
 export function LetterForm(props: {
   before: ReactNode;
   after?: ReactNode;
-  /** Whether the rest of it can be sent. */
-  ready: boolean;
+  /** What the rest of it still needs before it can be sent. */
+  missing?: string | undefined;
   send: (subject: string, body: string) => Promise<void>;
 }) {
   const t = useT();
@@ -18,9 +18,10 @@ export function LetterForm(props: {
   const [subject, setSubject] = useState("");
   const [body, setBody] = useState("");
   const [busy, doing] = useDoing();
-  const ready = props.ready && subject.trim() !== "" && body.trim() !== "" && !busy;
+  const [told, setTold] = useState(false);
   const send = () => {
-    if (ready) void doing(() => props.send(subject, body));
+    setTold(true);
+    if (!props.missing && !busy) void doing(() => props.send(subject, body));
   };
   return (
     <form
@@ -29,16 +30,21 @@ export function LetterForm(props: {
         event.preventDefault();
         send();
       }}
-      onKeyDown={(event) => isSend(event) && send()}
+      onKeyDown={(event) => isSend(event) && event.currentTarget.requestSubmit()}
     >
       {props.before}
       <Label htmlFor={`${id}s`}>{t("subject")}</Label>
-      <Input id={`${id}s`} data-first value={subject} onChange={(event) => setSubject(event.target.value)} />
+      <Input id={`${id}s`} data-first required value={subject} onChange={(event) => setSubject(event.target.value)} />
       <Label htmlFor={`${id}b`}>{t("body")}</Label>
-      <Textarea id={`${id}b`} rows={7} value={body} onChange={(event) => setBody(event.target.value)} />
+      <Textarea id={`${id}b`} rows={7} required value={body} onChange={(event) => setBody(event.target.value)} />
+      {told && props.missing && (
+        <p role="alert" className="text-sm text-destructive">
+          {props.missing}
+        </p>
+      )}
       <div className="flex flex-wrap items-center gap-3">
         {props.after}
-        <Button type="submit" className="ml-auto" disabled={!ready}>
+        <Button type="submit" className="ml-auto" disabled={busy}>
           {t("send")}
         </Button>
       </div>

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 import { Button } from "@/components/ui/button";
 import { useEndInSight } from "@/lib/end";
 import { useT } from "@/lib/i18n";
+import { useAgain } from "@/lib/router";
 
 interface Props {
   label: string;
@@ -23,6 +24,7 @@ export function Log({ label, children, first, older, shown }: Props) {
   const { frame, atEnd, onScroll } = useEndInSight();
   const height = useRef(0);
   const before = useRef(first);
+  const again = useAgain();
   useLayoutEffect(() => {
     const box = frame.current;
     if (!box) return;
@@ -42,7 +44,7 @@ export function Log({ label, children, first, older, shown }: Props) {
       clearTimeout(timer);
       unmark();
     };
-  }, [shown, frame, atEnd]);
+  }, [shown, again, frame, atEnd]);
   return (
     <div
       ref={frame}

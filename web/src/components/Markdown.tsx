@@ -14,7 +14,27 @@ const components: Components = {
     ),
 };
 components.input = ({ checked }) => <span>{checked ? "☑" : "☐"}</span>;
-const plugins = [remarkGfm];
+const plugins = [remarkGfm, keepLines];
+
+interface Node {
+  type: string;
+  value?: string;
+  children?: Node[];
+}
+
+/** Lines are shown as they were typed, which Markdown itself would join. Raw HTML is text here, too. */
+function keepLines() {
+  const inLines = (node: Node): Node[] => {
+    if (node.type !== "text" && node.type !== "html") return [withLines(node)];
+    const lines = (node.value ?? "").split(/\r\n|\r|\n/);
+    return lines.flatMap((value, at) => [...(at ? [{ type: "break" }] : []), { type: "text", value }]);
+  };
+  const withLines = (node: Node): Node => {
+    if (node.children) node.children = node.children.flatMap(inLines);
+    return node;
+  };
+  return (tree: Node) => void withLines(tree);
+}
 
 export const Markdown = memo(function Markdown({ text, className }: { text: string; className?: string }) {
   return (

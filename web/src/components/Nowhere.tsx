@@ -4,10 +4,10 @@ import { Button } from "@/components/ui/button";
 import { useT } from "@/lib/i18n";
 
 /** What there is at an address that leads nowhere, with a way back. */
-export function Nowhere({ to }: { to: string }) {
+export function Nowhere({ to, why }: { to: string; why?: string | undefined }) {
   const t = useT();
   return (
-    <Empty icon={<MapPinOff />} title={t("nowhere")} text={t("nowhereHint")}>
+    <Empty icon={<MapPinOff />} title={t("nowhere")} text={why ?? t("nowhereHint")}>
       <Button variant="outline" size="sm" asChild>
         <a href={to}>{t("back")}</a>
       </Button>

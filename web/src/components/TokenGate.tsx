@@ -7,8 +7,13 @@ import { Input, Label } from "@/components/ui/input";
 import { useT } from "@/lib/i18n";
 import { enterWith, token } from "@/lib/token";
 
+interface Props {
+  /** Whether the hub knows the token, as that of a mailbox agent. */
+  ofAgent?: boolean;
+}
+
 /** What is there instead of the pages while the hub wants a token. */
-export function TokenGate() {
+export function TokenGate({ ofAgent = false }: Props) {
   const t = useT();
   const [text, setText] = useState("");
   return (
@@ -38,7 +43,7 @@ export function TokenGate() {
         />
         {token() && (
           <p role="alert" className="text-sm text-destructive">
-            {t("tokenWrong")}
+            {t(ofAgent ? "tokenOfAgent" : "tokenWrong")}
           </p>
         )}
         <Button type="submit">

@@ -78,14 +78,15 @@ export function Loading() {
   );
 }
 
-/** The time on a clock of now, of what was today; else the day as well. */
-export function Time({ ms, className }: { ms: number; className?: string }) {
+/** The time on a clock of now, of what was today; else the day as well. `label` says what it is the time of. */
+export function Time({ ms, label, className }: { ms: number; label?: string; className?: string }) {
   const language = useLanguage();
   const date = new Date(ms);
   if (isNaN(ms)) return null; // somebody else's program wrote it
   const full = date.toLocaleString(language);
   return (
-    <time dateTime={date.toISOString()} title={full} className={className}>
+    <time dateTime={date.toISOString()} title={label ? `${label}: ${full}` : full} className={className}>
+      {label && <span className="sr-only">{label} </span>}
       {shortTime(date, language)}
     </time>
   );

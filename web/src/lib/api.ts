@@ -10,14 +10,19 @@ export class ApiError extends Error {
   ) {
     super(message);
   }
+
+  /** Whether another token is wanted: there is none, the hub does not know it, or it opens no page. */
+  get wantsToken(): boolean {
+    return this.status === 401 || this.code === "not_for_this_token";
+  }
 }
 
 type Values = Record<string, string | number | boolean | string[] | null | undefined>;
 
-let refused: () => void = () => undefined;
+let refused: (error: ApiError) => void = () => undefined;
 
 /** Calls when the hub wants a token, or another one, until what is returned is called. */
-export function onRefused(call: () => void): () => void {
+export function onRefused(call: (error: ApiError) => void): () => void {
   refused = call;
   return () => {
     refused = () => undefined;
@@ -58,8 +63,14 @@ async function ask<T>(path: string, init: RequestInit): Promise<T> {
     throw new ApiError(0, "unreachable", "", "");
   }
   if (answer.ok) return (await answer.json()) as T;
-  if (answer.status === 401) refused();
-  throw await asError(answer);
+  throw await refusal(answer);
+}
+
+/** Why the hub does not do what was asked. Where it is for the token, the page asks for another one. */
+export async function refusal(answer: Response): Promise<ApiError> {
+  const error = await asError(answer);
+  if (error.wantsToken) refused(error);
+  return error;
 }
 
 async function asError(answer: Response): Promise<ApiError> {

@@ -11,8 +11,8 @@ interface EndInSight {
 }
 
 /**
- * Keeps the end of a box in sight while what is in it grows, until somebody scrolls up or writes in it. The box has
- * one child, in which everything is.
+ * Keeps the end of a box in sight while what is in it grows, until somebody scrolls up, writes in it or unfolds a text of
+ * it. The box has one child, in which everything is.
  */
 export function useEndInSight(): EndInSight {
   const frame = useRef<HTMLDivElement>(null);
@@ -22,7 +22,7 @@ export function useEndInSight(): EndInSight {
     const box = frame.current;
     if (!box) return;
     const grown = new ResizeObserver(() => {
-      if (atEnd.current && !box.querySelector("textarea:focus")) box.scrollTop = box.scrollHeight;
+      if (atEnd.current && !box.querySelector("textarea:focus, [data-unfold]:focus")) box.scrollTop = box.scrollHeight;
     });
     grown.observe(box);
     if (box.firstElementChild) grown.observe(box.firstElementChild);

@@ -1,7 +1,7 @@
 // The one stream of news. It is read with fetch, as EventSource cannot send a token in a header.
 
 import { useEffect, useEffectEvent } from "react";
-import { headers } from "@/lib/api";
+import { headers, refusal } from "@/lib/api";
 import { Watched, useWatched } from "@/lib/watched";
 
 export interface News {
@@ -56,7 +56,8 @@ async function read(opened: () => void): Promise<void> {
       signal: stop.signal,
       cache: "no-store",
     });
-    if (!answer.ok || !answer.body) return;
+    if (!answer.ok) throw await refusal(answer);
+    if (!answer.body) return;
     opened();
     connection.set("live");
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -6,6 +6,7 @@ export function useKeys(keys: Record<string, () => void>): void {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const target = event.target as HTMLElement | null;
     if (event.key === "Escape" && target?.matches("input, textarea, select") && !target.closest("dialog")) {
+      event.preventDefault(); // browsers would empty a search field
       target.blur(); // the next one leads back to the list
       return;
     }

@@ -71,8 +71,7 @@ function mayBeSeen(): boolean {
 /** Browsers let a page be heard from the first click or key on; the same context then goes on sounding. */
 function turn(on: boolean): void {
   if (on && !sound) {
-    sound = new AudioContext();
-    sound.onstatechange = tell;
+    sound = soundOf();
     for (const gesture of GESTURES) addEventListener(gesture, wake, true);
     wake();
   } else if (!on) {
@@ -82,6 +81,17 @@ function turn(on: boolean): void {
   }
   state.set({ on, silent: false });
   tell();
+}
+
+/** Nothing where the browser has no sound, or does not give it out. */
+function soundOf(): AudioContext | undefined {
+  try {
+    const context = new AudioContext();
+    context.onstatechange = tell;
+    return context;
+  } catch {
+    return undefined; // Notices are seen all the same.
+  }
 }
 
 function wake(): void {

@@ -1,6 +1,6 @@
 // Places in the address behind "#": page/part/part. It works the same wherever the hub is mounted.
 
-import { useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 
 export function usePlace(): string[] {
   const hash = useSyncExternalStore(watch, () => location.hash);
@@ -13,6 +13,20 @@ export function href(...place: string[]): string {
 
 export function go(...place: string[]): void {
   location.hash = href(...place);
+}
+
+/** Changes with each click on a link to where the page is already: the address does not change then. */
+export function useAgain(): number {
+  const [times, setTimes] = useState(0);
+  useEffect(() => {
+    const clicked = (event: MouseEvent) => {
+      const link = event.target instanceof Element && event.target.closest("a");
+      if (link && link.href === location.href) setTimes((before) => before + 1);
+    };
+    addEventListener("click", clicked);
+    return () => removeEventListener("click", clicked);
+  }, []);
+  return times;
 }
 
 function watch(changed: () => void): () => void {

@@ -3,7 +3,7 @@
 export const en = {
   openSession: "Open a session by its id …",
   noSessions: "No session yet",
-  noSessionsHint: "Sessions appear here once an agent calls i_tool or o_tool, or somebody sends an input.",
+  noSessionsHint: "Sessions appear here once an agent calls i_tool or o_tool, or somebody sends an input. To give your coding agent these tools, run `nanobot-transcript mcp-config claude-code --servers io --write` in its project.",
   chooseSession: "Choose a session",
   ioHint: "What you send is the next input of the session's agent; an output that you take here nobody else gets.",
   inputCount: "1 input|{n} inputs",
@@ -25,7 +25,7 @@ export const en = {
 export const zh: Record<keyof typeof en, string> = {
   openSession: "输入会话 ID 打开……",
   noSessions: "还没有会话",
-  noSessionsHint: "智能体调用 i_tool 或 o_tool，或有人发送输入后，会话会出现在这里。",
+  noSessionsHint: "智能体调用 i_tool 或 o_tool，或有人发送输入后，会话会出现在这里。在项目目录里执行 `nanobot-transcript mcp-config claude-code --servers io --write`，编程智能体就有这两个工具。",
   chooseSession: "请选择一个会话",
   ioHint: "发送的内容会成为该会话智能体的下一个输入；在这里取走的输出，别处就拿不到了。",
   inputCount: "{n} 个输入",

@@ -1,5 +1,6 @@
 """The page itself: built files beside this module, served so that a browser runs nothing but them."""
 
+import gzip
 import mimetypes
 from dataclasses import dataclass
 from hashlib import sha256
@@ -32,7 +33,10 @@ _TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/sv
 
 @dataclass(frozen=True, slots=True)
 class _File:
+    """``packed`` is the body as gzip."""
+
     body: bytes
+    packed: bytes
     kind: str
     tag: str
 
@@ -69,10 +73,13 @@ class Bundle:
 
 
 def _answer(request: web.Request, file: _File, cache: str) -> web.Response:
-    headers = {**_HEADERS, "Cache-Control": cache, "ETag": file.tag}
+    headers = {**_HEADERS, "Cache-Control": cache, "ETag": file.tag, "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match") == file.tag:
         return web.Response(status=304, headers=headers)
-    answer = web.Response(body=file.body, content_type=file.kind, headers=headers)
+    body = file.body
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        body, headers["Content-Encoding"] = file.packed, "gzip"
+    answer = web.Response(body=body, content_type=file.kind, headers=headers)
     if file.kind.startswith("text/"):
         answer.charset = "utf-8"
     return answer
@@ -84,4 +91,5 @@ def _read(path: Path) -> _File | None:
     except OSError:
         return None
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return _File(body, kind, f'"{sha256(body).hexdigest()[:16]}"')
+    tag = f'W/"{sha256(body).hexdigest()[:16]}"'  # weak: the same for both forms
+    return _File(body, gzip.compress(body, mtime=0), kind, tag)

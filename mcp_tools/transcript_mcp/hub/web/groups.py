@@ -1,7 +1,7 @@
 """Groups: who said what, who is there, what each bot decided about each message, and posting."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,13 +9,14 @@ from aiohttp import web
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownPostError
-from nanobot_transcript.relevance.decision import SENTENCES
+from nanobot_transcript.relevance.decision import LATER, SENTENCES
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
 from transcript_mcp.hub.rooms import Record
 from transcript_mcp.hub.web.asking import Asked, answered, as_json, done, of_a_person
+from transcript_mcp.hub.web.counting import turns_of_bots
 from transcript_mcp.hub.web.looking import stamp, stamps
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import paging, posting
@@ -87,7 +88,7 @@ class GroupsRoom:
         if stretch.since is not None:
             changes = self._store.changes(chat, stretch.since)
             edited = self._store.get_many(chat, sorted(changes.edited)[:_MOST])
-            answer["changed"] = [self._message(entry) for entry in edited.values()]
+            answer["changed"] = self._messages(chat, edited.values())
             answer["recalled"] = sorted(changes.hidden)[:_MOST]
             answer["reload"] = changes.erased
         return answer
@@ -114,33 +115,35 @@ class GroupsRoom:
         return {"members": sorted(found.values(), key=lambda one: (not one["bot"], one["name"]))}
 
     def decisions(self, asked: Asked) -> dict[str, Any]:
-        """What each bot decided about the latest messages, by message id; of two by one bot the later counts."""
+        """What each bot decided about the latest messages, by message id; of two by one bot the later counts.
+
+        ``before`` is what the gate had said, where a claim or the loop guard came after it.
+        """
         found: dict[str, dict[str, Any]] = {}
         for each in self._decided.read(asked.text("chat"))[-_DECISIONS:]:
-            reason = str(each.get("reason"))
-            found.setdefault(str(each.get("message_id")), {})[str(each.get("agent"))] = {
-                "agent": each.get("agent"),
-                "respond": each.get("respond"),
-                "reason": reason,
-                "sentence": _SENTENCES.get(reason, reason),
-                "score": each.get("score"),
-                "stage": each.get("stage"),
-                "open": each.get("open"),
-                "ts": each.get("ts"),
-            }
+            by_agent = found.setdefault(str(each.get("message_id")), {})
+            agent, shown = str(each.get("agent")), _decision(each)
+            earlier = by_agent.get(agent)
+            if earlier is not None and each.get("stage") in LATER:
+                shown["before"] = earlier.get("before", earlier)
+            by_agent[agent] = shown
         return {"decisions": {message: list(by_agent.values()) for message, by_agent in found.items()}}
 
     def activity(self, asked: Asked) -> dict[str, Any]:
-        """Who spoke when: ``[milliseconds, index of the speaker]`` for the latest messages, oldest first."""
+        """Who spoke when: ``[milliseconds, index of the speaker, turns]`` for the latest messages, oldest first.
+
+        ``turns`` is how many turns bots had in a row with it, null where it is none: see ``turns_of_bots``.
+        """
         speakers: dict[str, int] = {}
         names: list[dict[str, Any]] = []
-        points: list[tuple[float, int]] = []
-        for entry in self._store.recent(asked.text("chat"), _ACTIVITY).entries:
+        points: list[tuple[float, int, int | None]] = []
+        entries = self._store.recent(asked.text("chat"), _ACTIVITY).entries
+        for entry, turns in zip(entries, turns_of_bots(entries), strict=True):
             sender = entry["sender"]
             if sender not in speakers:
                 speakers[sender] = len(names)
                 names.append({"sender": sender, "name": shown_name(self._store, entry), "bot": _is_bot(entry)})
-            points.append((said(entry), speakers[sender]))
+            points.append((said(entry), speakers[sender], turns))
         return {"speakers": names, "points": points}
 
     def search(self, asked: Asked) -> dict[str, Any]:
@@ -208,6 +211,7 @@ class GroupsRoom:
             "key": key,
             "id": split(key)[1] or key,
             "channel": split(key)[0],
+            "title": self._store.members.title_of(key) or "",
             "last_write": chat.last_write_ms,
             "members": [{"name": one.name, "bot": one.kind == "bot"} for one in there[:_NAMES]],
             "count": len(there),
@@ -256,10 +260,21 @@ class GroupsRoom:
         }
 
     def _shown(self, stretch: Stretch, gone: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        messages = [*map(self._message, stretch.entries), *gone]
+        messages = [*self._messages(stretch.session_key, stretch.entries, gone), *gone]
         if gone:
             messages.sort(key=lambda message: message["ts"])
         return {"messages": messages, "older": stretch.older, "newer": stretch.newer, "more": stretch.more}
+
+    def _messages(
+        self, chat: str, entries: Collection[Entry], gone: Iterable[Mapping[str, Any]] = ()
+    ) -> list[dict[str, Any]]:
+        """Messages of a chat; where their threads began only if the record has it, as pages look for that."""
+        roots = {root for entry in entries if (root := entry.get("root_id"))}
+        known = {*self._store.get_many(chat, roots), *(each["id"] for each in gone)} if roots else set[str]()
+        return [
+            self._message(entry) | ({"root": root} if (root := entry.get("root_id")) in known else {})
+            for entry in entries
+        ]
 
     def _message(self, entry: Entry, *, short: bool = False) -> dict[str, Any]:
         kind = entry.get("msg_type")
@@ -274,11 +289,16 @@ class GroupsRoom:
             "type": kind if isinstance(kind, str) and kind != "text" else None,
             "reply_to": entry.get("reply_to"),
             "thread": entry.get("thread_id") or entry.get("root_id"),
-            "root": entry.get("root_id"),
             "edited": bool(entry.get("edited")) or None,
             "source": entry.get("source"),
         }
         return {name: value for name, value in message.items() if value is not None}
+
+
+def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
+    reason = str(record.get("reason"))
+    kept = {name: record.get(name) for name in ("agent", "respond", "score", "stage", "open", "ts")}
+    return {**kept, "reason": reason, "sentence": _SENTENCES.get(reason, reason)}
 
 
 def _is_bot(entry: Entry) -> bool:

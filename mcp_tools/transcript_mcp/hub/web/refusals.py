@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import web
 
 from transcript_mcp.assistant.schema import SERVICES
-from transcript_mcp.hub.observing import CALLER, METHODS
+from transcript_mcp.hub.observing import CALLER, METHODS, pattern_of
 
 __all__ = ["Told", "refusal_of", "way_of", "where_of"]
 
@@ -58,7 +58,7 @@ def way_of(request: web.Request) -> str:
     """``connect`` or ``ws`` for those of the questions, which look at tokens themselves; empty for all others."""
     if "service" in request.match_info:
         return "connect"
-    return "ws" if _canonical(request).endswith("/ws") else ""
+    return "ws" if pattern_of(request).endswith("/ws") else ""
 
 
 def where_of(request: web.Request) -> str:
@@ -69,7 +69,7 @@ def where_of(request: web.Request) -> str:
     if request.get(CALLER) is not None:
         return f"{request.method} {request.path[:100]}"
     method = request.method if request.method in METHODS else "other"
-    return f"{method} {_canonical(request) or '(no such address)'}"
+    return f"{method} {pattern_of(request) or '(no such address)'}"
 
 
 def refusal_of(request: web.Request, response: web.StreamResponse) -> Told | None:
@@ -89,8 +89,3 @@ def _read(response: web.Response, *, connect: bool) -> Told | None:
         return Told(str(error["code"]), str(error["message"]), str(error["hint"]))
     except (ValueError, TypeError, KeyError):
         return None
-
-
-def _canonical(request: web.Request) -> str:
-    resource = request.match_info.route.resource
-    return resource.canonical if resource is not None else ""

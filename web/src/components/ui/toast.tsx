@@ -29,9 +29,10 @@ export function Toasts() {
   const shown = useWatched(toasts);
   return (
     <div
+      // At the top: what one writes is at the bottom, on most pages.
       role="status"
       aria-live="polite"
-      className="pointer-events-none fixed inset-x-3 bottom-20 z-50 flex flex-col items-center gap-2 md:bottom-6"
+      className="pointer-events-none fixed inset-x-3 top-14 z-50 flex flex-col items-center gap-2"
     >
       {shown.map((each) => (
         <div

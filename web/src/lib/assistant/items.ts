@@ -4,6 +4,9 @@ import type { Frame, WireChoice, WireContent, WireRecord, WireRequest } from "@/
 
 export type Kind = "question" | "report" | "message";
 
+/** The state of an answer or a message of which the hub has not said yet that it has it. */
+export const SENDING = "sending";
+
 export interface Item {
   id: string;
   kind: Kind;

@@ -90,10 +90,17 @@ const LOCAL = "local";
 const REFUSED = [1007, 1009];
 const SHORTEST = 500;
 const LONGEST = 15_000;
+/** After so long without a word the hub is asked for one, and has so long to say it. */
+const QUIET = 30_000;
+const SILENT = 10_000;
+const MOST_PATIENT = 60_000;
 
 export class Socket {
   private socket: WebSocket | undefined;
   private pause = SHORTEST;
+  private patience = SILENT;
+  private quiet: ReturnType<typeof setTimeout> | undefined;
+  private silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly nickname: () => string,
@@ -102,7 +109,7 @@ export class Socket {
     private readonly refused: () => void,
   ) {
     this.open();
-    addEventListener("online", () => this.socket?.readyState === WebSocket.CLOSED && this.open());
+    addEventListener("online", () => !this.socket && this.open());
   }
 
   /** False when the line is broken. */
@@ -117,14 +124,54 @@ export class Socket {
     this.send({ Cmd: "UserLogin", StrParam: token() || LOCAL, Nickname: this.nickname() });
   }
 
+  /** Asks which of these wait for an answer. A line on which nothing comes back is broken, though nobody has said so. */
+  check(requestIds: string[]): void {
+    this.expectWord();
+    this.send({ Cmd: "CheckMessageValidity", CheckMessageValidityRequest: { requestIds } });
+  }
+
   /** Everything is well with the hub: after the next break it is tried again soon. */
   steady(): void {
     this.pause = SHORTEST;
+    this.patience = SILENT;
   }
 
   /** Ends this line; another one comes after the usual pause. */
   restart(): void {
-    this.socket?.close();
+    const { socket } = this;
+    socket?.close(); // may take long where nobody answers
+    if (socket) this.ended(socket);
+  }
+
+  /** Something came, or the line is new: what the hub owed it has said. */
+  private heardWord(): void {
+    clearTimeout(this.silence);
+    clearTimeout(this.quiet);
+    this.silence = undefined;
+    this.quiet = setTimeout(() => this.check([]), QUIET);
+  }
+
+  private expectWord(patience = this.patience): void {
+    const { socket } = this;
+    if (!socket) return;
+    const left = socket.bufferedAmount;
+    this.silence ??= setTimeout(() => {
+      this.silence = undefined;
+      if (socket.bufferedAmount < left) return this.expectWord(patience); // much is on its way, on a slow line
+      this.patience = Math.min(this.patience * 2, MOST_PATIENT); // what the hub says may be much, too
+      this.restart();
+    }, patience);
+  }
+
+  private ended(socket: WebSocket): void {
+    if (this.socket !== socket) return;
+    this.socket = undefined;
+    clearTimeout(this.silence);
+    clearTimeout(this.quiet);
+    this.silence = undefined;
+    this.became(false);
+    setTimeout(() => this.socket ?? this.open(), this.pause * (0.75 + Math.random() / 2));
+    this.pause = Math.min(this.pause * 2, LONGEST);
   }
 
   private open(): void {
@@ -134,19 +181,19 @@ export class Socket {
     const socket = new WebSocket(address);
     this.socket = socket;
     socket.binaryType = "arraybuffer";
+    this.expectWord(SILENT);
     socket.onopen = () => this.socket === socket && this.login();
     socket.onmessage = (event) => {
       if (!(event.data instanceof ArrayBuffer) || this.socket !== socket) return;
+      this.heardWord();
       const frame = fromBinary(schema, new Uint8Array(event.data)) as unknown as Frame;
       if (frame.Cmd === "UserLogin") this.became(frame.UserLoginResponse?.success ?? false);
       this.heard(frame);
     };
     socket.onclose = (event) => {
-      if (this.socket !== socket) return;
-      this.became(false);
-      if (REFUSED.includes(event.code)) this.refused();
-      setTimeout(() => this.socket === socket && this.open(), this.pause * (0.75 + Math.random() / 2));
-      this.pause = Math.min(this.pause * 2, LONGEST);
+      const refused = this.socket === socket && REFUSED.includes(event.code);
+      this.ended(socket);
+      if (refused) this.refused();
     };
   }
 }

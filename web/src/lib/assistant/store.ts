@@ -2,7 +2,7 @@
 
 import { type Draft, hasWords, restoreDraft, takeDraft, unaskedTo } from "@/lib/assistant/drafts";
 import { Histories } from "@/lib/assistant/histories";
-import { type Item, type Kind, type Talk, ofMessage, ofRecord, ofRequest, talkKey } from "@/lib/assistant/items";
+import { type Item, type Kind, SENDING, type Talk, ofMessage, ofRecord, ofRequest, talkKey } from "@/lib/assistant/items";
 import { type Frame, Socket, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
 import { onceKey } from "@/lib/utils";
 import { Watched, useWatched } from "@/lib/watched";
@@ -32,6 +32,11 @@ interface Sending {
 }
 
 const COMES_AGAIN = 5000;
+/** How many hits of a search are shown. */
+const HITS = 100;
+/** Milliseconds: within the first of them an answer has arrived, where all is well. */
+const SOONEST = 100;
+const LATEST = 15_000;
 const WRITTEN = "AgentMessage";
 const NAME = "nanobot-transcript.nickname";
 const NOTHING: State = {
@@ -103,7 +108,7 @@ export function answer(item: Item, contents: WireContent[]): void {
       : { Cmd: "WorkReportReply", WorkReportRequest: request, WorkReportResponse: response };
   sending.set(item.id, { frame, draft: takeDraft(item.id), contents, item });
   socket?.send(frame);
-  put([{ ...item, state: "answered", by: nickname(), contents, ended: hubNow() }]);
+  put([{ ...item, state: SENDING, by: nickname(), contents, ended: hubNow() }]);
   askWhetherArrived();
 }
 
@@ -113,9 +118,10 @@ export function write(talk: Talk, draftOf: string, text: string, contents: WireC
   const message = { id: onceKey(), projectDirectory: project, agentName: agent, text, contents };
   const frame = { Cmd: WRITTEN, AgentMessage: message };
   if (!socket?.send(frame)) return false;
-  const item: Item = { ...ofMessage(message), asked: hubNow(), state: "sending", by: nickname() };
+  const item: Item = { ...ofMessage(message), asked: hubNow(), state: SENDING, by: nickname() };
   sending.set(message.id, { frame, draft: takeDraft(draftOf), contents, item });
   put([item]);
+  socket.check([]); // it stays on its way where nothing comes back
   return true;
 }
 
@@ -147,8 +153,22 @@ export function search(text: string): void {
   searching = text;
   histories.drop("search");
   change({ found: undefined });
-  if (!text) return;
-  histories.ask("search", { text }, (records) => text === searching && change({ found: records.map(ofRecord) }));
+  if (text) find(text, [], 0n);
+}
+
+/** The hub ends a page early where answers carry much: it is asked on until there are enough. */
+function find(text: string, before: readonly Item[], from: bigint): void {
+  histories.ask("search", { text, before: from, limit: HITS - before.length }, (records, next) => {
+    if (text !== searching) return;
+    const found = [...before, ...records.map(ofRecord).map(inWords)];
+    change({ found });
+    if (next > 0n && found.length < HITS) find(text, found, next);
+  });
+}
+
+/** Hits show what was said; the files of many answers would only fill the browser's memory. */
+function inWords(item: Item): Item {
+  return { ...item, contents: item.contents.filter((each) => each.text) };
 }
 
 function heard(frame: Frame): void {
@@ -173,7 +193,7 @@ function heard(frame: Frame): void {
       return histories.answered(frame);
     case "CheckMessageValidity":
       for (const [id, waits] of Object.entries(frame.CheckMessageValidityResponse?.validity ?? {})) {
-        if (!waits) sending.delete(id); // of another answer than this one the page was told before
+        if (!waits) counted(id); // of another answer than this one the page was told before
       }
       return;
     case "Error":
@@ -206,13 +226,13 @@ function hubNow(): number {
 }
 
 /** The hub says nothing of an answer that counts to whoever gave it. */
-function askWhetherArrived(after = 500): void {
+function askWhetherArrived(after = SOONEST): void {
   clearTimeout(asking);
   asking = setTimeout(() => {
     const ids = [...sending].filter(([, { frame }]) => frame.Cmd !== WRITTEN).map(([id]) => id);
     if (!ids.length) return;
-    socket?.send({ Cmd: "CheckMessageValidity", CheckMessageValidityRequest: { requestIds: ids } });
-    askWhetherArrived(Math.min(after * 2, 15_000));
+    socket?.check(ids);
+    askWhetherArrived(Math.min(after * 2, LATEST));
   }, after);
 }
 
@@ -263,6 +283,13 @@ function taken(request: WireRequest | undefined, kind: Kind): void {
   const known = state.get().items.get(item.id);
   put([{ ...item, seq: known?.seq ?? 0n }]);
   if (!known) asked(item);
+}
+
+/** What this page answered counts. */
+function counted(id: string): void {
+  const said = state.get().items.get(id);
+  sending.delete(id);
+  if (said?.state === SENDING) put([{ ...said, state: "answered" }]);
 }
 
 function end(id: string, ending: Pick<Item, "state" | "by" | "contents">): void {

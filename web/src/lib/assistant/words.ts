@@ -17,9 +17,14 @@ const GAP = "[^\\p{L}\\p{N}]*";
 const BEFORE = 40;
 const AFTER = 80;
 const BEGINNING = 200;
+/** Farther into a text nothing is looked for: the page would stand still meanwhile. */
+const LOOKED_AT = 100_000;
+/** Letters that stay as they are, or one with its accents. */
+const PIECES = /[\0-\x7f\u4e00-\u9fff]+(?!\p{M})|\P{M}\p{M}*/gu;
 
 /** The parts of a text round what was looked for, or its beginning. */
-export function excerptOf(text: string, query: string): { pieces: Piece[]; found: boolean } {
+export function excerptOf(whole: string, query: string): { pieces: Piece[]; found: boolean } {
+  const text = whole.slice(0, LOOKED_AT);
   const words = spansOf(text, query);
   const firsts = words.flatMap(([first]) => (first ? [first] : []));
   if (!firsts.length) return { pieces: [{ text: text.slice(0, BEGINNING), marked: false }], found: false };
@@ -29,14 +34,18 @@ export function excerptOf(text: string, query: string): { pieces: Piece[]; found
 
 /** For each word of a query where it stands. */
 function spansOf(text: string, query: string): Span[][] {
-  const plain = folded(text);
+  const { plain, at } = folded(text);
+  const spanOf = (start: number, end: number): Span => {
+    while (at[end] === at[end - 1]) end++; // it ends within what is one character of the text
+    return [at[start] ?? 0, at[end] ?? text.length];
+  };
   return query
     .slice(0, 200)
     .split(/\s+/)
-    .map((piece) => folded(piece).match(WORDS) ?? [])
+    .map((piece) => folded(piece).plain.match(WORDS) ?? [])
     .filter((words) => words.length)
     .map((words) => [...plain.matchAll(new RegExp(words.map(alone).join(GAP), "gu"))])
-    .map((hits) => hits.map((hit) => [hit.index, hit.index + hit[0].length] as const));
+    .map((hits) => hits.map((hit) => spanOf(hit.index, hit.index + hit[0].length)));
 }
 
 /** A word that letters stand beside is part of another one. */
@@ -44,13 +53,17 @@ function alone(word: string): string {
   return new RegExp(`[${DENSE}]`, "u").test(word) ? word : `(?<!${SPACED})${word}(?!${SPACED})`;
 }
 
-/** Without case, accents and widths, every character at its place. */
-function folded(text: string): string {
-  const fold = (character: string) => {
-    const bare = character.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-    return bare.length === character.length ? bare : character;
-  };
-  return text.replace(/[^\0-\x7f]/gu, fold).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+/** A text without case, accents, widths and ligatures, and where each character of that stands in the text itself. */
+function folded(text: string): { plain: string; at: number[] } {
+  let plain = "";
+  const at: number[] = [];
+  for (const { 0: piece, index } of text.matchAll(PIECES)) {
+    const bare = piece.normalize("NFKD").replace(/\p{M}/gu, "").normalize("NFC").toLowerCase().replaceAll("ς", "σ");
+    const alike = bare.length === piece.length;
+    for (let place = 0; place < bare.length; place++) at.push(alike ? index + place : index);
+    plain += bare;
+  }
+  return { plain, at };
 }
 
 /** What is shown round some places, without showing anything twice. */

@@ -1,6 +1,7 @@
 import { Archive, Search, ShieldAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { Avatar, Empty, Highlit } from "@/components/common";
+import { HitList } from "@/components/HitList";
 import { ListRow, rowStyle } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
 import { Badge } from "@/components/ui/badge";
@@ -35,22 +36,23 @@ export function Mails({ agent, box, current }: { agent: string; box: BoxName; cu
   );
 }
 
-export function Found({ agent, query }: { agent: string; query: string }) {
+/** What was found; `current` is the mail that is open. */
+export function Found({ agent, query, current }: { agent: string; query: string; current: string | undefined }) {
   const t = useT();
   const found = useData<{ hits: MailRow[] }>("/api/boxes/search", { agent, q: query }, concerns(agent));
   return (
     <Loaded data={found}>
       {({ hits }) =>
         hits.length ? (
-          <ul>
+          <HitList query={query}>
             {hits.map((hit) => (
               <li key={`${hit.box} ${hit.file}`}>
-                <MailLink agent={agent} box={hit.box ?? "inbox"} mail={hit} current={false}>
+                <MailLink agent={agent} box={hit.box ?? "inbox"} mail={hit} current={hit.id === current}>
                   <Highlit text={hit.text ?? ""} word={query.split(/\s+/)[0] ?? ""} />
                 </MailLink>
               </li>
             ))}
-          </ul>
+          </HitList>
         ) : (
           <Empty icon={<Search />} title={t("nothingFound")} />
         )

@@ -19,7 +19,7 @@ export function Write({ agent, others, types, done }: { agent: string; others: s
   };
   return (
     <LetterForm
-      ready={to !== ""}
+      missing={to ? undefined : t("noRecipient")}
       send={send}
       before={
         <div className="flex flex-wrap gap-3">

@@ -80,7 +80,7 @@ function BoxesOf(props: Owners & { agent: string; box: BoxName; open: string | u
             ) : owner.problem ? (
               <Empty icon={<ShieldAlert />} title={t("boxProblem")} text={owner.problem} />
             ) : query ? (
-              <Found agent={agent} query={query} />
+              <Found agent={agent} query={query} current={open} />
             ) : (
               <Mails agent={agent} box={box} current={open} />
             )}

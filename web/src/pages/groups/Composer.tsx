@@ -1,13 +1,15 @@
 import { CircleCheck, Clock, CornerUpLeft, SendHorizontal, TriangleAlert, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
+import { Prose } from "@/components/common";
 import { GrowingField } from "@/components/GrowingField";
 import { Button } from "@/components/ui/button";
 import { Label, Select } from "@/components/ui/input";
 import { get, post } from "@/lib/api";
 import { useDoing } from "@/lib/doing";
 import { useNews } from "@/lib/events";
-import { useT } from "@/lib/i18n";
+import { listed, useLanguage, useT } from "@/lib/i18n";
 import { onceKey } from "@/lib/utils";
+import { mentioned, speakerFor } from "@/pages/groups/mentions";
 import { writtenHere } from "@/pages/groups/posted";
 import type { Member, Message, Post } from "@/pages/groups/types";
 
@@ -55,10 +57,13 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
     return () => clearTimeout(timer);
   }, [posts]);
 
+  const calls = mentioned(text, bots);
+  const by = agent || (calls.length ? (speakerFor(calls, bots)?.name ?? "") : "");
+
   const send = async () => {
-    const wanted = { chat, text, agent, reply_to: answering?.id ?? null, key };
+    const wanted = { chat, text, agent: by, reply_to: answering?.id ?? null, key };
     const made = await post<Post>("/api/groups/post", wanted);
-    setPosts((before) => [...before.slice(-4), { ...made, text }]);
+    setPosts((before) => [...before.slice(-4), { ...made, text, agent: by }]);
     setText("");
     onDone();
   };
@@ -79,7 +84,11 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
               <TriangleAlert className="size-4 text-destructive" aria-hidden />
             )}
             <span className="max-w-[40%] truncate text-foreground">{each.text}</span>
-            <span>{t(`post_${each.state}`)}</span>
+            <span>
+              {each.state === "queued" && each.agent
+                ? t("post_queuedFor", { name: each.agent })
+                : t(`post_${each.state}`)}
+            </span>
             {each.error && <span className="truncate">{each.error}</span>}
           </p>
         ))}
@@ -122,6 +131,7 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
             <span className="max-sm:hidden">{t("send")}</span>
           </Button>
         </div>
+        {calls.length > 0 && <Heard calls={calls} by={by} />}
         <div className="flex items-center gap-2">
           <Label htmlFor="through" className="shrink-0 text-xs">
             {t("through")}
@@ -143,5 +153,18 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
         </div>
       </div>
     </footer>
+  );
+}
+
+/** What becomes of a mention: a bot says the text, so that other bots hear it from a bot. */
+function Heard({ calls, by }: { calls: Member[]; by: string }) {
+  const t = useT();
+  const language = useLanguage();
+  const others = calls.filter((bot) => bot.name !== by).map((bot) => bot.name);
+  const text = others.length ? t("heardFromBot", { by, name: listed(others, language) }) : t("saysItself", { name: by });
+  return (
+    <p role="status" className="text-xs text-muted-foreground">
+      <Prose text={text} />
+    </p>
   );
 }

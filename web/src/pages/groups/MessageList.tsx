@@ -1,17 +1,17 @@
-import { ArrowDown, Bot, Check, CircleHelp, CornerUpLeft, Minus, Pencil, Reply, Undo2 } from "lucide-react";
+import { ArrowDown, Bot, Check, CircleHelp, CircleStop, CornerUpLeft, Minus, Pencil, Reply, Undo2 } from "lucide-react";
 import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Avatar, Time } from "@/components/common";
 import { Markdown } from "@/components/Markdown";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useEndInSight } from "@/lib/end";
-import { type Item, isOpen, talkKey } from "@/lib/assistant/items";
+import { type Item, SENDING, isOpen, talkKey } from "@/lib/assistant/items";
 import { useAssistant } from "@/lib/assistant/store";
 import { isKey, useLanguage, useT } from "@/lib/i18n";
-import { href } from "@/lib/router";
+import { href, useAgain } from "@/lib/router";
 import { cn } from "@/lib/utils";
 import { useWrittenHere } from "@/pages/groups/posted";
-import { reasonText, stageText } from "@/pages/groups/reasons";
+import { outcomeKey, reasonText, stageText } from "@/pages/groups/reasons";
 import { Thread, firstOfThreads, saysThread } from "@/pages/groups/Thread";
 import type { Decision, Message } from "@/pages/groups/types";
 
@@ -34,6 +34,7 @@ export function MessageList({ chat, messages, older, loadOlder, decisions, wante
   const language = useLanguage();
   const { frame, atEnd, onScroll } = useEndInSight();
   const isHere = useWrittenHere();
+  const again = useAgain();
   const height = useRef(0);
   const first = useRef<string | null | undefined>(undefined);
   const [below, setBelow] = useState(false);
@@ -54,7 +55,7 @@ export function MessageList({ chat, messages, older, loadOlder, decisions, wante
     if (!wanted) return;
     atEnd.current = false;
     jump(wanted);
-  }, [wanted, atEnd]);
+  }, [wanted, again, atEnd]);
 
   const byId = new Map(messages.map((message) => [message.id, message]));
   const begun = firstOfThreads(messages);
@@ -222,7 +223,7 @@ function Row({ message, together, here, answered, thread, decisions, onReply }: 
               </button>
             )}
             <Type name={message.type} />
-            <Markdown text={message.text} className="[&_p]:whitespace-pre-line" />
+            <Markdown text={message.text} />
             {message.bot && message.type === "interactive" && <ToQuestion message={message} />}
             {message.edited && (
               <p className="mt-0.5 flex items-center gap-1 text-xs text-muted-foreground">
@@ -266,7 +267,7 @@ function ToQuestion({ message }: { message: Message }) {
     .filter((each) => start(each) && message.text.includes(start(each)))
     .sort((one, other) => away(one) - away(other));
   if (!item) return null;
-  const text = isOpen(item) ? "toQuestion" : item.state === "answered" ? "toAnswered" : "toEnded";
+  const text = isOpen(item) || item.state === SENDING ? "toQuestion" : item.state === "answered" ? "toAnswered" : "toEnded";
   return (
     <a href={href("questions", talkKey(item))} className="mt-1 block text-sm text-primary underline underline-offset-2">
       {t(text)}
@@ -276,6 +277,7 @@ function ToQuestion({ message }: { message: Message }) {
 
 function Decisions({ decisions }: { decisions: Decision[] }) {
   const t = useT();
+  const language = useLanguage();
   const [open, setOpen] = useState(false);
   const sorted = [...decisions].sort((one, other) => one.agent.localeCompare(other.agent));
   return (
@@ -289,11 +291,9 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
       >
         {sorted.map((each) => (
           <Badge key={each.agent} variant={each.respond ? "positive" : each.respond === null ? "warning" : "default"}>
-            {each.respond ? <Check aria-hidden /> : each.respond === null ? <CircleHelp aria-hidden /> : <Minus aria-hidden />}
+            <OutcomeIcon decision={each} />
             {each.agent}
-            <span className="font-normal">
-              {t(each.respond ? "answers" : each.respond === null ? "undecided" : "silent")}
-            </span>
+            <span className="font-normal">{t(outcomeKey(each))}</span>
           </Badge>
         ))}
       </button>
@@ -302,18 +302,14 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
           {sorted.map((each) => (
             <li key={each.agent}>
               <p>
-                <span className="font-semibold">{each.agent}</span> · <Reason decision={each} />
+                <span className="font-semibold">{each.agent}</span> · {reasonText(each, language)}
               </p>
+              {each.before && (
+                <p className="text-muted-foreground">{t("gateSaid", { reason: reasonText(each.before, language) })}</p>
+              )}
               <div className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-muted-foreground">
-                <span className="h-1.5 w-24 overflow-hidden rounded-full bg-muted" aria-hidden>
-                  <span
-                    className="block h-full rounded-full bg-primary"
-                    style={{ width: `${Math.round((each.score ?? 0) * 100)}%` }}
-                  />
-                </span>
-                <span>{t("score", { n: Math.round((each.score ?? 0) * 100) })}</span>
-                <span>·</span>
-                <Stage decision={each} />
+                <Score decision={each.before ?? each} />
+                <span>{stageText(each.stage, language)}</span>
                 <code className="rounded bg-muted px-1">{each.reason}</code>
               </div>
             </li>
@@ -324,14 +320,26 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
   );
 }
 
-function Reason({ decision }: { decision: Decision }) {
-  const language = useLanguage();
-  return <>{reasonText(decision, language)}</>;
+function OutcomeIcon({ decision }: { decision: Decision }) {
+  if (decision.stage === "guard") return <CircleStop aria-hidden />;
+  if (decision.respond === null) return <CircleHelp aria-hidden />;
+  return decision.respond ? <Check aria-hidden /> : <Minus aria-hidden />;
 }
 
-function Stage({ decision }: { decision: Decision }) {
-  const language = useLanguage();
-  return <span>{stageText(decision.stage, language)}</span>;
+/** How likely the agent was meant; the loop guard does not ask that. */
+function Score({ decision }: { decision: Decision }) {
+  const t = useT();
+  if (decision.stage === "guard") return null;
+  const percent = Math.round((decision.score ?? 0) * 100);
+  return (
+    <>
+      <span className="h-1.5 w-24 overflow-hidden rounded-full bg-muted" aria-hidden>
+        <span className="block h-full rounded-full bg-primary" style={{ width: `${percent}%` }} />
+      </span>
+      <span>{t("score", { n: percent })}</span>
+      <span>·</span>
+    </>
+  );
 }
 
 /** Shows a message that is on the page, and marks it for a moment. */

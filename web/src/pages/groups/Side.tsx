@@ -17,6 +17,9 @@ export function Side({ chat, members }: { chat: string; members: Member[] }) {
     { chat },
     (news) => news.room === "groups" && news.what === "messages" && news.chat === chat,
   );
+  const said = new Map(activity.value?.points.map(([ts, speaker]) => [activity.value?.speakers[speaker]?.sender, ts]));
+  // Who was seen is kept to the hour: what somebody said since then is newer.
+  const lastOf = (member: Member) => Math.max(member.last, said.get(member.sender) ?? 0);
   return (
     <div className="flex flex-col gap-5 overflow-y-auto p-4">
       {activity.error && <Problem error={activity.error} retry={activity.reload} />}
@@ -34,7 +37,9 @@ export function Side({ chat, members }: { chat: string; members: Member[] }) {
                 <p className="flex items-center gap-1.5">
                   <span className="truncate font-medium">{member.name}</span>
                   {member.bot && <Badge variant="accent">{t("bot")}</Badge>}
-                  {member.last > 0 && <Time ms={member.last} className="ml-auto shrink-0 text-xs text-muted-foreground" />}
+                  {lastOf(member) > 0 && (
+                    <Time ms={lastOf(member)} label={t("lastSeen")} className="ml-auto shrink-0 text-xs text-muted-foreground" />
+                  )}
                 </p>
                 {member.description && <p className="text-xs text-muted-foreground">{member.description}</p>}
                 {member.aliases && member.aliases.length > 0 && (
@@ -101,14 +106,12 @@ function WhoWhen({ activity }: { activity: Activity }) {
   );
 }
 
-/** How many turns bots had in a row since a person spoke, message by message. */
+/** How many turns bots had in a row since a person spoke, message by message; what is no turn is left out. */
 function Hops({ activity }: { activity: Activity }) {
   const t = useT();
-  let run = 0;
-  const hops = activity.points.map(([, speaker]) => {
-    run = activity.speakers[speaker]?.bot ? run + 1 : 0;
-    return { hop: run, name: activity.speakers[speaker]?.name ?? "" };
-  });
+  const hops = activity.points.flatMap(([, speaker, hop]) =>
+    hop === null ? [] : [{ hop, name: activity.speakers[speaker]?.name ?? "" }],
+  );
   const shown = hops.slice(-LATEST);
   const most = Math.max(3, ...shown.map((each) => each.hop));
   const highest = Math.max(0, ...shown.map((each) => each.hop));

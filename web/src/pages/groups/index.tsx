@@ -2,6 +2,7 @@ import { MessagesSquare, PanelRight, Search, X } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
 import { Find } from "@/components/Find";
+import { HitList } from "@/components/HitList";
 import { Excerpt, ListRow } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
 import { Nowhere } from "@/components/Nowhere";
@@ -48,7 +49,7 @@ export function GroupsPage({ place }: { place: string[] }) {
           </Bar>
           <div className="min-h-0 flex-1 overflow-y-auto">
             {query ? (
-              <Hits query={query} chats={chats.value?.chats ?? []} />
+              <Hits query={query} chats={chats.value?.chats ?? []} place={place} />
             ) : (
               <Loaded data={chats}>
                 {({ chats: known }) =>
@@ -220,7 +221,7 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
 
 type Hit = Message & { chat: string };
 
-function Hits({ query, chats }: { query: string; chats: Chat[] }) {
+function Hits({ query, chats, place }: { query: string; chats: Chat[]; place: string[] }) {
   const t = useT();
   const found = useData<{ hits: Hit[] }>(
     "/api/groups/search",
@@ -231,13 +232,18 @@ function Hits({ query, chats }: { query: string; chats: Chat[] }) {
     <Loaded data={found}>
       {({ hits }) =>
         hits.length ? (
-          <ul>
+          <HitList query={query}>
             {hits.map((hit) => (
               <li key={`${hit.chat} ${hit.id} ${hit.ts}`}>
-                <HitRow hit={hit} chat={chats.find((each) => each.key === hit.chat)} query={query} />
+                <HitRow
+                  hit={hit}
+                  chat={chats.find((each) => each.key === hit.chat)}
+                  query={query}
+                  current={hit.chat === place[0] && hit.id === place[1]}
+                />
               </li>
             ))}
-          </ul>
+          </HitList>
         ) : (
           <Empty icon={<Search />} title={t("nothingFound")} text={t("searchLiteral")} />
         )
@@ -246,11 +252,13 @@ function Hits({ query, chats }: { query: string; chats: Chat[] }) {
   );
 }
 
-function HitRow({ hit, chat, query }: { hit: Hit; chat: Chat | undefined; query: string }) {
+function HitRow(props: { hit: Hit; chat: Chat | undefined; query: string; current: boolean }) {
+  const { hit, chat, query, current } = props;
   const language = useLanguage();
   return (
     <ListRow
       to={href("groups", hit.chat, ...(hit.id ? [hit.id] : []))}
+      current={current}
       face={<Avatar name={hit.name} bot={hit.bot} small />}
       title={hit.name}
       ms={hit.ts}

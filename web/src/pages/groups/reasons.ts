@@ -1,4 +1,4 @@
-import type { Language } from "@/lib/i18n";
+import type { Key, Language } from "@/lib/i18n";
 import type { Decision } from "@/pages/groups/types";
 
 const ZH: Record<string, string> = {
@@ -27,6 +27,12 @@ const ZH: Record<string, string> = {
   judge_timeout: "裁判模型没有按时回答。",
   judge_failed: "无法询问裁判模型。",
   judge_budget: "这一小时的询问额度已用完。",
+  claimed: "最先认领了这条消息，由它回答。",
+  claim_seen: "其他机器人已认领这条消息。",
+  courtesy: "防循环：机器人的道谢之类不用回应。",
+  echo: "防循环：刚刚有人说过同样的话。",
+  hop_limit: "防循环：自真人发言以来，机器人连续发言的轮数已满。",
+  pair_budget: "防循环：这两个机器人之间暂时说得够多了。",
 };
 
 const STAGES: Record<string, [string, string]> = {
@@ -35,7 +41,16 @@ const STAGES: Record<string, [string, string]> = {
   others: ["meant for others", "指向他人"],
   score: ["score", "打分"],
   judge: ["judge", "裁判模型"],
+  claim: ["claim", "认领"],
+  guard: ["loop guard", "防循环"],
 };
+
+/** What a bot does about a message, in a few words. */
+export function outcomeKey({ respond, reason, stage }: Decision): Key {
+  if (stage === "guard") return "stopped";
+  if (stage === "claim") return reason === "claimed" ? "claimed" : "claimSeen";
+  return respond ? "answers" : respond === null ? "undecided" : "silent";
+}
 
 export function reasonText(decision: Decision, language: Language): string {
   return (language === "zh" && ZH[decision.reason]) || decision.sentence;

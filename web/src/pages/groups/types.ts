@@ -22,6 +22,8 @@ export interface Chat {
   key: string;
   id: string;
   channel: string;
+  /** What the platform calls it; empty when nobody could ask. */
+  title: string;
   last_write: number;
   members: { name: string; bot: boolean }[];
   count: number;
@@ -50,6 +52,8 @@ export interface Decision {
   stage: string;
   open: boolean;
   ts: number;
+  /** What the gate had said, where a claim or the loop guard came after it. */
+  before?: Decision;
 }
 
 export interface Member {
@@ -63,7 +67,8 @@ export interface Member {
 
 export interface Activity {
   speakers: { sender: string; name: string; bot: boolean }[];
-  points: [number, number][];
+  /** When, who, and how many turns bots had in a row with it: null for what is no turn, such as a post. */
+  points: [number, number, number | null][];
 }
 
 export interface Post {
@@ -72,11 +77,12 @@ export interface Post {
   state: "queued" | "sent" | "failed" | "expired";
   message_id?: string | null;
   error?: string | null;
-  note?: string;
+  /** The only bot that may send it; empty for any. */
+  agent?: string;
 }
 
-/** What a chat is called: its members, as the platform gives it no name here. */
+/** What a chat is called: where the platform told nobody, by its members. */
 export function titleOf(chat: Chat, language: Language): string {
   const names = chat.members.map((member) => member.name);
-  return listed(names, language) || chat.id;
+  return chat.title || listed(names, language) || chat.id;
 }

@@ -1,5 +1,6 @@
 import { Search } from "lucide-react";
 import { Avatar, Empty, Marked } from "@/components/common";
+import { HitList } from "@/components/HitList";
 import { Excerpt, ListRow } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
 import { useData } from "@/lib/data";
@@ -7,7 +8,8 @@ import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { type Hit, PERSON, ofMail } from "@/pages/mail/types";
 
-export function Found({ project, query }: { project: string; query: string }) {
+/** What was found; `current` is the thread that is open. */
+export function Found({ project, query, current }: { project: string; query: string; current: string | undefined }) {
   const t = useT();
   const found = useData<{ hits: Hit[]; notes: string[] }>("/api/mail/search", { project, q: query }, ofMail);
   return (
@@ -20,11 +22,12 @@ export function Found({ project, query }: { project: string; query: string }) {
             </p>
           ))}
           {!hits.length && <Empty icon={<Search />} title={t("nothingFound")} />}
-          <ul>
+          <HitList query={query}>
             {hits.map((hit) => (
               <li key={hit.id}>
                 <ListRow
                   to={href("mail", project, "threads", hit.thread_id ?? hit.id)}
+                  current={(hit.thread_id ?? hit.id) === current}
                   face={<Avatar name={hit.from} bot={hit.from !== PERSON} small />}
                   title={hit.subject}
                   ms={hit.created_ts * 1000}
@@ -35,7 +38,7 @@ export function Found({ project, query }: { project: string; query: string }) {
                 </ListRow>
               </li>
             ))}
-          </ul>
+          </HitList>
         </>
       )}
     </Loaded>

@@ -30,7 +30,7 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
   };
   return (
     <LetterForm
-      ready={chosen.length > 0}
+      missing={chosen.length ? undefined : t("noRecipient")}
       send={send}
       before={
         <>
@@ -44,7 +44,7 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
                 <label
                   key={name}
                   className={cn(
-                    "flex cursor-pointer items-center gap-1.5 rounded-full border px-3 py-1 text-[13px] has-focus-visible:outline-2 has-focus-visible:outline-ring",
+                    "relative flex cursor-pointer items-center gap-1.5 rounded-full border px-3 py-1 text-[13px] has-focus-visible:outline-2 has-focus-visible:outline-ring",
                     chosen.includes(name) && "border-primary bg-accent text-accent-foreground",
                   )}
                 >

@@ -71,7 +71,7 @@ function MailOf(props: { project: string; known: Project[]; view: string; open: 
             }}
           >
             {query ? (
-              <Found project={project} query={query} />
+              <Found project={project} query={query} current={view === "threads" ? open : undefined} />
             ) : view === "agents" ? (
               <Agents project={project} current={open} />
             ) : view === "claims" ? (

@@ -1,5 +1,5 @@
 import { CheckCheck, CircleHelp, Copy, SendHorizontal, Trash2 } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, type RefObject, useLayoutEffect, useRef } from "react";
 import { GrowingField } from "@/components/GrowingField";
 import { Button } from "@/components/ui/button";
 import { toast } from "@/components/ui/toast";
@@ -30,6 +30,7 @@ interface Props {
 export function Box({ talk, purpose, name, draft, connected, choose }: Props) {
   const t = useT();
   const { add, paste } = useAddFiles(name, draft.files);
+  const footer = useLettingGo(purpose.is === "answer" ? name : "");
   const agent = talk.agent || t("agent");
   const words = purpose.is !== "answer" || takesWords(purpose.item);
   const send = () => {
@@ -42,6 +43,7 @@ export function Box({ talk, purpose, name, draft, connected, choose }: Props) {
   };
   return (
     <footer
+      ref={footer}
       className={cn(
         "flex max-h-[60dvh] shrink-0 flex-col gap-2 border-t bg-surface px-4 py-2.5",
         purpose.is === "answer" && "border-t-2 border-primary",
@@ -98,6 +100,15 @@ export function Box({ talk, purpose, name, draft, connected, choose }: Props) {
   );
 }
 
+/** Who writes on when the box has come to answer something else must not answer that: it lets go of the focus. */
+function useLettingGo(answered: string): RefObject<HTMLElement | null> {
+  const footer = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const focused = document.activeElement;
+    if (answered && focused instanceof HTMLElement && footer.current?.contains(focused)) focused.blur();
+  }, [answered]);
+  return footer;
+}
 
 /** Says what the box is for, and leads to what else it could be. */
 function Head({ talk, purpose, draft, choose }: Pick<Props, "talk" | "purpose" | "draft" | "choose">) {
@@ -168,7 +179,12 @@ function AnswerButton(props: { item: Item; draft: Draft; connected: boolean; sen
   const ready = isReady(item, draft);
   if (item.kind === "report" && !ready) {
     return (
-      <Button className="h-10" disabled={!connected} onClick={() => answer(item, inWords("OK"))}>
+      // The second click of two may meet what the first one has brought here.
+      <Button
+        className="h-10"
+        disabled={!connected}
+        onClick={(event) => event.detail < 2 && answer(item, inWords("OK"))}
+      >
         <CheckCheck />
         {t("confirm")}
       </Button>

@@ -31,7 +31,7 @@ export function Choice({ choice, asked, name, chosen, onChoose }: Props) {
             <label
               key={index}
               className={cn(
-                "max-w-full cursor-pointer rounded-lg border px-3 py-1.5 text-sm [overflow-wrap:anywhere] hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring",
+                "relative max-w-full cursor-pointer rounded-lg border px-3 py-1.5 text-sm [overflow-wrap:anywhere] hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring",
                 on && "border-primary bg-accent text-accent-foreground",
               )}
             >

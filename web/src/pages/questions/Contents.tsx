@@ -1,6 +1,6 @@
 import { FileText } from "lucide-react";
-import { Markdown } from "@/components/Markdown";
 import type { WireContent } from "@/lib/assistant/socket";
+import { Folded } from "@/pages/questions/Folded";
 
 /** Pages send a name as a part of a URI, other programs as it is. */
 function fileName(uri: string): string {
@@ -12,7 +12,7 @@ function fileName(uri: string): string {
   }
 }
 
-export function Contents({ contents }: { contents: readonly WireContent[] }) {
+export function Contents({ contents, whole }: { contents: readonly WireContent[]; whole: boolean }) {
   return (
     <>
       {contents.map((each, index) =>
@@ -31,7 +31,7 @@ export function Contents({ contents }: { contents: readonly WireContent[] }) {
             {fileName(each.embeddedResource.uri)}
           </p>
         ) : each.text ? (
-          <Markdown key={index} text={each.text.text} />
+          <Folded key={index} text={each.text.text} whole={whole} />
         ) : null,
       )}
     </>

@@ -1,5 +1,7 @@
 import { Search } from "lucide-react";
+import { useMemo } from "react";
 import { Avatar, Empty, Loading } from "@/components/common";
+import { HitList } from "@/components/HitList";
 import { Excerpt, ListRow } from "@/components/ListRow";
 import { type Item, talkKey } from "@/lib/assistant/items";
 import { type Piece, excerptOf } from "@/lib/assistant/words";
@@ -22,7 +24,7 @@ export function Found({ items, query, names, current }: Props) {
   if (!items) return <Loading />;
   if (!items.length) return <Empty icon={<Search />} title={t("nothingFound")} />;
   return (
-    <ul>
+    <HitList query={query}>
       {items.map((item) => (
         <li key={item.id}>
           <ListRow
@@ -36,17 +38,22 @@ export function Found({ items, query, names, current }: Props) {
           </ListRow>
         </li>
       ))}
-    </ul>
+    </HitList>
   );
 }
 
 function Hit({ item, query }: { item: Item; query: string }) {
   const t = useT();
-  const answer = excerptOf(item.contents.map((each) => each.text?.text ?? "").join("\n"), query);
+  const { text, contents } = item;
+  const asked = useMemo(() => excerptOf(text, query), [text, query]);
+  const answer = useMemo(
+    () => excerptOf(contents.map((each) => each.text?.text ?? "").join("\n"), query),
+    [contents, query],
+  );
   return (
     <>
       <Excerpt>
-        <Pieces pieces={excerptOf(item.text, query).pieces} />
+        <Pieces pieces={asked.pieces} />
       </Excerpt>
       {answer.found && (
         <Excerpt>

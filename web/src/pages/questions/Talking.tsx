@@ -2,13 +2,12 @@ import { CheckCheck, Clock, Hourglass } from "lucide-react";
 import { useState } from "react";
 import { Avatar, Time, useNow, useSpan } from "@/components/common";
 import { Log } from "@/components/Log";
-import { Markdown } from "@/components/Markdown";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { type Draft, changeDraft, hasWords, unaskedTo, useDrafts } from "@/lib/assistant/drafts";
-import { type Item, type Talk, isOpen } from "@/lib/assistant/items";
+import { type Item, SENDING, type Talk, isOpen } from "@/lib/assistant/items";
 import { answer, hasOlder, loadOlderOf, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { isSend } from "@/lib/keys";
@@ -17,6 +16,7 @@ import { cn } from "@/lib/utils";
 import { Box, type Purpose } from "@/pages/questions/Box";
 import { Choice } from "@/pages/questions/Choice";
 import { Contents } from "@/pages/questions/Contents";
+import { Folded } from "@/pages/questions/Folded";
 import { contentsOf, isReady } from "@/pages/questions/reply";
 
 const entry = "scroll-mt-4 rounded-xl outline-offset-4 outline-primary data-found:outline-2";
@@ -32,10 +32,15 @@ export function Talking({ talk, wanted }: Props) {
   const state = useAssistant();
   const drafts = useDrafts();
   const [picked, setPicked] = useState("");
+  const pick = (what: string) => {
+    setPicked(what);
+    enterBox();
+  };
   const model = talk.items.findLast((item) => item.model)?.model;
-  const purpose = purposeOf(talk, picked, drafts);
+  const purpose = purposeOf(talk, picked, wanted, drafts);
   const name = purpose.is === "unasked" ? unaskedTo(talk.key) : purpose.item.id;
   const answered = purpose.is === "answer" ? purpose.item.id : "";
+  const aimed = useAimed(talk, state.known ? answered : "", picked);
   return (
     <>
       <Bar>
@@ -55,11 +60,11 @@ export function Talking({ talk, wanted }: Props) {
         label={t("questions")}
         first={talk.items[0]?.id}
         older={hasOlder(talk, state) ? () => loadOlderOf(talk) : undefined}
-        shown={talk.items.some((item) => item.id === wanted) ? wanted : undefined}
+        shown={talk.items.some((item) => item.id === wanted) ? wanted : aimed}
       >
         {talk.items.map((item) =>
           item.kind === "message" ? (
-            <Written key={item.id} item={item} />
+            <Written key={item.id} item={item} whole={item.id === wanted} />
           ) : (
             <Asked
               key={item.id}
@@ -67,7 +72,10 @@ export function Talking({ talk, wanted }: Props) {
               draft={drafts(item.id)}
               connected={state.open}
               current={item.id === answered && talk.waiting > 1}
-              choose={item.id === answered ? undefined : () => setPicked(item.id)}
+              aimed={item.id === answered}
+              whole={item.id === wanted}
+              choose={() => setPicked(item.id)}
+              enter={() => pick(item.id)}
             />
           ),
         )}
@@ -78,35 +86,62 @@ export function Talking({ talk, wanted }: Props) {
         name={name}
         draft={drafts(name)}
         connected={state.open}
-        choose={(what) => setPicked(what)}
+        choose={pick}
       />
     </>
   );
 }
 
 /**
- * While a question is open, the box answers it: the one that was picked, else the one that waits longest. What is being
- * written in it for something else stays there.
+ * While a question is open, the box answers it: the one that was picked or come for, else the one that waits longest. What
+ * is being written in it for something else stays there.
  */
-function purposeOf(talk: Talk, picked: string, drafts: (name: string) => Draft): Purpose {
+function purposeOf(talk: Talk, picked: string, wanted: string | undefined, drafts: (name: string) => Draft): Purpose {
   const kept = talk.items.findLast((item) => item.kind !== "message" && !isOpen(item) && hasWords(drafts(item.id)));
   if (kept) return { is: "kept", item: kept };
   const open = talk.items.filter(isOpen);
-  const item = open.find((each) => each.id === picked) ?? open[0];
+  const item = open.find((each) => each.id === picked) ?? open.find((each) => each.id === wanted) ?? open[0];
   const writing = picked === "" && hasWords(drafts(unaskedTo(talk.key)));
   return !item || picked === "unasked" || writing ? { is: "unasked" } : { is: "answer", item };
+}
+
+/**
+ * What the box has come to answer without being told to; it is brought into sight. Undefined where that is the end, which
+ * is in sight anyway.
+ */
+function useAimed(talk: Talk, answered: string, picked: string): string | undefined {
+  const [aim, setAim] = useState<{ at: string; shown: string | undefined }>({ at: "", shown: undefined });
+  if (aim.at !== answered) {
+    const seen = answered === picked || answered === talk.items.at(-1)?.id;
+    setAim({ at: answered, shown: seen ? undefined : answered || undefined });
+  }
+  return aim.shown;
+}
+
+/** Moves the focus to where one answers or writes: the field of the box, or else the first option of what it answers. */
+function enterBox(): void {
+  requestAnimationFrame(() => {
+    const opened = document.getElementById("opened");
+    const place = opened?.querySelector("footer textarea") ?? opened?.querySelector("[data-aimed] input");
+    if (place instanceof HTMLElement) place.focus();
+  });
 }
 
 interface AskedProps {
   item: Item;
   draft: Draft;
   connected: boolean;
+  /** Whether it is what the box answers; `current` where it could be something else. */
+  aimed: boolean;
   current: boolean;
-  /** Missing where it is what the box answers. */
-  choose: (() => void) | undefined;
+  /** Whether all of a long text is shown at once. */
+  whole: boolean;
+  /** Makes it what the box answers; `enter` leads to where that is done, too. */
+  choose: () => void;
+  enter: () => void;
 }
 
-function Asked({ item, draft, connected, current, choose }: AskedProps) {
+function Asked({ item, draft, connected, aimed, current, whole, choose, enter }: AskedProps) {
   const t = useT();
   const waiting = isOpen(item);
   const send = () => waiting && connected && isReady(item, draft) && answer(item, contentsOf(item, draft));
@@ -115,6 +150,7 @@ function Asked({ item, draft, connected, current, choose }: AskedProps) {
       className={cn("flex flex-col gap-2.5", entry)}
       data-item={item.id}
       data-state={item.state}
+      data-aimed={aimed || undefined}
       onKeyDown={(event) => isSend(event) && send()}
     >
       <Card
@@ -133,7 +169,7 @@ function Asked({ item, draft, connected, current, choose }: AskedProps) {
           {waiting && <CountDown item={item} />}
         </header>
         <div className="px-4 pt-1.5 pb-3">
-          <Markdown text={item.text} />
+          <Folded text={item.text} whole={whole} />
         </div>
         {waiting && item.choices.length > 0 && (
           <div className="flex flex-col gap-2.5 border-t px-4 py-3">
@@ -146,21 +182,21 @@ function Asked({ item, draft, connected, current, choose }: AskedProps) {
                 chosen={draft.chosen[index] ?? []}
                 onChoose={(labels) => {
                   changeDraft(item.id, ({ chosen }) => ({ chosen: { ...chosen, [index]: labels } }));
-                  choose?.();
+                  choose();
                 }}
               />
             ))}
           </div>
         )}
-        {waiting && choose && (
+        {waiting && !aimed && (
           <div className="border-t px-4 py-2 text-right">
-            <Button variant="outline" size="sm" onClick={choose}>
+            <Button variant="outline" size="sm" onClick={enter}>
               {t("answerThis")}
             </Button>
           </div>
         )}
       </Card>
-      <Outcome item={item} />
+      <Outcome item={item} whole={whole} />
     </article>
   );
 }
@@ -178,17 +214,23 @@ function CountDown({ item }: { item: Item }) {
   );
 }
 
-function Outcome({ item }: { item: Item }) {
+function Outcome({ item, whole }: { item: Item; whole: boolean }) {
   const t = useT();
-  if (item.state === "answered") {
+  if (item.state === "answered" || item.state === SENDING) {
     return (
       <div className="ml-auto flex max-w-[min(36rem,90%)] flex-col items-end gap-1">
         <div className="rounded-2xl rounded-tr-md bg-accent px-3.5 py-2 text-accent-foreground">
-          <Contents contents={item.contents} />
+          <Contents contents={item.contents} whole={whole} />
         </div>
         <p className="flex items-center gap-1.5 text-xs text-muted-foreground">
-          <CheckCheck className="size-3.5 text-positive" aria-hidden />
-          {item.by ? t("answeredBy", { name: item.by }) : t("answered")} <Time ms={item.ended} />
+          {item.state === SENDING ? (
+            <Badge>{t("sending")}</Badge>
+          ) : (
+            <>
+              <CheckCheck className="size-3.5 text-positive" aria-hidden />
+              {item.by ? t("answeredBy", { name: item.by }) : t("answered")} <Time ms={item.ended} />
+            </>
+          )}
         </p>
       </div>
     );
@@ -204,19 +246,19 @@ function Outcome({ item }: { item: Item }) {
   );
 }
 
-function Written({ item }: { item: Item }) {
+function Written({ item, whole }: { item: Item; whole: boolean }) {
   const t = useT();
   return (
     <article className={cn("ml-auto flex max-w-[min(36rem,90%)] flex-col items-end gap-1", entry)} data-item={item.id}>
       <div className="rounded-2xl rounded-tr-md bg-accent px-3.5 py-2 text-accent-foreground">
-        <Markdown text={item.text} />
-        <Contents contents={item.contents} />
+        <Folded text={item.text} whole={whole} />
+        <Contents contents={item.contents} whole={whole} />
       </div>
       <p className="flex items-center gap-1.5 text-xs text-muted-foreground">
         {item.by && <span>{item.by}</span>}
         <Time ms={item.asked} />
         <Badge variant={item.state === "picked_up" ? "positive" : "default"}>
-          {t(item.state === "picked_up" ? "pickedUp" : item.state === "sending" ? "sending" : "notPickedUp")}
+          {t(item.state === "picked_up" ? "pickedUp" : item.state === SENDING ? "sending" : "notPickedUp")}
         </Badge>
       </p>
     </article>

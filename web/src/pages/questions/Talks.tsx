@@ -1,7 +1,7 @@
 import { Avatar } from "@/components/common";
 import { ListRow } from "@/components/ListRow";
 import { Badge } from "@/components/ui/badge";
-import type { Item, Talk } from "@/lib/assistant/items";
+import { type Item, type Talk, isOpen } from "@/lib/assistant/items";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { plain } from "@/lib/utils";
@@ -17,7 +17,7 @@ export function TalkRow({ talk, names, current }: { talk: Talk; names: Names; cu
       face={<Avatar name={talk.agent || talk.project} bot />}
       title={<Whose of={talk} names={names} />}
       ms={talk.latest}
-      text={plain(talk.items.at(-1)?.text ?? "")}
+      text={plain((talk.items.find(isOpen) ?? talk.items.at(-1))?.text ?? "")}
       marks={talk.waiting > 0 && <Badge variant="solid">{talk.waiting}</Badge>}
     />
   );

@@ -80,7 +80,7 @@ export function TokenField({ refused }: { refused?: string }) {
       </div>
       {refused && token() && (
         <p role="alert" className="text-sm text-destructive">
-          {t("tokenWrong")} {t("onToken", { end: ending(token()) })}
+          {t("tokenWrongEnding", { end: ending(token()) })}
         </p>
       )}
     </form>

@@ -79,7 +79,7 @@ export function AddFile({ add }: { add: (files: Iterable<File>) => void }) {
   return (
     <label
       title={t("addFile")}
-      className="flex size-10 cursor-pointer items-center justify-center rounded-md hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring"
+      className="relative flex size-10 cursor-pointer items-center justify-center rounded-md hover:bg-muted has-focus-visible:outline-2 has-focus-visible:outline-ring"
     >
       <Paperclip className="size-4" aria-hidden />
       <span className="sr-only">{t("addFile")}</span>

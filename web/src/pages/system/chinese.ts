@@ -4,7 +4,7 @@
 export interface Told {
   text: string;
   hint: string;
-  /** Whether only the original says what it is. */
+  /** Whether the original has to be read, too. */
   vague?: boolean;
 }
 
@@ -106,7 +106,7 @@ const BY_PLACE: [string, string, string][] = [
 
 export function inChinese(code: string, where: string): Told {
   const known = BY_CODE[code];
-  if (known) return { text: known[0], hint: known[1] };
+  if (known) return { text: known[0], hint: known[1], vague: known[1].includes("原文") };
   const place = BY_PLACE.find(([start]) => where.startsWith(start));
   const [, text, hint] = place ?? ["", "hub 拒绝了一个请求，或没能完成。", ""];
   return { text, hint, vague: true };

@@ -1,0 +1,191 @@
+"""What somebody sees of a conversation is what they answer: where it scrolls, where the focus goes, what is folded."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import pytest
+from browser.conftest import OpenPage
+from browser.people import Agent, connect, fill, said, send
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.timeout(120)
+
+Picture = Callable[["Page", str], None]
+
+FOCUSED = "document.activeElement.ariaLabel || document.activeElement.value || document.activeElement.tagName"
+
+
+def report(hub: str, agent: str, texts: Iterable[str]) -> None:
+    for number, text in enumerate(texts):
+        about = {"Summary": text, "AgentName": agent, "NotifyOnly": True, "ProjectDirectory": "/srv/shop"}
+        body = {"ID": f"{agent}-{number}", "UserToken": "local", "Request": about}
+        connect(hub, "SrvAgentAssist/WorkReport", body)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_choosing_an_option_leaves_a_long_conversation_in_place(
+    open_page: OpenPage, agent: Agent, hub: str, picture: Picture, phone: bool
+) -> None:
+    report(hub, agent.name, [f"Step {number} is done." for number in range(30)])
+    answer = agent.ask("Which branch?", options=["main", "dev"])
+    page = agent.talk(open_page("#/questions", phone=phone))
+    page.get_by_text("Step 29 is done.").wait_for()
+    page.get_by_text("dev", exact=True).click()
+    page.locator("footer input[type=file]").evaluate("(each) => each.focus()")
+    page.get_by_role("log").evaluate("(box) => { box.scrollTop = box.scrollHeight }")
+    root = "[document.documentElement.scrollTop, document.documentElement.scrollHeight - innerHeight]"
+    picture(page, f"questions-chosen-{'phone' if phone else 'wide'}")
+    assert page.evaluate(root) == [0, 0]
+    send(page)
+    assert said(answer) == ["dev"]
+
+
+def test_answer_this_leads_to_where_it_is_answered(open_page: OpenPage, agent: Agent) -> None:
+    agent.ask("Red or blue?", wait=0).result()
+    agent.ask("Which branch?", options=["main", "dev"], free_text=False, wait=0)
+    page = agent.talk(open_page("#/questions"))
+    page.locator("article", has_text="Which branch?").get_by_role("button", name="Answer this one").click()
+    page.wait_for_function("document.activeElement.type === 'radio'")
+    page.keyboard.press("Space")
+    assert page.get_by_role("radio", name="main").is_checked()
+    page.locator("article", has_text="Red or blue?").get_by_role("button", name="Answer this one").click()
+    page.wait_for_function(f"({FOCUSED}) === 'Your answer …'")
+    page.keyboard.type("1 is red")
+    assert page.get_by_role("textbox", name="Your answer").input_value() == "1 is red"
+    page.get_by_role("button", name="Write unasked").click()
+    page.wait_for_function(f"({FOCUSED}).startsWith('Write to')")
+    page.get_by_role("button", name="Answer it").click()
+    page.wait_for_function("document.activeElement.type === 'radio' || document.activeElement.type === 'textarea'")
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_what_the_box_answers_is_in_sight_and_the_box_lets_go_when_that_changes_by_itself(
+    open_page: OpenPage, agent: Agent, picture: Picture, phone: bool
+) -> None:
+    from playwright.sync_api import expect
+
+    lines = "\n\n".join(f"Line {number}" for number in range(15))
+    answers = [agent.ask(f"Question 0?\n\n{lines}")]
+    page = open_page("#/questions", phone=phone)
+    page.get_by_role("link", name=agent.name).first.wait_for()
+    answers += [agent.ask(f"Question {number}?\n\n{lines}") for number in (1, 2)]
+    page.get_by_role("link", name=agent.name).get_by_text("3", exact=True).wait_for()
+    assert "Question" in page.get_by_role("link", name=agent.name).first.inner_text()
+    agent.talk(page)
+    expect(page.get_by_text("Question 0?").last).to_be_in_viewport()
+    picture(page, f"questions-three-{'phone' if phone else 'wide'}")
+    field = page.get_by_role("textbox", name="Your answer")
+    field.fill("Zero.")
+    field.press("Control+Enter")
+    assert said(answers[0]) == ["Zero."]
+    page.locator("article[data-aimed]:not([data-state=answered])").wait_for()
+    expect(page.locator("article[data-aimed] header")).to_be_in_viewport()
+    assert page.evaluate(FOCUSED) == "BODY"
+    page.keyboard.type("xx")
+    page.keyboard.press("Control+Enter")
+    assert field.input_value() == ""
+    first = 1 if "Question 1?" in page.locator("article[data-aimed]").inner_text() else 2
+    for answer in (answers[first], answers[3 - first]):
+        fill(page, "Next.")
+        send(page)
+        assert said(answer) == ["Next."]
+
+
+def test_a_box_in_which_somebody_is_about_to_write_does_not_become_the_answer_to_what_comes(
+    open_page: OpenPage, agent: Agent
+) -> None:
+    answer = agent.ask("Deploy now?")
+    page = agent.talk(open_page("#/questions"))
+    fill(page, "Yes.")
+    send(page)
+    assert said(answer) == ["Yes."]
+    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").focus()
+    agent.ask("Drop the database?", wait=0)
+    page.get_by_role("log").get_by_text("Drop the database?").wait_for()
+    page.keyboard.type("ok")
+    assert page.get_by_role("textbox", name="Your answer").input_value() == ""
+
+
+def test_one_double_click_confirms_one_report(open_page: OpenPage, agent: Agent, hub: str) -> None:
+    for name in ("one", "two"):
+        about = {"Summary": f"Step {name} is done.", "AgentName": agent.name, "ProjectDirectory": "/srv/shop"}
+        body = {"ID": f"{agent.name}-{name}", "UserToken": "local", "Wait": 0, "Fetched": True}
+        connect(hub, "SrvAgentAssist/WorkReport", body | {"Request": about | {"Timeout": 60}})
+    page = agent.talk(open_page("#/questions"))
+    page.get_by_text("2 waiting").wait_for()
+    page.get_by_role("button", name="Confirm").dblclick()
+    page.locator("article[data-state=answered]").wait_for()
+    page.get_by_text("1 waiting").wait_for()
+    page.get_by_role("button", name="Confirm").click()
+    page.locator("article[data-state=answered]").nth(1).wait_for()
+
+
+def test_lines_are_shown_as_they_were_typed(open_page: OpenPage, agent: Agent) -> None:
+    answer = agent.ask("Which?\nThe **first**\nor the second?\n\n- a\n- b\n\n```\nx\ny\n```\n\nend\\\nof it")
+    page = agent.talk(open_page("#/questions"))
+    fill(page, "First,\nthen <b>\nlast.")
+    send(page)
+    assert said(answer) == ["First,\nthen <b>\nlast."]
+    log = page.get_by_role("log")
+    texts = log.locator(".markdown").evaluate_all("all => all.map((each) => each.innerText)")
+    question, reply = (text.splitlines() for text in texts)
+    assert [line for line in question if line] == [
+        "Which?",
+        "The first",
+        "or the second?",
+        "a",
+        "b",
+        "x",
+        "y",
+        "end",
+        "of it",
+    ]
+    assert reply == ["First,", "then <b>", "last."]
+
+
+def test_a_very_long_text_is_folded_until_somebody_wants_all_of_it(
+    open_page: OpenPage, agent: Agent, picture: Picture
+) -> None:
+    agent.ask("\n".join(f"Line {number} of it" for number in range(200)), wait=0)
+    page = agent.talk(open_page("#/questions", phone=True))
+    log = page.get_by_role("log")
+    log.get_by_text("Line 39 of it").wait_for()
+    assert log.get_by_text("Line 40 of it").count() == 0
+    picture(page, "questions-folded-phone")
+    top = "(box) => box.scrollTop"
+    before = log.evaluate(top)
+    page.get_by_role("button", name="Show all").click()
+    log.get_by_text("Line 199 of it").wait_for()
+    page.wait_for_timeout(200)  # a box that follows its end would have moved by now
+    assert log.evaluate(top) == before
+    page.get_by_role("button", name="Show the beginning only").click()
+    log.get_by_text("Line 199 of it").wait_for(state="detached")
+
+
+def test_notices_leave_the_box_free(open_page: OpenPage, agent: Agent, picture: Picture) -> None:
+    agent.ask("Deploy now?", wait=0)
+    page = agent.talk(open_page("#/questions", phone=True))
+    page.context.set_offline(True)
+    notice = page.get_by_text("is larger than")
+    page.locator("footer input[type=file]").set_input_files(
+        {"name": "large.bin", "mimeType": "application/octet-stream", "buffer": bytes(9 * 1024 * 1024)}
+    )
+    notice.wait_for()
+    picture(page, "questions-notice-phone")
+    at, box = notice.bounding_box(), page.locator("footer").bounding_box()
+    assert at is not None
+    assert box is not None
+    assert at["y"] + at["height"] < box["y"]
+
+
+def test_the_list_shows_what_waits(open_page: OpenPage, agent: Agent) -> None:
+    agent.ask("Deploy now?", wait=0).result()
+    newer = agent.ask("Which branch?")
+    page = agent.talk(open_page("#/questions"))
+    page.locator("article", has_text="Which branch?").get_by_role("button", name="Answer this one").click()
+    fill(page, "main")
+    send(page)
+    assert said(newer) == ["main"]
+    page.get_by_role("link", name=agent.name).get_by_text("Deploy now?").wait_for()
