@@ -16,7 +16,7 @@ from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
-from transcript_mcp.assistant.tables import SHAPE, index, is_indexed
+from transcript_mcp.assistant.tables import SHAPE, index, index_later, is_indexed
 from transcript_mcp.assistant.uptime import Moment, moment
 from transcript_mcp.assistant.values import (
     Choice,
@@ -94,6 +94,8 @@ class SqliteQuestionStore:
         def work(connection: sqlite3.Connection) -> Ended:
             ended = 0 if end.is_held else connection.execute(_END, _ended(end, self._clock())).rowcount
             row = connection.execute(_ONE, (end.scope, end.id)).fetchone()
+            if ended and end.ending.contents:
+                index_later(connection, (row["seq"],))
             return None if row is None else (_record(row), ended == 1)
 
         return work
@@ -109,6 +111,7 @@ class SqliteQuestionStore:
                 raise OneByOneError
             if connection.executemany(_END, [_ended(end, now) for end in waiting]).rowcount < len(waiting):
                 raise OneByOneError
+            index_later(connection, (known[end.scope, end.id].seq for end in waiting if end.ending.contents))
             has_messages = messages.anything_at_all(connection)
 
             def outcome(end: End) -> Ended:

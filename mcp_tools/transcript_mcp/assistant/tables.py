@@ -5,12 +5,13 @@ answer is on the disk in half the time.
 """
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final
 
 from nanobot_transcript.database import Shape
 from transcript_mcp.assistant.searching import scope_word, spaced
 
-__all__ = ["SHAPE", "index", "is_indexed"]
+__all__ = ["SHAPE", "index", "index_later", "is_indexed"]
 
 _RECORDS: Final = """
 CREATE TABLE records (
@@ -78,6 +79,7 @@ _BOOT: Final = "ALTER TABLE records ADD COLUMN boot TEXT NOT NULL DEFAULT ''"
 _UPTIME: Final = "ALTER TABLE records ADD COLUMN uptime REAL NOT NULL DEFAULT 0"
 
 _IN_SCOPE: Final = "CREATE INDEX records_in_scope ON records (scope, seq)"
+_NOT_BY_A_TRIGGER: Final = "DROP TRIGGER records_answered"
 _GONE: Final = """
 CREATE TRIGGER records_gone AFTER DELETE ON records BEGIN
     DELETE FROM records_unindexed WHERE seq = old.seq;
@@ -121,7 +123,7 @@ SHAPE: Final = Shape(
         (_IN_CHATS,),
         (_MESSAGES, _UNINDEXED, _NO_LONGER_AT_ONCE, _ANSWERED_SINCE),
         (
-            *(_BOOT, _UPTIME, _IN_SCOPE, _GONE),
+            *(_BOOT, _UPTIME, _IN_SCOPE, _GONE, _NOT_BY_A_TRIGGER),
             *(_WHOLE_ONES, _WITH_ANSWERS, _ALL_INDEXED),
             # An answer takes its question out of the index as it is put in from now on: by its beginning.
             *(_LONG_ONES_OUT, _THEIR_BEGINNING, _NO_LONGER_WHOLE, _INSERTED_IN_PART),
@@ -133,6 +135,7 @@ SHAPE: Final = Shape(
 _MOST_INDEXED: Final = 250_000
 """Characters that are indexed in one transaction: nobody else can write meanwhile."""
 
+_LATER: Final = "INSERT OR IGNORE INTO records_unindexed SELECT seq FROM records WHERE seq = ?"
 _ANY: Final = "SELECT 1 FROM records_unindexed"
 _NEXT: Final = (
     f"SELECT seq, min(length(text), {_LONGEST_INDEXED}) + min(length(answer), {_LONGEST_INDEXED})"
@@ -156,6 +159,11 @@ _DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
 def is_indexed(connection: sqlite3.Connection) -> bool:
     """Whether the words of all answers are in the index."""
     return connection.execute(_ANY).fetchone() is None
+
+
+def index_later(connection: sqlite3.Connection, seqs: Iterable[int]) -> None:
+    """The answers of these records have come, and are not in the index yet."""
+    connection.executemany(_LATER, [(seq,) for seq in seqs])
 
 
 def index(connection: sqlite3.Connection, most: int) -> None:

@@ -53,6 +53,15 @@ async def test_an_answer_is_found_at_once_by_its_words_and_those_of_its_question
     assert len(await found(store, "noon")) == 50
 
 
+async def test_answers_to_questions_that_wait_here_are_found_too(store: SqliteQuestionStore, tmp_path: Path) -> None:
+    known = [(await store.put(Question("s", each, "question", f"部署 {each}?"), "waiting"))[0] for each in "abc"]
+    text = (Content("text", "周五 noon"),)
+    endings = [Ending("answered", "Ada", "web", text), Ending("answered", "Ada", "web", text), Ending("timeout")]
+    await store.end_all([End("s", each.question.id, end, each) for each, end in zip(known, endings, strict=True)])
+    assert unindexed(tmp_path) == 2
+    assert await found(store, "周五") == ["b", "a"]
+
+
 async def test_a_search_finds_what_the_process_before_did_not_index(store: SqliteQuestionStore, tmp_path: Path) -> None:
     await ask(store, "q1")
     await answer(store, "q1")
