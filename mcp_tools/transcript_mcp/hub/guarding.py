@@ -14,7 +14,7 @@ from nanobot_transcript.errors import QueueFullError, StoreBusyError, StoreError
 from transcript_mcp.hub.access import Access, Refusal
 from transcript_mcp.hub.observing import CALLER, CLIENT_GONE, shown_path
 from transcript_mcp.hub.reading import READING, SlowBodyError, read_in_time
-from transcript_mcp.hub.receiving import has_left
+from transcript_mcp.sdk.lines import has_left
 
 __all__ = ["OPEN_ROUTES", "QUESTION_ROUTES", "error_response", "guard", "not_for_this_token"]
 

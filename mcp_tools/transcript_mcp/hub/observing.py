@@ -15,8 +15,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from transcript_mcp.hub.access import Caller
-from transcript_mcp.hub.receiving import has_left
 from transcript_mcp.sdk import Kind, Outcome, Server
+from transcript_mcp.sdk.lines import has_left
 
 __all__ = ["CALLER", "CLIENT_GONE", "METHODS", "Metrics", "observer", "pattern_of", "shown_path"]
 

@@ -6,12 +6,9 @@ from typing import Self
 
 from aiohttp import web
 
-__all__ = ["Receiving", "has_left"]
+from transcript_mcp.sdk.lines import has_left
 
-
-def has_left(request: web.BaseRequest) -> bool:
-    """True when the connection of a request is closed."""
-    return request.transport is None or request.transport.is_closing()
+__all__ = ["Receiving"]
 
 
 class Receiving:

@@ -11,6 +11,7 @@ from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.values import Item
 from transcript_mcp.sdk.bodies import whole_body
+from transcript_mcp.sdk.lines import has_left
 
 __all__ = ["Routes", "handed_over"]
 
@@ -53,9 +54,9 @@ class Routes:
         asked = parse_qs(request.query_string, keep_blank_values=True)
         wait = checking.seconds(_last(asked, "wait"))
         if checking.flag(_last(asked, "peek"), "peek"):
-            item = await self._bridge.peek_output(session, wait=wait, is_gone=lambda: _is_gone(request))
+            item = await self._bridge.peek_output(session, wait=wait, is_gone=lambda: has_left(request))
             return _nothing(session) if item is None else _output(item)
-        handed = await self._bridge.read_output(session, wait=wait, is_gone=lambda: _is_gone(request))
+        handed = await self._bridge.read_output(session, wait=wait, is_gone=lambda: has_left(request))
         return _nothing(session) if handed is None else await handed_over(request, handed, _output(handed))
 
 
@@ -66,17 +67,13 @@ async def handed_over(request: web.Request, handed: Handed, response: web.Respon
     """
     arrived = False
     try:
-        if not _is_gone(request):
+        if not has_left(request):
             await response.prepare(request)
             await response.write_eof()
             arrived = True
     finally:
         handed.arrived(arrived)
     return response
-
-
-def _is_gone(request: web.Request) -> bool:
-    return request.transport is None or request.transport.is_closing()
 
 
 def _last(asked: dict[str, list[str]], name: str) -> str | None:
