@@ -14,7 +14,7 @@ from typing import Final
 
 from nanobot_transcript.errors import ConfigError
 
-__all__ = ["Access", "Caller", "Refusal"]
+__all__ = ["Access", "Caller", "Refusal", "bearer", "is_loopback"]
 
 _THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\\]+))(:[0-9]{1,5})?")
@@ -112,8 +112,8 @@ class Access:
         """Who sends a request, from its ``Authorization`` header; with ``questions`` also who may have them only."""
         if not self._callers:
             return Caller()
-        scheme, _, token = (authorization or "").partition(" ")
-        given = _digest(token.strip()) if scheme.lower() == "bearer" else b""
+        token = bearer(authorization)
+        given = _digest(token) if token else b""
         known = Caller()
         # The last one counts. All of them are compared, so that the time tells nothing.
         for digest, caller in (*(self._asking if questions else ()), *self._callers):
@@ -144,6 +144,12 @@ class Access:
         origin = origin.lower().rstrip("/")
         scheme, _, address = origin.partition("://")
         return origin in self._origins or (scheme in ("http", "https") and address == host.lower())
+
+
+def bearer(authorization: str | None) -> str:
+    """The token of an ``Authorization`` header; empty where there is none."""
+    scheme, _, token = (authorization or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def is_loopback(host: str) -> bool:

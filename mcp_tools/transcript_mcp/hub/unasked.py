@@ -6,13 +6,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from nanobot_transcript.errors import TokenRefusedError
+from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.frames import written_contents
-from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.scopes import LOCAL, Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.unasked import Lent
 from transcript_mcp.assistant.values import Question
-from transcript_mcp.io_bridge.unasked import Addressee
+from transcript_mcp.io_bridge.values import Addressee
 from transcript_mcp.sdk import Content
 
 __all__ = ["UnaskedMessages"]
@@ -52,6 +53,14 @@ class UnaskedMessages:
             return 0  # whoever has no scope was given nothing
         return await self._unasked.confirm(scope, session)
 
+    def reached_with(self, token: str, agent: Addressee) -> bool:
+        """Whether what a person writes to an agent, on the page and with this token ("" for none), is given to it."""
+        try:
+            return self._scopes.of_token(token or LOCAL) == self._scopes.of_caller(agent.caller)
+        except TokenRefusedError:
+            return False
+
     def _question(self, agent: Addressee) -> Question:
         scope = self._scopes.of_caller(agent.caller)
-        return Question(scope, "", "question", "", project=agent.project, agent=agent.name)
+        project, name = clean_name(agent.project), clean_name(agent.name)  # as what is written is kept
+        return Question(scope, "", "question", "", project=project, agent=name)

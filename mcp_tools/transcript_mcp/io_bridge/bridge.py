@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from nanobot_transcript.errors import QueueFullError, StoreError
 from transcript_mcp.io_bridge.contract import QueueStore
 from transcript_mcp.io_bridge.settling import Settling
-from transcript_mcp.io_bridge.values import Direction, Item, Put, Queued, SessionState
+from transcript_mcp.io_bridge.values import Addressee, Direction, Item, Put, Queued, SessionState
 from transcript_mcp.io_bridge.waiting import Queue, Waiter
 
 __all__ = ["Bridge", "Handed", "Listener", "Tell"]
@@ -128,13 +128,15 @@ class Bridge:
         wait: float | None = None,
         is_gone: Callable[[], bool] = _stays,
         tell: Tell = _silent,
+        agent: Addressee | None = None,
     ) -> Handed | None:
         """The next input, once there is one; None when there is none within ``wait`` seconds or the client has left.
 
-        Confirms what the session was given before. Raises StoreError kinds, and QueueFullError when too many wait.
+        Confirms what the session was given before. ``agent`` waits for what people write to it as well: see
+        ``listening``. Raises StoreError kinds, and QueueFullError when too many wait.
         """
         await self._confirm(session, given_back=False)
-        return await self._take(session, "in", wait, is_gone, tell)
+        return await self._take(session, "in", wait, is_gone, tell, agent)
 
     def look_again(self, session: str) -> None:
         """Let go at once of the session's waiting calls whose client has left; without this, within a second."""
@@ -169,6 +171,12 @@ class Bridge:
     async def queue(self, session: str, limit: int = 200, characters: int = _SHOWN) -> list[Queued]:
         """What a session holds, oldest first, with the beginning of each text."""
         return await self._store.queue(session, limit, characters)
+
+    def listening(self, session: str) -> list[Addressee]:
+        """The agents that wait in a session for what people write to them, too; each once."""
+        queue = self._queues.get((session, "in"))
+        waiting = [waiter.agent for waiter in queue.waiters if waiter.can_take] if queue else []
+        return [agent for agent in dict.fromkeys(waiting) if agent is not None]
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Hear of every change from now on; call what is returned to hear no more."""
@@ -207,10 +215,16 @@ class Bridge:
         return count
 
     async def _take(
-        self, session: str, direction: Direction, wait: float | None, is_gone: Callable[[], bool], tell: Tell
+        self,
+        session: str,
+        direction: Direction,
+        wait: float | None,
+        is_gone: Callable[[], bool],
+        tell: Tell,
+        agent: Addressee | None = None,
     ) -> Handed | None:
         await self._begin()
-        queue, waiter = self._queue(session, direction), Waiter(is_gone)
+        queue, waiter = self._queue(session, direction), Waiter(is_gone, agent)
         queue.waiters.append(waiter)
         try:
             serving = self._serve(session, direction, queue)

@@ -9,7 +9,8 @@ from pydantic import Field
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.checking import MOST_ID, checked_key, checked_session, checked_text
-from transcript_mcp.io_bridge.unasked import Addressee, Messages, Unasked, next_of_both
+from transcript_mcp.io_bridge.unasked import Messages, Unasked, next_of_both
+from transcript_mcp.io_bridge.values import Addressee
 from transcript_mcp.sdk import Content, Context, Server
 
 __all__ = ["Tools"]

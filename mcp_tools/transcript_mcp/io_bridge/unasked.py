@@ -3,22 +3,13 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from transcript_mcp.io_bridge.bridge import Bridge, Handed, Tell
+from transcript_mcp.io_bridge.values import Addressee
 from transcript_mcp.sdk import Content
 
-__all__ = ["Addressee", "Messages", "Unasked", "next_of_both"]
-
-
-@dataclass(frozen=True, slots=True)
-class Addressee:
-    """An agent as people write to it: on whose behalf it works (the ``caller`` of its tools), its project and name."""
-
-    caller: str | None
-    project: str
-    name: str
+__all__ = ["Messages", "Unasked", "next_of_both"]
 
 
 class Messages(Protocol):
@@ -80,7 +71,7 @@ async def next_of_both(
             calling_off = asyncio.create_task(called_off())
             try:
                 handed = await bridge.next_input(
-                    session, wait=left, is_gone=lambda: news.is_set() or is_gone(), tell=tell
+                    session, wait=left, is_gone=lambda: news.is_set() or is_gone(), tell=tell, agent=agent
                 )
             finally:
                 calling_off.cancel()

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transcript_mcp.io_bridge.values import Item
+    from transcript_mcp.io_bridge.values import Addressee, Item
 
 __all__ = ["Queue", "Waiter"]
 
 
 class Waiter:
-    """One call that waits for an item. ``is_gone`` says whether its client has left."""
+    """One call that waits for an item. ``is_gone`` says whether its client has left.
 
-    def __init__(self, is_gone: Callable[[], bool]) -> None:
+    ``agent`` is who it is that waits for what people write to it, too; None: for items alone.
+    """
+
+    def __init__(self, is_gone: Callable[[], bool], agent: "Addressee | None" = None) -> None:
+        self.agent: Addressee | None = agent
         self.is_gone: Callable[[], bool] = is_gone
         self.got: asyncio.Future[Item | None] = asyncio.get_running_loop().create_future()
 

@@ -134,6 +134,40 @@ async def test_a_token_opens_its_own_messages_only(tmp_path: Path) -> None:
     assert "先停一下" in heard["ada"]
 
 
+async def test_pages_are_told_of_an_agent_that_is_given_what_is_written_there(tmp_path: Path) -> None:
+    tokens = {"ada": "0123456789abcdef", "bo": "fedcba9876543210"}
+    settings = Settings.model_validate(
+        {"hub": {"data_dir": tmp_path / "hub", "tokens": tokens}, "store": {"dir": tmp_path / "groups"}}
+    )
+    params = {"name": "i_tool", "arguments": {"session_id": "s", **SHOP}}
+    async with listening(create_app(settings)) as url, ClientSession() as http:
+
+        async def ask(path: str, token: str, **more: Any) -> Any:
+            method = "POST" if more else "GET"
+            headers = {"Authorization": f"Bearer {token}"}
+            async with http.request(method, f"{url}{path}", headers=headers, **more) as answer:
+                return await answer.json()
+
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        waiting = asyncio.create_task(ask("/mcp", tokens["ada"], json=call))
+        async with asyncio.timeout(PATIENCE):
+            while not (told := (await ask("/api/io/queue?session=s", tokens["ada"]))["agents"]):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        assert told == [{"project": "/srv/shop", "agent": "Alpha"}]
+        assert (await ask("/api/io/queue?session=s", tokens["bo"]))["agents"] == []
+        assert (await ask("/api/io/queue?session=other", tokens["ada"]))["agents"] == []
+        await ask("/api/io/input", tokens["bo"], json={"session": "s", "text": "go on"})
+        await waiting
+        assert (await ask("/api/io/queue?session=s", tokens["ada"]))["agents"] == []
+
+
+async def test_a_name_with_marks_that_nobody_sees_is_the_name_that_people_write_to(url: str) -> None:
+    async with both(url) as (ada, agent):
+        await write(ada)
+        marked = SHOP | {"project_directory": "\u202a/srv/shop"}  # as copied from a window of properties
+        assert "先停一下" in await agent.text("i_tool", session_id="s", timeout=0, **marked)
+
+
 async def calling(hub: HubProcess, session: str) -> asyncio.subprocess.Process:
     """A program that calls ``i_tool``, and never again."""
     params = {"name": "i_tool", "arguments": {"session_id": session, **SHOP}}

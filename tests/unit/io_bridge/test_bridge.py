@@ -9,6 +9,7 @@ from support.waiting import until
 
 from nanobot_transcript.errors import QueueFullError, StoreError
 from transcript_mcp.io_bridge import Bridge, Handed, Limits
+from transcript_mcp.io_bridge.values import Addressee
 
 MakeBridge = Callable[..., Bridge]
 
@@ -51,6 +52,19 @@ async def test_an_input_wakes_the_agent_that_waits_for_it(bridge: Bridge) -> Non
     await bridge.send_input("other", "not this")
     await bridge.send_input("s", "hello")
     assert (await got(agent)).text == "hello"
+
+
+async def test_who_waits_for_words_of_people_is_known_as_long_as_it_waits(bridge: Bridge) -> None:
+    alpha, left = Addressee("token/me", "/srv/shop", "Alpha"), False
+    calls = [waiting(bridge), *(waiting(bridge, agent=alpha, is_gone=lambda: left) for _ in range(2))]
+    await has_waiters(bridge, 3)
+    assert bridge.listening("s") == [alpha]
+    assert bridge.listening("other") == []
+    left = True
+    assert bridge.listening("s") == []
+    await bridge.send_input("s", "hello")
+    assert (await got(calls[0])).text == "hello"
+    await asyncio.gather(*calls[1:])
 
 
 async def test_an_input_that_came_before_is_there_at_once(bridge: Bridge) -> None:

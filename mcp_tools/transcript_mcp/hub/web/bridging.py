@@ -1,10 +1,11 @@
 """The IO bridge: its sessions and queues, an input for an agent, and reading what agents have put out."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from aiohttp import web
 
+from transcript_mcp.hub.access import bearer
 from transcript_mcp.hub.web.asking import Asked, as_json, body_of, of_a_person
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.io_bridge import checking
@@ -14,18 +15,27 @@ from transcript_mcp.io_bridge.routes import handed_over
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BridgeRoom"]
+    from transcript_mcp.io_bridge.values import Addressee
+
+__all__ = ["BridgeRoom", "Reaches"]
 
 _MOST: Final = 200
 _SHOWN: Final = 20_000
 """Characters of an item that lies in a queue; who reads it gets all."""
 
+Reaches: TypeAlias = "Callable[[str, Addressee], bool]"
+"""Whether what is written with a token on the page of questions is given to an agent."""
+
 
 class BridgeRoom:
-    """The bridge as the page shows it. On the event loop, as the bridge is."""
+    """The bridge as the page shows it. On the event loop, as the bridge is.
 
-    def __init__(self, bridge: Bridge, events: Events) -> None:
+    ``reaches`` says to whom a caller may be led to write; None where nobody is written to.
+    """
+
+    def __init__(self, bridge: Bridge, events: Events, reaches: "Reaches | None" = None) -> None:
         self._bridge = bridge
+        self._reaches = reaches
         self._events = events
         self._stop: Callable[[], None] | None = None
 
@@ -45,10 +55,19 @@ class BridgeRoom:
         return as_json({"sessions": [asdict(each) for each in await self._bridge.sessions(_MOST)]})
 
     async def queue(self, request: web.Request) -> web.StreamResponse:
-        """What a session holds, the oldest first; looking takes nothing away."""
+        """What a session holds, the oldest first, and who can be written to there; looking takes nothing away."""
         session = checking.checked_session(Asked(request.query).text("session"))
         found = await self._bridge.queue(session, _MOST, _SHOWN)
-        return as_json({"items": [asdict(each) for each in found]})
+        return as_json({"items": [asdict(each) for each in found], "agents": self._agents(request, session)})
+
+    def _agents(self, request: web.Request, session: str) -> list[dict[str, str]]:
+        """The agents that wait in a session and are given what is written with the caller's token."""
+        reaches, token = self._reaches, bearer(request.headers.get("Authorization"))
+        if reaches is None:
+            return []
+        reached = [each for each in self._bridge.listening(session) if reaches(token, each)]
+        known = dict.fromkeys((each.project, each.name) for each in reached)
+        return [{"project": project, "agent": name} for project, name in known]
 
     async def input(self, request: web.Request) -> web.StreamResponse:
         """Queue an input for the session's agent."""

@@ -13,6 +13,7 @@ from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.hub.access import Caller
 from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.hub.rooms import Record, Room
+from transcript_mcp.hub.unasked import UnaskedMessages
 from transcript_mcp.hub.web.asking import as_json, of_a_person
 from transcript_mcp.hub.web.boxes import BoxesRoom
 from transcript_mcp.hub.web.bridging import BridgeRoom
@@ -41,6 +42,9 @@ class Site:
         offered = [name for name in rooms if chosen is None or name in chosen]
         self._pages: dict[str, GroupsRoom | MailRoom | BoxesRoom | SystemRoom] = {}
         self._bridge: BridgeRoom | None = None
+        self.asks: bool = "assistant" in offered
+        written = rooms["assistant"].unasked if self.asks else None
+        reaches = written.reached_with if isinstance(written, UnaskedMessages) else None
         for name in offered:
             core = rooms[name].core
             if isinstance(core, Record):
@@ -50,8 +54,7 @@ class Site:
             elif isinstance(core, FileBox):
                 self._pages["boxes"] = BoxesRoom(core, settings.filebox.agent or "")
             elif isinstance(core, Bridge):
-                self._bridge = BridgeRoom(core, self.events)
-        self.asks: bool = "assistant" in offered
+                self._bridge = BridgeRoom(core, self.events, reaches)
         self._max_attachment = int(settings.assistant.max_attachment)
         self._pages["system"] = SystemRoom(settings, rooms, self.events, self.recent, offered)
 
