@@ -243,3 +243,24 @@ def bars(chart: "Locator", width: int) -> dict[int, int]:
     places = chart.locator("rect").evaluate_all("all => all.map(each => +each.getAttribute('x'))")
     said_by = [(title.text_content() or "").rpartition(": ")[2] for title in chart.locator("rect title").all()]
     return {round(place / width): int(count) for place, count in zip(places, said_by, strict=True)}
+
+
+def test_who_writes_comes_to_the_end_where_it_will_be_said(open_page: OpenPage, home: WebHome) -> None:
+    chat = "feishu:oc_sent"
+    now = int(time.time() * 1000) - 1000
+    for number in range(80):
+        home.store.append(chat, "user", f"Line {number}", "on_ada", f"om_sent_{number}", now + number)
+    page = open_page(f"#/groups/{chat}")
+    log = page.get_by_role("log")
+    log.get_by_text("Line 79", exact=True).wait_for()
+    log.evaluate("(box) => { box.scrollTop = 0 }")
+    page.wait_for_timeout(100)
+    home.store.append(chat, "user", "Meanwhile", "on_ada", "om_sent_other", now + 100)
+    page.get_by_role("button", name="New messages").wait_for()
+    field = page.get_by_role("textbox", name="Say something in the group")
+    field.fill("Said from here")
+    field.press("Control+Enter")
+    page.get_by_text("waits for a bot to send it").wait_for()
+    home.store.append(chat, "assistant", "Said from here", "Beta", "om_sent_here", now + 200, sender_kind="bot")
+    page.locator("#m-om_sent_here").wait_for()
+    page.wait_for_function(IN_SIGHT, arg="m-om_sent_here")

@@ -18,10 +18,11 @@ interface Props {
   bots: Member[];
   answering: Message | undefined;
   onDone: () => void;
+  onSent: () => void;
 }
 
 /** Writes into the group: through the outbox, by a bot that sits there. */
-export function Composer({ chat, bots, answering, onDone }: Props) {
+export function Composer({ chat, bots, answering, onDone, onSent }: Props) {
   const t = useT();
   const [text, setText] = useState("");
   const [agent, setAgent] = useState("");
@@ -66,6 +67,7 @@ export function Composer({ chat, bots, answering, onDone }: Props) {
     setPosts((before) => [...before.slice(-4), { ...made, text, agent: by }]);
     setText("");
     onDone();
+    onSent();
   };
   const sendReady = () => {
     if (text.trim()) void doing(send).finally(() => field.current?.focus());

@@ -26,10 +26,12 @@ interface Props {
   loadOlder: () => Promise<void>;
   decisions: Record<string, Decision[]>;
   wanted: string | undefined;
+  /** How often somebody has sent something from here. */
+  sent: number;
   onReply: (message: Message) => void;
 }
 
-export function MessageList({ chat, messages, older, loadOlder, decisions, wanted, onReply }: Props) {
+export function MessageList({ chat, messages, older, loadOlder, decisions, wanted, sent, onReply }: Props) {
   const t = useT();
   const language = useLanguage();
   const { frame, atEnd, onScroll } = useEndInSight();
@@ -56,6 +58,12 @@ export function MessageList({ chat, messages, older, loadOlder, decisions, wante
     atEnd.current = false;
     jump(wanted);
   }, [wanted, again, atEnd]);
+  useEffect(() => {
+    const box = frame.current;
+    if (!sent || !box) return;
+    atEnd.current = true; // what was sent will be said there
+    box.scrollTop = box.scrollHeight;
+  }, [sent, frame, atEnd]);
 
   const byId = new Map(messages.map((message) => [message.id, message]));
   const begun = firstOfThreads(messages);

@@ -138,6 +138,7 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
   const talk = useTalk(chat);
   const [side, setSide] = useState(() => matchMedia("(min-width: 1180px)").matches);
   const [answering, setAnswering] = useState<Message>();
+  const [sent, setSent] = useState(0);
   const concerns = (what: string) => (news: { room: string; what?: string; chat?: string }) =>
     news.room === "groups" && news.what === what && (news.chat === undefined || news.chat === chat);
   const members = useData<{ members: Member[] }>("/api/groups/members", { chat }, concerns("members"));
@@ -188,6 +189,7 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
             loadOlder={talk.loadOlder}
             decisions={decisions.value?.decisions ?? {}}
             wanted={there ? wanted : undefined}
+            sent={sent}
             onReply={setAnswering}
           />
         )}
@@ -196,6 +198,7 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
           bots={everybody.filter((member) => member.bot)}
           answering={answering}
           onDone={() => setAnswering(undefined)}
+          onSent={() => setSent((before) => before + 1)}
         />
       </div>
       {side && (
