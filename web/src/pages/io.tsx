@@ -11,6 +11,7 @@ import { Button } from "@/components/ui/button";
 import { Input } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
+import { talkKey } from "@/lib/assistant/items";
 import { useData } from "@/lib/data";
 import { useDoing } from "@/lib/doing";
 import type { News } from "@/lib/events";
@@ -35,6 +36,12 @@ interface Queued {
   size: number;
   created_ts: number;
   state: "queued" | "handed" | "delivered";
+}
+
+/** Who waits in a session for what people write to it, too. */
+interface Agent {
+  project: string;
+  agent: string;
 }
 
 const ofBridge = (news: News) => news.room === "io";
@@ -113,7 +120,7 @@ export function IoPage({ place }: { place: string[] }) {
 
 function Queue({ session }: { session: string }) {
   const t = useT();
-  const queue = useData<{ items: Queued[] }>("/api/io/queue", { session }, ofBridge);
+  const queue = useData<{ items: Queued[]; agents: Agent[] }>("/api/io/queue", { session }, ofBridge);
   const [taken, setTaken] = useState<{ seq: number; text: string }[]>([]);
   const [busy, doing] = useDoing();
   const hasOutput = queue.value?.items.some((item) => item.direction === "out") ?? false;
@@ -139,6 +146,7 @@ function Queue({ session }: { session: string }) {
           {t("takeHint")}
         </p>
       )}
+      {queue.value?.agents.map((each) => <ToAgent key={talkKey(each)} agent={each} />)}
       <Log label={t("io")}>
         <Loaded data={queue}>
           {({ items }) => (
@@ -173,6 +181,18 @@ function Queue({ session }: { session: string }) {
         }}
       />
     </>
+  );
+}
+
+/** The way to where one writes to an agent unasked. */
+function ToAgent({ agent }: { agent: Agent }) {
+  const t = useT();
+  return (
+    <p className="border-b px-4 py-1.5 text-sm [overflow-wrap:anywhere]">
+      <a href={href("questions", talkKey(agent))} title={t("writeToHere")} className="text-primary underline underline-offset-2">
+        {t("writeTo", { name: agent.agent || t("agent"), project: agent.project })}
+      </a>
+    </p>
   );
 }
 

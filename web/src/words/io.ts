@@ -20,6 +20,8 @@ export const en = {
   in_delivered: "with the agent",
   out_queued: "waits to be taken",
   sendInput: "Send an input …",
+  writeTo: "Write to {name} ({project})",
+  writeToHere: "The agent waits here for what people write to it, too. In Questions that is kept, and shown as waiting or picked up.",
 };
 
 export const zh: Record<keyof typeof en, string> = {
@@ -42,4 +44,6 @@ export const zh: Record<keyof typeof en, string> = {
   in_delivered: "已交出，待确认",
   out_queued: "等待取走",
   sendInput: "发送输入……",
+  writeTo: "给 {name}（{project}）留言",
+  writeToHere: "这个智能体也在这里等待留言。留言保存在“提问”中，并显示是否已送达。",
 };

@@ -7,6 +7,10 @@ export type Kind = "question" | "report" | "message";
 /** The state of an answer or a message of which the hub has not said yet that it has it. */
 export const SENDING = "sending";
 
+const LONGEST_NAME = 1000;
+const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 export interface Item {
   id: string;
   kind: Kind;
@@ -49,11 +53,17 @@ export function emptyTalk(key: string | undefined): Talk | undefined {
   try {
     const parts: unknown = JSON.parse(key ?? "");
     if (!Array.isArray(parts) || parts.length !== 2) return undefined;
-    const [project, agent] = parts.map(String) as [string, string];
+    const [project, agent] = parts.map((part) => keptName(String(part))) as [string, string];
     return newTalk({ project, agent });
   } catch {
     return undefined;
   }
+}
+
+/** A name as the hub keeps it: on one line, without marks that turn the direction of reading, and not too long. */
+function keptName(name: string): string {
+  const clean = name.replace(CONTROL, " ").replace(DIRECTION, "");
+  return [...clean].slice(0, LONGEST_NAME).join("");
 }
 
 export function talksOf(items: ReadonlyMap<string, Item>): Talk[] {

@@ -1,5 +1,5 @@
 import { CheckCheck, Clock, Hourglass } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Avatar, Time, useNow, useSpan } from "@/components/common";
 import { Log } from "@/components/Log";
 import { Back, Bar } from "@/components/Split";
@@ -16,10 +16,13 @@ import { cn } from "@/lib/utils";
 import { Box, type Purpose } from "@/pages/questions/Box";
 import { Choice } from "@/pages/questions/Choice";
 import { Contents } from "@/pages/questions/Contents";
+import { enterBox } from "@/pages/questions/enterBox";
 import { Folded } from "@/pages/questions/Folded";
 import { contentsOf, isReady } from "@/pages/questions/reply";
 
-const entry = "scroll-mt-4 rounded-xl outline-offset-4 outline-primary data-found:outline-2";
+const entry = "group/entry scroll-mt-4";
+/** The bubble of what somebody came for has a frame for a moment. */
+const framed = "outline-primary group-data-found/entry:outline-2";
 
 interface Props {
   talk: Talk;
@@ -41,6 +44,10 @@ export function Talking({ talk, wanted }: Props) {
   const name = purpose.is === "unasked" ? unaskedTo(talk.key) : purpose.item.id;
   const answered = purpose.is === "answer" ? purpose.item.id : "";
   const aimed = useAimed(talk, state.known ? answered : "", picked);
+  const isNew = !talk.items.length;
+  useEffect(() => {
+    if (isNew) enterBox(); // there is nothing to read
+  }, []);
   return (
     <>
       <Bar>
@@ -62,6 +69,11 @@ export function Talking({ talk, wanted }: Props) {
         older={hasOlder(talk, state) ? () => loadOlderOf(talk) : undefined}
         shown={talk.items.some((item) => item.id === wanted) ? wanted : aimed}
       >
+        {isNew && (
+          <p className="py-6 text-center text-sm text-muted-foreground [overflow-wrap:anywhere]">
+            {t("newTalk", { name: talk.agent || t("agent") })}
+          </p>
+        )}
         {talk.items.map((item) =>
           item.kind === "message" ? (
             <Written key={item.id} item={item} whole={item.id === wanted} />
@@ -118,15 +130,6 @@ function useAimed(talk: Talk, answered: string, picked: string): string | undefi
   return aim.shown;
 }
 
-/** Moves the focus to where one answers or writes: the field of the box, or else the first option of what it answers. */
-function enterBox(): void {
-  requestAnimationFrame(() => {
-    const opened = document.getElementById("opened");
-    const place = opened?.querySelector("footer textarea") ?? opened?.querySelector("[data-aimed] input");
-    if (place instanceof HTMLElement) place.focus();
-  });
-}
-
 interface AskedProps {
   item: Item;
   draft: Draft;
@@ -156,8 +159,9 @@ function Asked({ item, draft, connected, aimed, current, whole, choose, enter }:
       <Card
         className={cn(
           "max-w-[42rem] min-w-0 rounded-tl-md",
+          framed,
           waiting && "border-primary/60 shadow-sm",
-          current && "outline-2 outline-primary",
+          current && "outline-2",
         )}
       >
         <header className="flex flex-wrap items-center gap-2 px-4 pt-2.5 text-xs text-muted-foreground">
@@ -206,10 +210,11 @@ function CountDown({ item }: { item: Item }) {
   const span = useSpan();
   const now = useNow() - useAssistant().ahead;
   const left = (item.asked + item.timeout * 1000 - now) / 1000;
+  if (left < 0.5) return null; // the hub says when it is over, and its clock may have been set
   return (
     <Badge variant={left < 60 ? "warning" : "outline"} className="ml-auto tabular-nums">
       <Clock aria-hidden />
-      {t("left", { span: span(Math.max(0, left)) })}
+      {t("left", { span: span(left) })}
     </Badge>
   );
 }
@@ -250,7 +255,7 @@ function Written({ item, whole }: { item: Item; whole: boolean }) {
   const t = useT();
   return (
     <article className={cn("ml-auto flex max-w-[min(36rem,90%)] flex-col items-end gap-1", entry)} data-item={item.id}>
-      <div className="rounded-2xl rounded-tr-md bg-accent px-3.5 py-2 text-accent-foreground">
+      <div className={cn("rounded-2xl rounded-tr-md bg-accent px-3.5 py-2 text-accent-foreground", framed)}>
         <Folded text={item.text} whole={whole} />
         <Contents contents={item.contents} whole={whole} />
       </div>

@@ -1,4 +1,4 @@
-import { Bell, BellOff, HandHelping } from "lucide-react";
+import { Bell, BellOff, HandHelping, SquarePen } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Empty, Loading } from "@/components/common";
 import { Find } from "@/components/Find";
@@ -6,7 +6,7 @@ import { Nowhere } from "@/components/Nowhere";
 import { Bar, Split } from "@/components/Split";
 import { Button } from "@/components/ui/button";
 import { toast } from "@/components/ui/toast";
-import { talksOf } from "@/lib/assistant/items";
+import { emptyTalk, talksOf } from "@/lib/assistant/items";
 import { projectNames } from "@/lib/assistant/projects";
 import { loadOlder, search, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
@@ -18,6 +18,7 @@ import { Found } from "@/pages/questions/Found";
 import { TalkRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
 import { useWanted } from "@/pages/questions/useWanted";
+import { WriteTo } from "@/pages/questions/WriteTo";
 
 /** #/questions/CONVERSATION/ITEM */
 export function QuestionsPage({ place }: { place: string[] }) {
@@ -28,68 +29,82 @@ export function QuestionsPage({ place }: { place: string[] }) {
     search(query);
     return () => search("");
   }, [query]);
-  useKeys({ Escape: () => go("questions") });
+  const [writing, setWriting] = useState(false);
+  const begin = () => setWriting(!state.refused);
+  useKeys({ Escape: () => go("questions"), c: begin });
   const talks = talksOf(state.items);
-  const talk = talks.find((each) => each.key === place[0]);
+  const named = emptyTalk(place[0]);
+  const talk = talks.find((each) => each.key === named?.key);
   const names = projectNames([...talks, ...(state.found ?? [])].map((each) => each.project));
   const searched = useWanted(place[0], talk, place[1]);
+  const isSought = !talk && searched;
+  // Where nothing was said yet, a person may begin; an address of something that was said leads nowhere then.
+  const shown = talk ?? (state.known && !isSought && place[1] === undefined ? named : undefined);
 
   return (
-    <Split
-      label={t("questions")}
-      open={place[0] !== undefined}
-      list={
-        <>
-          <Bar>
-            <h1 className="sr-only">{t("questions")}</h1>
-            <Find label={t("searchQuestions")} onFind={setQuery} />
-            <NotifyButton />
-          </Bar>
-          {state.problem && !state.refused && (
-            <p role="alert" className="border-b px-4 py-2 text-sm text-destructive">
-              {state.problem}
-            </p>
-          )}
-          <div className="min-h-0 flex-1 overflow-y-auto">
-            {state.refused ? (
-              <TokenField refused={state.refused} />
-            ) : query ? (
-              <Found items={state.found} query={query} names={names} current={place[1]} />
-            ) : !talks.length && !state.known ? (
-              !state.problem && <Loading />
-            ) : !talks.length ? (
-              <Empty icon={<HandHelping />} title={t("noQuestions")} text={t("noQuestionsHint")} />
-            ) : (
-              <ul>
-                {talks.map((each) => (
-                  <li key={each.key}>
-                    <TalkRow talk={each} names={names} current={each.key === talk?.key} />
-                  </li>
-                ))}
-              </ul>
-            )}
-            {!query && state.older > 0n && (
-              <div className="p-3 text-center">
-                <Button variant="outline" size="sm" onClick={loadOlder}>
-                  {t("loadOlderTalks")}
+    <>
+      <Split
+        label={t("questions")}
+        open={place[0] !== undefined}
+        list={
+          <>
+            <Bar>
+              <h1 className="sr-only">{t("questions")}</h1>
+              <Find label={t("searchQuestions")} onFind={setQuery} />
+              {!state.refused && (
+                <Button variant="ghost" size="icon" aria-label={t("writeToAnother")} title={t("writeToAnother")} onClick={begin}>
+                  <SquarePen />
                 </Button>
-              </div>
+              )}
+              <NotifyButton />
+            </Bar>
+            {state.problem && !state.refused && (
+              <p role="alert" className="border-b px-4 py-2 text-sm text-destructive">
+                {state.problem}
+              </p>
             )}
-          </div>
-          <You />
-        </>
-      }
-    >
-      {talk ? (
-        <Talking key={talk.key} talk={talk} wanted={place[1]} />
-      ) : searched ? (
-        <Loading />
-      ) : place[0] && state.known ? (
-        <Nowhere to={href("questions")} />
-      ) : (
-        talks.length > 0 && <Empty icon={<HandHelping />} title={t("chooseTalk")} text={t("questionsHint")} />
-      )}
-    </Split>
+            <div className="min-h-0 flex-1 overflow-y-auto">
+              {state.refused ? (
+                <TokenField refused={state.refused} />
+              ) : query ? (
+                <Found items={state.found} query={query} names={names} current={place[1]} />
+              ) : !talks.length && !state.known ? (
+                !state.problem && <Loading />
+              ) : !talks.length ? (
+                <Empty icon={<HandHelping />} title={t("noQuestions")} text={t("noQuestionsHint")} />
+              ) : (
+                <ul>
+                  {talks.map((each) => (
+                    <li key={each.key}>
+                      <TalkRow talk={each} names={names} current={each.key === talk?.key} />
+                    </li>
+                  ))}
+                </ul>
+              )}
+              {!query && state.older > 0n && (
+                <div className="p-3 text-center">
+                  <Button variant="outline" size="sm" onClick={loadOlder}>
+                    {t("loadOlderTalks")}
+                  </Button>
+                </div>
+              )}
+            </div>
+            <You />
+          </>
+        }
+      >
+        {shown ? (
+          <Talking key={shown.key} talk={shown} wanted={place[1]} />
+        ) : isSought ? (
+          <Loading />
+        ) : place[0] && state.known ? (
+          <Nowhere to={href("questions")} />
+        ) : (
+          talks.length > 0 && <Empty icon={<HandHelping />} title={t("chooseTalk")} text={t("questionsHint")} />
+        )}
+      </Split>
+      <WriteTo talks={talks} open={writing} onClose={() => setWriting(false)} />
+    </>
   );
 }
 
