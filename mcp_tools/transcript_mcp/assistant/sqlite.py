@@ -43,10 +43,20 @@ _INDEXED_WITH_EACH: Final = 2
 _INDEXED_AT_ONCE: Final = 100
 """Answers that are indexed in one transaction before a search; others wait that long."""
 
+_AS_ASKED: Final = (
+    *("scope", "id", "kind", "said_as", "project", "agent"),
+    *("model", "client", "text", "timeout", "expects", "fetched"),
+)
+"""What of a question stands in a column of the same name, as it is."""
+
+_COLUMNS: Final = (
+    *_AS_ASKED,
+    *("chat", "choices", "state", "asked_ts", "boot", "uptime"),
+    *("ended_ts", "answered_by", "answered_where", "contents"),
+)
 _INSERT: Final = (
-    "INSERT INTO records (scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched,"
-    " chat, asked_ts, boot, uptime, ended_ts, answered_by, answered_where, choices, text, contents)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, id) DO NOTHING"
+    f"INSERT INTO records ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
+    " ON CONFLICT (scope, id) DO NOTHING"
 )
 _END: Final = (
     "UPDATE records SET state = ?, ended_ts = ?, answered_by = ?, answered_where = ?, answer = ?, contents = ?"
@@ -214,25 +224,19 @@ class SqliteQuestionStore:
         self, connection: sqlite3.Connection, question: Question, state: str, ending: Ending
     ) -> tuple[Record, bool]:
         now, moment = self._clock(), self._moment()
-        contents = msgspec.msgpack.encode(ending.contents) if ending.contents else None
-        added = connection.execute(
-            _INSERT,
-            (
-                *(question.scope, question.id, question.kind, state, question.said_as, question.project),
-                *(question.agent, question.model, question.client, question.timeout, question.expects),
-                *(
-                    question.fetched,
-                    question.chat or "",
-                    now,
-                    moment.boot,
-                    moment.seconds,
-                    None if state == "waiting" else now,
-                    ending.by,
-                    ending.where,
-                ),
-                *(msgspec.msgpack.encode(question.choices), question.text, contents),
-            ),
-        ).rowcount
+        values = {name: getattr(question, name) for name in _AS_ASKED} | {
+            "chat": question.chat or "",
+            "choices": msgspec.msgpack.encode(question.choices),
+            "state": state,
+            "asked_ts": now,
+            "boot": moment.boot,
+            "uptime": moment.seconds,
+            "ended_ts": None if state == "waiting" else now,
+            "answered_by": ending.by,
+            "answered_where": ending.where,
+            "contents": _packed(ending.contents),
+        }
+        added = connection.execute(_INSERT, values).rowcount
         index(connection, _INDEXED_WITH_EACH)
         row = connection.execute(_ONE, (question.scope, question.id)).fetchone()
         return _record(row), added == 1
@@ -273,8 +277,12 @@ def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:
 def _ended(end: End, now: float) -> tuple[object, ...]:
     """The values of ``_END``."""
     ending = end.ending
-    contents = msgspec.msgpack.encode(ending.contents) if ending.contents else None
-    return ending.state, now, ending.by, ending.where, text_of(ending.contents), contents, end.scope, end.id
+    text, contents = text_of(ending.contents), _packed(ending.contents)
+    return ending.state, now, ending.by, ending.where, text, contents, end.scope, end.id
+
+
+def _packed(contents: Sequence[Content]) -> bytes | None:
+    return msgspec.msgpack.encode(contents) if contents else None
 
 
 def _as_ended(record: Record, ending: Ending, now: float, *, has_messages: bool) -> Record:
