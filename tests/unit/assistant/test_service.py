@@ -532,3 +532,31 @@ async def test_what_is_said_to_many_reports_is_written_down_together(
     outcomes = await assistant.answer_all([Answer("s", each, OK, "Ada", "web") for each in ids])
     assert all(isinstance(outcome, Outcome) and outcome.accepted for outcome in outcomes)
     assert len(written) <= 4
+
+
+async def test_news_reach_everybody_also_where_one_listener_fails(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    assistant, heard = place.start(), list[str]()
+
+    def fails(_event: Event) -> None:
+        raise ZeroDivisionError
+
+    assistant.listen(fails)
+    assistant.listen(lambda event: heard.append(event.kind))
+    await assistant.ask(ASKED)
+    assert heard == ["asked"]
+    assert "a listener of the assistant failed" in caplog.text
+
+
+async def test_what_fails_when_nobody_waits_for_it_is_in_the_log(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assistant = place.start(grace=0.05)
+
+    async def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    await assistant.ask(ASKED)
+    monkeypatch.setattr(assistant._store, "end_all", fails)
+    await until(lambda: "the assistant failed" in caplog.text)

@@ -1,5 +1,6 @@
 """Packed bodies of requests, unpacked a little at a time."""
 
+import asyncio
 import gzip
 import os
 import zlib
@@ -7,8 +8,10 @@ from collections.abc import Callable
 
 import pytest
 from aiohttp import web
+from aiohttp.streams import StreamReader
+from aiohttp.test_utils import make_mocked_request
 
-from transcript_mcp.sdk.bodies import Unpacking
+from transcript_mcp.sdk.bodies import Unpacking, body_pieces
 
 MIB = 1024 * 1024
 LARGE = os.urandom(100_000) + b"a" * 300_000
@@ -87,3 +90,24 @@ def test_a_bomb_is_unpacked_no_farther_than_it_is_asked_for(packing: str, form: 
     sizes = [len(next(pieces)) for _ in range(20)]
     assert max(sizes) == 64 * 1024
     assert unpacked(bomb, packing) == bytes(64 * MIB)
+
+
+async def test_others_have_their_turn_while_a_body_is_unpacked() -> None:
+    content = StreamReader(make_mocked_request("GET", "/").protocol, 2**16, loop=asyncio.get_running_loop())
+    content.total_compressed_bytes = None
+    content.feed_data(gzip.compress(b"a" * 8 * MIB))
+    content.feed_eof()
+    request = make_mocked_request("POST", "/", headers={"Content-Encoding": "gzip"}, payload=content)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(others())
+    size = sum([len(piece) async for piece in body_pieces(request)])
+    counting.cancel()
+    assert size == 8 * MIB
+    assert turns >= 8 * MIB / (64 * 1024)

@@ -1,0 +1,57 @@
+"""What connected clients are told, without a connection."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from support.waiting import until
+
+from transcript_mcp.assistant import wire
+from transcript_mcp.assistant.scopes import Scopes
+from transcript_mcp.assistant.screens import Screen, Screens
+from transcript_mcp.assistant.service import Assistant
+from transcript_mcp.assistant.sqlite import SqliteQuestionStore
+from transcript_mcp.assistant.values import Answer, Content, Event, Question
+
+TOKEN = "test-token"
+
+
+async def at_once() -> None:
+    pass
+
+
+async def logged_in(screens: Screens, heard: list[bytes]) -> Screen:
+    screen = screens.connect(heard.append, at_once)
+    await screens.handle(screen, wire.new("WebsocketMessage", Cmd="UserLogin", StrParam=TOKEN))
+    return screen
+
+
+def told(heard: list[bytes]) -> list[tuple[str, str]]:
+    messages = [wire.decoded("WebsocketMessage", frame) for frame in heard]
+    return [(message.Cmd, message.AskQuestionRequest.ID) for message in messages]
+
+
+async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_being_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    scopes = Scopes({"me": TOKEN}, {}, open_to_all=False)
+    assistant = Assistant(SqliteQuestionStore(tmp_path))
+    screens, heard = Screens(assistant, scopes), list[bytes]()
+    await logged_in(screens, heard)
+    scope, tell = scopes.of_token(TOKEN), screens._tell_ending
+
+    def fails_for_the_first(event: Event) -> None:
+        if event.record.question.id == "q1":
+            raise ZeroDivisionError
+        tell(event)
+
+    monkeypatch.setattr(screens, "_tell_ending", fails_for_the_first)
+    for each in ("q1", "q2"):
+        await assistant.ask(Question(scope, each, "question", "Deploy?", said_as="AskQuestion", timeout=60))
+    text = (Content("text", "ok"),)
+    await assistant.answer_all([Answer(scope, each, text, "Ada", "web", "") for each in ("q1", "q2")])
+    await until(lambda: ("AskQuestionReplyNotification", "q2") in told(heard))
+    assert ("AskQuestionReplyNotification", "q1") not in told(heard)
+    with caplog.at_level(logging.ERROR):
+        assert "the end of a question could not be told" in caplog.text
+    assistant.close()
