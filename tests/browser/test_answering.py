@@ -301,6 +301,34 @@ def test_an_answer_is_on_its_way_until_the_hub_says_that_nobody_waits_any_more(
     page.locator("article[data-state=answered]", has_text="Deploy now?").wait_for()
 
 
+def test_a_question_is_noticed_also_where_the_history_of_it_comes_first(open_page: OpenPage, agent: Agent) -> None:
+    def pass_on(route: "WebSocketRoute") -> None:
+        hub, asked, told = route.connect_to_server(), list[bytes](), list[str]()
+
+        def heard(data: str | bytes) -> None:
+            assert isinstance(data, bytes)
+            frame: Any = wire.decoded("WebsocketMessage", data)
+            told.append(frame.Cmd)
+            if frame.Cmd == "AskQuestion":
+                asked.append(data)
+            else:
+                route.send(data)
+            while asked and "GetHistory" in told:
+                route.send(asked.pop())
+
+        hub.on_message(heard)
+
+    chosen = """
+        Notification.permission = "granted";
+        if (location.protocol === "http:") localStorage.setItem("nanobot-transcript.notify", "on");
+    """
+    page = open_page("#/system", script=STUBS + chosen)
+    agent.ask("Deploy now?", wait=0)
+    page.route_web_socket("**/ws", pass_on)
+    page.reload()
+    page.wait_for_function("(name) => heard.notices.filter((each) => each.title === name).length === 1", arg=agent.name)
+
+
 def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage, agent: Agent, line: Line) -> None:
     first = agent.ask("Hello?")
     page = agent.talk(open_page("#/questions", base=line.address))

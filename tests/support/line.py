@@ -95,11 +95,11 @@ class Line:
         source, target = pair if to_hub else pair[::-1]
         with suppress(OSError):
             while piece := source.recv(_PIECE):
-                if pair in self._hushed:
-                    continue
                 if not to_hub:
                     self._flowing.wait()
-                elif self._left is not None:
+                if pair in self._hushed:
+                    continue
+                if to_hub and self._left is not None:
                     piece, rest = piece[: self._left], piece[self._left :]
                     self._left -= len(piece)
                     if rest or self._left == 0:

@@ -58,6 +58,8 @@ const histories = new Histories((frame) => state.get().open && (socket?.send(fra
 let socket: Socket | undefined;
 let searching = "";
 let asked: (item: Item) => void = () => undefined;
+/** Of what has been asked, what this page was told of; the history, which may come first, is none of that. */
+const announced = new Set<string>();
 let asking: ReturnType<typeof setTimeout> | undefined;
 /** Whether this line has been asked for everything; somebody who changes their name logs in once more. */
 let listed = false;
@@ -282,7 +284,9 @@ function taken(request: WireRequest | undefined, kind: Kind): void {
   }
   const known = state.get().items.get(item.id);
   put([{ ...item, seq: known?.seq ?? 0n }]);
-  if (!known) asked(item);
+  if (announced.has(item.id)) return;
+  announced.add(item.id);
+  asked(item);
 }
 
 /** What this page answered counts. */
