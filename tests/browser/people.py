@@ -59,6 +59,18 @@ def connect(hub: str, call: str, body: dict[str, Any]) -> Any:
         return json.load(answer)
 
 
+def answered(hub: str, asked: str, by: str, text: str) -> None:
+    """Answers the question with this id over Connect."""
+    contents = [{"type": 1, "text": {"type": "text", "text": text}}]
+    connect(hub, "SrvAgentAssistReply/AskQuestionReply", {"ID": asked, "Meta": {"nickname": by}, "contents": contents})
+
+
+def report(hub: str, text: str) -> None:
+    """Reports over Connect, and waits for nothing."""
+    about = {"ProjectDirectory": "/srv/shop", "AgentName": "BlueLake", "Summary": text, "NotifyOnly": True}
+    connect(hub, "SrvAgentAssist/WorkReport", {"ID": uuid4().hex, "UserToken": "local", "Request": about})
+
+
 def call_me(page: "Page", name: str) -> None:
     page.get_by_label("Your name").fill(name)
     page.get_by_label("Your name").press("Enter")

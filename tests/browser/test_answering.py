@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import BOUND, OpenPage
-from browser.people import Agent, call_me, fill, said, send
+from browser.people import Agent, answered, call_me, fill, report, said, send
 from PIL import Image
 from support.line import Line
 from support.web_home import WebHome
@@ -299,6 +299,66 @@ def test_an_answer_is_on_its_way_until_the_hub_says_that_nobody_waits_any_more(
     page.wait_for_timeout(1000)  # for the questions about it
     held[-1]()
     page.locator("article[data-state=answered]", has_text="Deploy now?").wait_for()
+
+
+def test_words_come_back_where_another_answer_counted_that_is_no_longer_among_the_newest(
+    open_page: OpenPage, agent: Agent, hub: str, line: Line
+) -> None:
+    answer = agent.ask("Deploy now?")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    asked = page.locator("article[data-item]").first.get_attribute("data-item") or ""
+    fill(page, "No, never deploy.")
+    line.hush()
+    send(page)
+    page.locator("article[data-state=sending]").wait_for()
+    answered(hub, asked, "Bo", "Yes, deploy.")
+    assert said(answer) == ["Yes, deploy."]
+    for number in range(110):
+        report(hub, f"Step {number} is done.")
+    article = page.locator("article[data-state=answered]", has_text="Deploy now?")
+    article.get_by_text("Yes, deploy.").wait_for(timeout=4 * BOUND)
+    field = page.locator("footer textarea")
+    page.wait_for_function("(field) => field.value === 'No, never deploy.'", arg=field.element_handle())
+
+
+def test_words_come_back_where_the_hub_says_that_nobody_waits_before_it_says_who_answered(
+    open_page: OpenPage, agent: Agent, hub: str
+) -> None:
+    asked: list[str] = []
+
+    def pass_on(route: "WebSocketRoute") -> None:
+        server = route.connect_to_server()
+
+        def from_page(data: str | bytes) -> None:
+            assert isinstance(data, bytes)
+            if wire.decoded("WebsocketMessage", data).Cmd == "AskQuestionReply":
+                answered(hub, asked[0], "Bo", "Yes, deploy.")
+            server.send(data)
+
+        def from_hub(data: str | bytes) -> None:
+            assert isinstance(data, bytes)
+            if wire.decoded("WebsocketMessage", data).Cmd == "AskQuestionReplyNotification":
+                nobody = wire.new("CheckMessageValidityResponse", validity={asked[0]: False})
+                frame = wire.new("WebsocketMessage", Cmd="CheckMessageValidity", CheckMessageValidityResponse=nobody)
+                route.send(frame.SerializeToString())
+            route.send(data)
+
+        route.on_message(from_page)
+        server.on_message(from_hub)
+
+    answer = agent.ask("Deploy now?")
+    page = open_page("#/questions")
+    page.get_by_text("Deploy now?").first.wait_for()
+    page.route_web_socket("**/ws", pass_on)
+    page.reload()
+    agent.talk(page)
+    asked.append(page.locator("article[data-item]").first.get_attribute("data-item") or "")
+    fill(page, "No, never deploy.")
+    send(page)
+    assert said(answer) == ["Yes, deploy."]
+    page.locator("article[data-state=answered]").get_by_text("Yes, deploy.").wait_for()
+    field = page.locator("footer textarea")
+    page.wait_for_function("(field) => field.value === 'No, never deploy.'", arg=field.element_handle())
 
 
 def test_a_question_is_noticed_also_where_the_history_of_it_comes_first(open_page: OpenPage, agent: Agent) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from transcript_mcp.assistant import wire
+from transcript_mcp.assistant.uptime import by_the_clock
 from transcript_mcp.assistant.values import Choice, Content, Kind, Option, Question, Record, text_of
 
 __all__ = [
@@ -51,7 +52,7 @@ def question_of(request: Any, scope: str, kind: Kind, said_as: str) -> Question:
 def request_fields(record: Record) -> dict[str, Any]:
     """The request as a field of a frame, by the field's name."""
     name = _REQUESTS[record.question.kind]
-    return {name: request_of(record.question, record.asked_ts)}
+    return {name: request_of(record.question, _asked(record))}
 
 
 def request_of(question: Question, asked_ts: float = 0.0) -> Any:
@@ -133,12 +134,13 @@ def message_frame(record: Record) -> Any:
 
 def pending_of(record: Record) -> Any:
     """A question that waits, as the list of such has it."""
-    request = request_of(record.question, record.asked_ts)
+    asked = _asked(record)
+    request = request_of(record.question, asked)
     field = "ask_question_request" if record.question.kind == "question" else "work_report_request"
     return wire.new(
         "PendingMessage",
         message_type=record.question.said_as,
-        created_at=int(record.asked_ts),
+        created_at=int(asked),
         timeout=record.question.timeout,
         **{field: request},
     )
@@ -146,12 +148,13 @@ def pending_of(record: Record) -> Any:
 
 def history_of(record: Record) -> Any:
     """A record of the history."""
+    asked = _asked(record)
     about: dict[str, Any] = {
         "kind": record.question.kind,
         "id": record.question.id,
         "seq": record.seq,
         "state": record.state,
-        "asked_at": _ms(record.asked_ts),
+        "asked_at": _ms(asked),
         "ended_at": _ms(record.ended_ts),
     }
     if record.question.kind == "message":
@@ -163,7 +166,7 @@ def history_of(record: Record) -> Any:
         answered_by=record.by,
         answered_where=record.where,
         contents=wire_contents(record.contents),
-        **{field: request_of(record.question, record.asked_ts)},
+        **{field: request_of(record.question, asked)},
         **about,
     )
 
@@ -246,6 +249,11 @@ def _wire_choice(choice: Choice) -> Any:
         multiple=choice.multiple,
         custom=choice.custom,
     )
+
+
+def _asked(record: Record) -> float:
+    """When it was asked; while it waits, so that what is left of its time is right by the clock as it is set now."""
+    return by_the_clock(record.asked_at, record.asked_ts) if record.state == "waiting" else record.asked_ts
 
 
 def _ms(seconds: float | None) -> int:

@@ -29,7 +29,9 @@ TimeUp: TypeAlias = Literal["timeout", "cancelled"]
 
 @dataclass(eq=False, slots=True)
 class Held:
-    """A question that waits. ``size`` is about how many bytes it has."""
+    """A question that waits. ``size`` is about how many bytes it has; ``is_back``: since the last one left who waited,
+    somebody has asked it again, and is about to wait.
+    """
 
     record: Record
     size: int
@@ -37,10 +39,11 @@ class Held:
     leaving: asyncio.TimerHandle | None = None
     waiters: "set[asyncio.Future[Record]]" = field(default_factory=set)
     is_over: bool = False
+    is_back: bool = False
 
-    def has_waiters(self) -> bool:
-        """Whether somebody waits for it now."""
-        return bool(self.waiters)
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for it now, or is about to."""
+        return bool(self.waiters) or self.is_back
 
     def end(self, record: Record) -> None:
         """Tell those who wait."""
@@ -91,6 +94,8 @@ class Holding:
     def room_for(self, question: Question) -> Iterator[None]:
         """Counts a question while it is being asked. Raises InvalidQuestionError where too much waits already."""
         key = question.key
+        if key in self._held:
+            self._held[key].is_back = True
         if key in self._held or key in self._asked:  # it counts already
             yield
             return
@@ -136,12 +141,13 @@ class Holding:
         held.waiters.discard(caller)
         self._begin_grace(held)
 
-    def closing_failed(self, held: Held) -> None:
+    def not_closed(self, held: Held) -> None:
         """It stays open, as long as somebody waits for it or comes in time."""
         self._begin_grace(held)
 
     def _begin_grace(self, held: Held) -> None:
         held.stay()
+        held.is_back = False
         question = held.record.question
         if not (held.waiters or question.fetched or held.is_over):
             loop = asyncio.get_running_loop()

@@ -209,6 +209,8 @@ MESSAGES: Final[Mapping[str, Sequence[Field]]] = {
         ("agent_name", 3, "optional string"),
         ("before", 4, "int64", "only records with a smaller seq; 0: from the newest"),
         ("limit", 5, "int32", "50 when it is not above 0, 200 at the most"),
+        ("ids", 6, "repeated string", "only these records, 200 at the most; none: any"),
+        ("words_only", 7, "bool", "answers without their pictures and files"),
     ),
     "GetHistoryResponse": _fields(
         ("records", 1, "repeated HistoryRecord", "the newest first"),

@@ -19,7 +19,7 @@ from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Answer, Event, HistoryPage, HistoryQuery, Question, Record
+from transcript_mcp.assistant.values import DEFAULT_LIMIT, Answer, Event, HistoryPage, HistoryQuery, Question, Record
 
 __all__ = ["REPLIES", "Screen", "Screens"]
 
@@ -203,7 +203,9 @@ class Screens:
             asked.project_directory if asked.HasField("project_directory") else None,
             asked.agent_name if asked.HasField("agent_name") else None,
             max(0, asked.before),
-            *((asked.limit,) if asked.limit > 0 else ()),
+            asked.limit if asked.limit > 0 else DEFAULT_LIMIT,
+            tuple(asked.ids),
+            asked.words_only,
         )
         page = await self._assistant.history(scope, query)
         screen.send(await self._aside(page.size, _history_frame, frame.Cmd, page))

@@ -312,12 +312,10 @@ class Assistant:
     async def _expired(self, key: Key, ending: Ending) -> None:
         held = self._holding.get(*key)
         try:
-            await self._end(
-                *key, ending, held.has_waiters if held is not None and ending.state == "cancelled" else None
-            )
+            await self._end(*key, ending, held.is_wanted if held is not None and ending.state == "cancelled" else None)
             held = self._holding.get(*key)
             if held is not None:  # somebody has come back in the last moment
-                self._holding.closing_failed(held)
+                self._holding.not_closed(held)
         except StoreError as error:
             logger.warning("A question that has ended cannot be written down yet: %s", error)
             held = self._holding.get(*key)
@@ -325,7 +323,7 @@ class Assistant:
                 self._holding.expire_in(held, _AGAIN)
                 held.fail(error)
             elif held is not None:  # somebody may wait for it again
-                self._holding.closing_failed(held)
+                self._holding.not_closed(held)
 
     def _close(self, record: Record, origin: str = "") -> None:
         """Let go of what has ended; ``origin`` knows already."""

@@ -62,6 +62,12 @@ _END: Final = (
     "UPDATE records SET state = ?, ended_ts = ?, answered_by = ?, answered_where = ?, answer = ?, contents = ?"
     " WHERE scope = ? AND id = ? AND state = 'waiting' AND kind <> 'message'"
 )
+_WORDS: Final = ", ".join(
+    [f"records.{name}" for name in (*_COLUMNS, "seq", "shown", "taken_by", "answer") if name != "contents"]
+    + ["NULL AS contents"]
+)
+"""The columns of a record without what is not words."""
+
 _ONE: Final = "SELECT * FROM records WHERE scope = ? AND id = ?"
 
 _CHOICES: Final = msgspec.msgpack.Decoder(tuple[Choice, ...])
@@ -203,16 +209,17 @@ class SqliteQuestionStore:
         conditions, values = _conditions(scope, query)
 
         def work(connection: sqlite3.Connection) -> HistoryPage:
+            columns = _WORDS if query.words_only else "records.*"
             source, order, match = "records", "records.seq", []
             if words:
                 source = "records_words CROSS JOIN records ON records.seq = records_words.rowid"
                 order, match = "records_words.rowid", ["records_words MATCH ?"]
             found = connection.execute(
-                f"SELECT records.* FROM {source} WHERE {' AND '.join([*match, *conditions])}"
+                f"SELECT {columns} FROM {source} WHERE {' AND '.join([*match, *conditions])}"
                 f" ORDER BY {order} DESC LIMIT ?",
                 (*([words] if words else []), *values, limit + 1),
             )
-            return _page(found, limit)
+            return _page(found, limit, words_only=query.words_only)
 
         return await self._read(work, HistoryPage(()))
 
@@ -253,15 +260,18 @@ class SqliteQuestionStore:
         return await in_thread(self._database.read, work, missing)
 
 
-def _page(rows: Iterable[sqlite3.Row], limit: int) -> HistoryPage:
+def _page(rows: Iterable[sqlite3.Row], limit: int, *, words_only: bool) -> HistoryPage:
     """As much as fits; the rest is not read."""
     records, size = list[Record](), 0
     for row in rows:
-        size += len(row["text"]) + len(row["contents"] or b"")
-        if len(records) == limit or (records and size > LARGEST_PAGE):
-            return HistoryPage(tuple(records), records[-1].seq)
-        records.append(_record(row))
-    return HistoryPage(tuple(records))
+        words = row["answer"] if words_only else ""
+        one = len(f"{row['text']}{words}".encode()) + len(row["contents"] or b"") + len(row["choices"])
+        if len(records) == limit or (records and size + one > LARGEST_PAGE):
+            return HistoryPage(tuple(records), records[-1].seq, size)
+        size += one
+        record = _record(row)
+        records.append(replace(record, contents=(Content("text", words),)) if words else record)
+    return HistoryPage(tuple(records), size=size)
 
 
 def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:
@@ -271,6 +281,10 @@ def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:
         if value is not None:
             conditions.append(f"records.{condition}")
             values.append(value)  # type: ignore[arg-type]
+    if query.ids:
+        ids = query.ids[:_MOST]
+        conditions.append(f"records.id IN ({', '.join('?' * len(ids))})")
+        values.extend(ids)
     return conditions, values
 
 

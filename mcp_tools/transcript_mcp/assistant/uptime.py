@@ -8,10 +8,14 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Moment", "moment"]
+__all__ = ["Moment", "by_the_clock", "moment"]
 
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 """Another one after each start of the machine; see random(4)."""
+
+
+_SET: Final = 5.0
+"""Seconds by which a clock is off that somebody has set."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -34,6 +38,15 @@ def moment() -> Moment:
     if sys.platform != "linux" or not boot:
         return Moment()
     return Moment(boot, time.clock_gettime(time.CLOCK_BOOTTIME))
+
+
+def by_the_clock(then: Moment, told: float) -> float:
+    """When that was in seconds since 1970: ``told`` by the clock then, unless the clock has been set meanwhile."""
+    passed = then.until(moment())
+    if passed is None:
+        return told
+    found = time.time() - passed
+    return found if abs(found - told) > _SET else told
 
 
 @cache

@@ -168,28 +168,27 @@ DEFAULT_LIMIT: Final = 50
 
 
 class HistoryQuery(msgspec.Struct, frozen=True):
-    """Which records: those with these words, of this project and agent (None: any), older than ``before`` (0: any)."""
+    """Which records: those with these words, of this project and agent (None: any), older than ``before`` (0: any),
+    with one of these ids (none: any). ``words_only`` leaves pictures and files of answers out.
+    """
 
     text: str = ""
     project: str | None = None
     agent: str | None = None
     before: int = 0
     limit: int = DEFAULT_LIMIT
+    ids: tuple[str, ...] = ()
+    words_only: bool = False
 
 
 class HistoryPage(msgspec.Struct, frozen=True):
-    """Records, the newest first. ``next_before`` is where the next page begins, 0 at the end."""
+    """Records, the newest first. ``next_before`` is where the next page begins, 0 at the end; ``size`` is about how
+    many bytes it has.
+    """
 
     records: tuple[Record, ...]
     next_before: int = 0
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it has."""
-        return sum(
-            len(one.question.text) + sum(len(each.text) + len(each.data) for each in one.contents)
-            for one in self.records
-        )
+    size: int = 0
 
 
 def text_of(contents: tuple[Content, ...]) -> str:

@@ -265,6 +265,31 @@ async def test_a_page_of_the_history_holds_what_fits_and_one_record_at_least(sto
     assert pages == [["e", "d"], ["c"], ["b", "a"]]
 
 
+async def test_a_page_of_the_history_counts_bytes_and_options(store: QuestionStore) -> None:
+    options = tuple(Option(str(number), "选" * 50_000) for number in range(2))
+    for number in range(60):
+        long = {"text": "报" * 100_000, "choices": (Choice("Which?", options=options),)}
+        await store.put(other(id=f"q{number}", **long), "waiting")
+    page = await store.history("assistant/ada", HistoryQuery(limit=200))
+    assert page.next_before
+    assert len(page.records) == 13  # of 600 kB each
+    assert 7 * 1024 * 1024 < page.size <= 8 * 1024 * 1024
+
+
+async def test_the_history_has_records_by_their_ids_and_without_files(store: QuestionStore) -> None:
+    files = (Content("text", "周三"), Content("file", data=b"x" * 9 * 1024 * 1024, uri="big.bin"))
+    for each in "abc":
+        await store.put(other(id=each), "waiting")
+        await end(store, "assistant/ada", each, Ending("answered", "Ada", "web", files))
+    whole = await store.history("assistant/ada", HistoryQuery(ids=("a", "c", "foreign")))
+    words = await store.history("assistant/ada", HistoryQuery(ids=("a", "c", "foreign"), words_only=True))
+    assert [record.contents for record in whole.records] == [files]
+    assert [(each.question.id, each.contents) for each in words.records] == [("c", files[:1]), ("a", files[:1])]
+    assert whole.next_before
+    assert not words.next_before
+    assert replace(words.records[0], contents=files) == whole.records[0]
+
+
 async def test_the_history_finds_words_of_question_and_answer_in_any_script(store: QuestionStore) -> None:
     await store.put(ASKED, "waiting")
     await store.put(other(id="q2", text="Deploy the shop?"), "waiting")

@@ -460,7 +460,7 @@ async def test_whoever_waits_keeps_a_question_open_whose_closing_had_failed(plac
     one = assistant._holding.get("s", "q1")
     assert one is not None
     for _ in range(2):
-        assistant._holding.closing_failed(one)
+        assistant._holding.not_closed(one)
     waiting = asyncio.create_task(assistant.wait("s", "q1"))
     await asyncio.sleep(0.4)
     assert not waiting.done()
@@ -479,6 +479,28 @@ async def test_whoever_comes_back_while_the_closing_waits_for_the_disk_keeps_the
         await asyncio.sleep(0)
         foreign.execute("ROLLBACK")
     await until(lambda: not assistant._tasks)
+    assert not waiting.done()
+    await assistant.answer("s", "q1", OK, by="Ada", where="web")
+    assert (await waiting).state == "answered"
+
+
+async def test_whoever_asks_again_while_the_closing_waits_for_the_disk_keeps_the_question_open(place: Place) -> None:
+    assistant = place.start(grace=0.3)
+    await assistant.ask(ASKED)
+
+    async def ask_again() -> Record:
+        await assistant.ask(ASKED)
+        return await assistant.wait("s", "q1")
+
+    with closing(sqlite3.connect(place.folder / "assistant.sqlite3", isolation_level=None)) as foreign:
+        foreign.execute("BEGIN IMMEDIATE")
+        first = asyncio.create_task(assistant.ask(other(id="q2")))  # what is written now keeps all others waiting
+        await asyncio.sleep(0.1)
+        waiting = asyncio.create_task(ask_again())
+        await asyncio.sleep(0.4)  # the grace is over meanwhile
+        foreign.execute("ROLLBACK")
+    await first
+    await asyncio.sleep(0.2)
     assert not waiting.done()
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
     assert (await waiting).state == "answered"

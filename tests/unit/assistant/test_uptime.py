@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from transcript_mcp.assistant.uptime import Moment, moment
+from transcript_mcp.assistant.uptime import Moment, by_the_clock, moment
 
 
 def test_seconds_between_two_moments_of_one_start() -> None:
@@ -24,3 +24,13 @@ def test_it_counts_real_seconds() -> None:
     passed = before.until(moment())
     assert passed is not None
     assert 0.05 <= passed < 5
+
+
+@pytest.mark.skipif(not moment().boot, reason="this system does not tell one start of the machine from another")
+@pytest.mark.parametrize("set_by", [86_400.0, -86_400.0])
+def test_what_was_before_the_clock_was_set_is_told_by_the_clock_of_now(set_by: float) -> None:
+    now = moment()
+    then = Moment(now.boot, now.seconds - 30)
+    assert by_the_clock(then, time.time() - 30 - set_by) == pytest.approx(time.time() - 30, abs=1)
+    assert by_the_clock(then, told := time.time() - 31) == told
+    assert by_the_clock(Moment("another start", 5.0), 17.0) == 17.0

@@ -21,7 +21,7 @@ export class Histories {
   ask(name: string, request: Partial<Request>, take: Take): void {
     this.wanted.delete(name === this.running ? "" : name);
     this.wanted.set(name === this.running ? `${name} again` : name, {
-      request: { text: "", before: 0n, limit: 100, ...request },
+      request: { text: "", before: 0n, limit: 100, ids: [], wordsOnly: false, ...request },
       take,
     });
     this.next();

@@ -74,7 +74,15 @@ export interface Frame {
   Nickname?: string;
   RequestCancelledNotification?: { requestId: string; reason: string };
   UserLoginResponse?: { success: boolean; errorMessage: string; serverTime: bigint };
-  GetHistoryRequest?: { text: string; projectDirectory?: string; agentName?: string; before: bigint; limit: number };
+  GetHistoryRequest?: {
+    text: string;
+    projectDirectory?: string;
+    agentName?: string;
+    before: bigint;
+    limit: number;
+    ids: string[];
+    wordsOnly: boolean;
+  };
   GetHistoryResponse?: { records: WireRecord[]; nextBefore: bigint };
   AgentMessage?: Partial<WireMessage>;
   ErrorNotification?: { code: string; message: string; cmd: string };

@@ -158,19 +158,15 @@ export function search(text: string): void {
   if (text) find(text, [], 0n);
 }
 
-/** The hub ends a page early where answers carry much: it is asked on until there are enough. */
+/** The hub ends a page early where much was said: it is asked on until there are enough. Hits show words alone. */
 function find(text: string, before: readonly Item[], from: bigint): void {
-  histories.ask("search", { text, before: from, limit: HITS - before.length }, (records, next) => {
+  const request = { text, before: from, limit: HITS - before.length, wordsOnly: true };
+  histories.ask("search", request, (records, next) => {
     if (text !== searching) return;
-    const found = [...before, ...records.map(ofRecord).map(inWords)];
+    const found = [...before, ...records.map(ofRecord)];
     change({ found });
     if (next > 0n && found.length < HITS) find(text, found, next);
   });
-}
-
-/** Hits show what was said; the files of many answers would only fill the browser's memory. */
-function inWords(item: Item): Item {
-  return { ...item, contents: item.contents.filter((each) => each.text) };
 }
 
 function heard(frame: Frame): void {
@@ -194,10 +190,7 @@ function heard(frame: Frame): void {
       change({ problem: "" });
       return histories.answered(frame);
     case "CheckMessageValidity":
-      for (const [id, waits] of Object.entries(frame.CheckMessageValidityResponse?.validity ?? {})) {
-        if (!waits) counted(id); // of another answer than this one the page was told before
-      }
-      return;
+      return askWhatCounted(Object.entries(frame.CheckMessageValidityResponse?.validity ?? {}));
     case "Error":
       return refused(frame.ErrorNotification?.cmd ?? "", frame.ErrorNotification?.message ?? "");
     default:
@@ -287,6 +280,30 @@ function taken(request: WireRequest | undefined, kind: Kind): void {
   if (announced.has(item.id)) return;
   announced.add(item.id);
   asked(item);
+}
+
+/** What waits no more was answered by this page or ended otherwise: the hub's record of it says that. */
+function askWhatCounted(validity: readonly (readonly [string, boolean])[]): void {
+  const ids = validity.filter(([id, waits]) => !waits && sending.has(id)).map(([id]) => id);
+  if (!ids.length) return;
+  histories.ask(`counted ${ids.join()}`, { ids, wordsOnly: true }, (records) => {
+    const ended = new Map(records.map(ofRecord).map((item) => [item.id, item]));
+    const others = ids.filter((id) => sending.has(id) && !isOwn(id, ended.get(id)));
+    for (const id of ids.filter((id) => sending.has(id) && !others.includes(id))) counted(id);
+    for (const id of others.filter((id) => !ended.has(id))) end(id, { state: "cancelled", by: "", contents: [] });
+    const elsewhere = others.filter((id) => ended.has(id));
+    if (elsewhere.length) histories.ask(`ended ${elsewhere.join()}`, { ids: elsewhere }, (found) => took(found, {}));
+  });
+}
+
+/** Whether a record has the words that this page has sent; where there are none, the whole of it has to tell. */
+function isOwn(id: string, item: Item | undefined): boolean {
+  const words = wordsOf(sending.get(id)?.contents ?? []);
+  return words !== "" && item?.state === "answered" && words === wordsOf(item.contents);
+}
+
+function wordsOf(contents: readonly WireContent[]): string {
+  return contents.map((each) => each.text?.text ?? "").join("").replace(/\s/g, "");
 }
 
 /** What this page answered counts. */
