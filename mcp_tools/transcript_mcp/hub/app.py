@@ -1,7 +1,7 @@
 """The hub as one aiohttp application, by itself or mounted in another one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from aiohttp import web
@@ -60,11 +60,11 @@ def create_app(
             app.router.add_route("*", spelled, mount.handle)
         state.mounts.append(mount)
     for room in rooms.values():
-        routes = app.router.add_routes(room.routes() if room.routes is not None else ())
+        routes = _with_heads(app.router.add_routes(room.routes() if room.routes is not None else ()))
         on_their_own.update(routes if room.own_access else ())
         state.running += [room.running] if room.running is not None else []
         limits.update(dict.fromkeys(routes, room.max_body) if room.max_body is not None else {})
-    on_their_own.update(app.router.add_routes(site.open_routes()))
+    on_their_own.update(_with_heads(app.router.add_routes(site.open_routes())))
     app.router.add_routes(site.routes())
     app.cleanup_ctx.append(told_in_a_line)
     app.on_response_prepare.append(site.recent.answered)
@@ -79,6 +79,11 @@ def create_app(
 
 def _plain(tokens: Mapping[str, SecretStr]) -> dict[str, str]:
     return {name: token.get_secret_value() for name, token in tokens.items()}
+
+
+def _with_heads(routes: Iterable[web.AbstractRoute]) -> list[web.AbstractRoute]:
+    """Those routes, and the ones for HEAD that aiohttp puts beside GET without handing them out."""
+    return [each for route in routes for each in route.resource or ()]
 
 
 def _mounts(

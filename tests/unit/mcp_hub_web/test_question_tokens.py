@@ -14,6 +14,7 @@ from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript import __version__
 from transcript_mcp.hub import create_app
+from transcript_mcp.hub.web.bundle import DIST
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -79,6 +80,18 @@ async def test_every_other_route_answers_as_to_a_stranger(home: WebHome, tmp_pat
             assert path in asked
         async with http.post("/api/about", headers=HERS) as answer:
             assert answer.status in (401, 405)
+
+
+async def test_monitors_ask_with_head_wherever_get_is_open(home: WebHome, tmp_path: Path) -> None:
+    script = next(DIST.glob("assets/*.js")).name
+    async with serving(home, tmp_path) as (_, url), ClientSession(url) as http:
+        for path in ("/", f"/assets/{script}", "/healthz", "/readyz", "/health"):
+            async with http.get(path) as full, http.head(path) as head:
+                assert (head.status, full.status) == (200, 200), path
+                assert head.content_type == full.content_type
+                assert await head.read() == b""
+        async with http.head("/api/about") as shut:
+            assert shut.status == 401
 
 
 async def test_the_hubs_own_callers_are_not_told_who_answers_with_such_a_token(home: WebHome, tmp_path: Path) -> None:
