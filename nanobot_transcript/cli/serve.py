@@ -3,7 +3,7 @@
 import errno
 import logging
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -18,7 +18,7 @@ from nanobot_transcript.errors import ConfigError
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from nanobot_transcript.settings import LoadedSettings
+    from nanobot_transcript.settings import LoadedSettings, Settings
 
 __all__ = ["listening_at", "page_at", "serve"]
 
@@ -82,10 +82,12 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
 
     from nanobot_transcript.settings.addresses import url_of
     from transcript_mcp.hub import create_app
+    from transcript_mcp.hub.rooms import build_rooms
 
     await _check_port(settings)
     try:
-        hub = create_app(settings)
+        rooms = build_rooms(settings)
+        hub = create_app(settings, rooms)
     except ConfigError as error:
         raise ConfigError(f"{error}{_origins(settings, str(error))}", hint=error.hint) from error
     runner = web.AppRunner(
@@ -109,7 +111,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             tokens = settings.hub.tokens or settings.filebox.tokens
             who = "with a token" if tokens else "from this machine, without a token"
             notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
-            for line in _pages(page_at(name, port), settings):
+            for line in _pages(page_at(name, port), settings, rooms):
                 notice(line)
             if settings.assistant.listen is not None:
                 notice(f"Programs of Agent Assistant find it at {settings.assistant.listen}, too.")
@@ -120,13 +122,16 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             emit_line({"event": "stopped"})
 
 
-def _pages(page: str, settings: "LoadedSettings") -> Iterator[str]:
+def _pages(page: str, settings: "Settings", rooms: Collection[str]) -> Iterator[str]:
     """Where people look, by the tokens that open it."""
     if settings.hub.tokens:
         yield f"The page for people: {page}?token=TOKEN, with one of hub.tokens for TOKEN."
+    elif settings.filebox.tokens:  # they close the hub, and open mailboxes alone
+        yield "The page for people wants a token of hub.tokens, and there is none."
     else:
         yield f"The page for people: {page}"
-    if settings.assistant.tokens:
+    chosen = settings.hub.servers
+    if settings.assistant.tokens and "assistant" in rooms and (chosen is None or "assistant" in chosen):
         yield f"Questions of agents: {page}?token=TOKEN#/questions, with one of assistant.tokens for TOKEN."
 
 

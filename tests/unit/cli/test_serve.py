@@ -1,6 +1,9 @@
+from typing import Any
+
 import pytest
 
-from nanobot_transcript.cli.serve import listening_at
+from nanobot_transcript.cli.serve import _pages, listening_at
+from nanobot_transcript.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -14,3 +17,28 @@ from nanobot_transcript.cli.serve import listening_at
 )
 def test_no_address_is_told_that_no_client_can_use(address: str, told: str) -> None:
     assert listening_at(address, 8765) == told
+
+
+PAGE = "http://127.0.0.1:8765/"
+OWN, MAILBOX = {"tokens": {"me": "secret-1"}}, {"tokens": {"qa_agent": "secret-2"}}
+ASKERS = {"tokens": {"ada": "secret-3"}}
+
+
+@pytest.mark.parametrize(
+    ("sections", "rooms", "opened"),
+    [
+        ({}, ("assistant",), [PAGE]),
+        ({"hub": OWN, "filebox": MAILBOX}, ("assistant",), [f"{PAGE}?token=TOKEN,"]),
+        ({"filebox": MAILBOX}, ("assistant",), []),
+        ({"filebox": MAILBOX, "assistant": ASKERS}, ("assistant",), [f"{PAGE}?token=TOKEN#/questions,"]),
+        ({"assistant": ASKERS}, ("assistant",), [PAGE, f"{PAGE}?token=TOKEN#/questions,"]),
+        ({"hub": {"servers": ["transcript"]}, "assistant": ASKERS}, ("transcript", "assistant"), [PAGE]),
+        ({"assistant": ASKERS}, ("transcript",), [PAGE]),
+    ],
+    ids=["open", "tokens", "mailboxes", "mailboxes and askers", "askers", "no such server", "another hub has it"],
+)
+def test_no_page_is_told_that_nobody_can_open(
+    sections: dict[str, Any], rooms: tuple[str, ...], opened: list[str]
+) -> None:
+    said = " ".join(_pages(PAGE, Settings.model_validate(sections), rooms))
+    assert [word for word in said.split() if word.startswith(PAGE)] == opened
