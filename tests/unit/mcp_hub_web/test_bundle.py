@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 from aiohttp import ClientSession
 from support.hubs import listening, small_server
 
@@ -68,6 +69,40 @@ async def test_files_come_packed_to_whoever_takes_them_so() -> None:
                 assert "Content-Encoding" not in plain.headers
                 assert await plain.read() == (DIST / name).read_bytes()
     assert sum(sizes) <= MOST
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("br;q=1.0, GZIP;q=0.5, *;q=0", "gzip"),
+        ("gzip;q=0", None),
+        ("identity, gzip; q=0.000", None),
+        ("gzip-like", None),
+        ("", None),
+    ],
+)
+async def test_nobody_gets_gzip_who_does_not_take_it(accepted: str, coding: str | None) -> None:
+    app = create_app(Settings(), {"small": Room(small_server())})
+    async with (
+        listening(app) as address,
+        ClientSession(address, auto_decompress=False) as session,
+        session.get("/", headers={"Accept-Encoding": accepted}) as answer,
+    ):
+        assert answer.headers.get("Content-Encoding") == coding
+
+
+async def test_a_file_that_a_browser_has_is_not_sent_again_however_it_says_so() -> None:
+    app = create_app(Settings(), {"small": Room(small_server())})
+    async with listening(app) as address, ClientSession(address) as session:
+        async with session.get("/") as page:
+            tag = page.headers["ETag"]
+        assert re.fullmatch(r'W/"[0-9a-f]{16}"', tag)  # weak: packed or plain, it is the same
+        for known in (tag, tag.removeprefix("W/"), f'"other", {tag}', "*"):
+            async with session.get("/", headers={"If-None-Match": known}) as unchanged:
+                assert (unchanged.status, unchanged.headers["ETag"]) == (304, tag), known
+        async with session.get("/", headers={"If-None-Match": 'W/"other"'}) as changed:
+            assert changed.status == 200
 
 
 async def test_the_page_is_open_to_all_and_its_files_are_kept_for_good() -> None:

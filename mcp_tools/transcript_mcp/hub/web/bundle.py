@@ -2,6 +2,7 @@
 
 import gzip
 import mimetypes
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -28,17 +29,22 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
+_NEVER: Final = re.compile(r"q\s*=\s*0(\.0*)?")
 _TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """``packed`` is the body as gzip."""
+    """``packed`` is the body as gzip. The ``tag`` is weak, as both forms have it."""
 
     body: bytes
     packed: bytes
     kind: str
     tag: str
+
+    def known_to(self, request: web.Request) -> bool:
+        """Whether the caller has it already; If-None-Match compares weakly (RFC 9110, 13.1.2)."""
+        return any(tag.value in (self.tag, "*") for tag in request.if_none_match or ())
 
 
 class Bundle:
@@ -73,16 +79,25 @@ class Bundle:
 
 
 def _answer(request: web.Request, file: _File, cache: str) -> web.Response:
-    headers = {**_HEADERS, "Cache-Control": cache, "ETag": file.tag, "Vary": "Accept-Encoding"}
-    if request.headers.get("If-None-Match") == file.tag:
+    headers = {**_HEADERS, "Cache-Control": cache, "ETag": f'W/"{file.tag}"', "Vary": "Accept-Encoding"}
+    if file.known_to(request):
         return web.Response(status=304, headers=headers)
     body = file.body
-    if "gzip" in request.headers.get("Accept-Encoding", ""):
+    if _takes_gzip(request.headers.get("Accept-Encoding", "")):
         body, headers["Content-Encoding"] = file.packed, "gzip"
     answer = web.Response(body=body, content_type=file.kind, headers=headers)
     if file.kind.startswith("text/"):
         answer.charset = "utf-8"
     return answer
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """What an Accept-Encoding says of gzip by its name; aiohttp looks for the word alone and passes over ``q=0``."""
+    for each in accepted.lower().split(","):
+        coding, *parameters = (part.strip() for part in each.split(";"))
+        if coding in ("gzip", "x-gzip"):
+            return not any(_NEVER.fullmatch(parameter) for parameter in parameters)
+    return False
 
 
 def _read(path: Path) -> _File | None:
@@ -91,5 +106,4 @@ def _read(path: Path) -> _File | None:
     except OSError:
         return None
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    tag = f'W/"{sha256(body).hexdigest()[:16]}"'  # weak: the same for both forms
-    return _File(body, gzip.compress(body, mtime=0), kind, tag)
+    return _File(body, gzip.compress(body, mtime=0), kind, sha256(body).hexdigest()[:16])
