@@ -53,6 +53,43 @@ def test_a_form_says_what_it_needs_before_it_can_be_sent(open_page: OpenPage) ->
     page.get_by_role("heading", name="Lunch").first.wait_for()
 
 
+ON_THIS_FIELD = "field => field.validity.customError && field.matches(':focus') && field.validationMessage"
+"""What the browser says below the field, when it is why the form was not sent."""
+
+
+@pytest.mark.parametrize("place", [MAIL, "#/boxes/dev_agent/inbox"])
+def test_a_letter_of_nothing_but_spaces_is_not_sent(open_page: OpenPage, place: str) -> None:
+    page, sent = open_page(place), list[str]()
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.get_by_role("button", name="Write").click()
+    form = page.get_by_role("dialog")
+    subject, text = form.get_by_label("Subject"), form.get_by_label("Text, in Markdown")
+    if place == MAIL:
+        form.locator("label").filter(has_text="BlueLake").click()
+    text.fill(" \n\t")
+    subject.fill("   ")
+    form.get_by_role("button", name="Send").click()
+    assert subject.evaluate(ON_THIS_FIELD) == "Only spaces are here."
+    subject.fill(" At noon")
+    subject.press("Control+Enter")
+    assert text.evaluate(ON_THIS_FIELD) == "Only spaces are here."
+    assert sent == []
+    text.fill("    Code stands so.")
+    text.press("Control+Enter")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    assert len(sent) == 1
+
+
+def test_spaces_alone_are_no_token_and_forget_none(open_page: OpenPage, locked_hub: str) -> None:
+    open_page.expected = "401"  # the browser itself says that it was refused
+    page = open_page("?token=wrong-token", base=locked_hub)
+    page.get_by_text("This token is not known here.").wait_for()
+    page.get_by_label("Token").fill("  ")
+    page.get_by_role("button", name="Enter").click()
+    assert page.get_by_label("Token").evaluate(ON_THIS_FIELD) == "Only spaces are here."
+    page.get_by_text("This token is not known here.").wait_for()
+
+
 def test_no_key_opens_a_form_in_the_name_of_an_agent_one_may_not_act_as(open_page: OpenPage, strict_hub: str) -> None:
     page = open_page("#/boxes/qa_agent/inbox", base=strict_hub)
     page.get_by_text("You may not act as this agent").wait_for()

@@ -4,6 +4,7 @@ import { Input, Label, Textarea } from "@/components/ui/input";
 import { useDoing } from "@/lib/doing";
 import { useT } from "@/lib/i18n";
 import { isSend } from "@/lib/keys";
+import { notOnlySpaces } from "@/lib/utils";
 
 /** A letter that is being written: subject and text, with what else it has before and after them. */
 export function LetterForm(props: {
@@ -34,9 +35,23 @@ export function LetterForm(props: {
     >
       {props.before}
       <Label htmlFor={`${id}s`}>{t("subject")}</Label>
-      <Input id={`${id}s`} data-first required value={subject} onChange={(event) => setSubject(event.target.value)} />
+      <Input
+        id={`${id}s`}
+        ref={notOnlySpaces(subject, t("onlySpaces"))}
+        data-first
+        required
+        value={subject}
+        onChange={(event) => setSubject(event.target.value)}
+      />
       <Label htmlFor={`${id}b`}>{t("body")}</Label>
-      <Textarea id={`${id}b`} rows={7} required value={body} onChange={(event) => setBody(event.target.value)} />
+      <Textarea
+        id={`${id}b`}
+        ref={notOnlySpaces(body, t("onlySpaces"))}
+        rows={7}
+        required
+        value={body}
+        onChange={(event) => setBody(event.target.value)}
+      />
       {told && props.missing && (
         <p role="alert" className="text-sm text-destructive">
           {props.missing}

@@ -6,6 +6,7 @@ import { Button } from "@/components/ui/button";
 import { Input, Label } from "@/components/ui/input";
 import { useT } from "@/lib/i18n";
 import { enterWith, token } from "@/lib/token";
+import { notOnlySpaces } from "@/lib/utils";
 
 interface Props {
   /** Whether the hub knows the token, as that of a mailbox agent. */
@@ -38,6 +39,7 @@ export function TokenGate({ ofAgent = false }: Props) {
           autoComplete="off"
           autoFocus
           required
+          ref={notOnlySpaces(text, t("onlySpaces"))}
           value={text}
           onChange={(event) => setText(event.target.value)}
         />

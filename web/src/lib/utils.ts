@@ -27,6 +27,11 @@ export function onceKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** For `ref` of a field that is `required`: nor is it filled in by spaces alone, and `why` says so. */
+export function notOnlySpaces(text: string, why: string) {
+  return (field: HTMLInputElement | HTMLTextAreaElement | null) => field?.setCustomValidity(text && !text.trim() ? why : "");
+}
+
 /** Without the marks of Markdown, of which a sentence that was cut out has only some. */
 export function plain(text: string): string {
   return text.replace(/\*\*|`/g, "");

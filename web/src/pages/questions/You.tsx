@@ -6,6 +6,7 @@ import { nickname, setNickname, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { go } from "@/lib/router";
 import { enterWith, token } from "@/lib/token";
+import { notOnlySpaces } from "@/lib/utils";
 
 /** Under what name a person answers, and with which token. */
 export function You() {
@@ -72,6 +73,7 @@ export function TokenField({ refused }: { refused?: string }) {
           type="password"
           autoComplete="off"
           required
+          ref={notOnlySpaces(text, t("onlySpaces"))}
           value={text}
           className="min-w-0"
           onChange={(event) => setText(event.target.value)}
