@@ -1,6 +1,5 @@
 """How long ago something was, whatever was done to the clock meanwhile: counted from the start of this machine."""
 
-import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -33,11 +32,14 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def moment() -> Moment:
-    """Now."""
-    boot = _boot()
-    if sys.platform != "linux" or not boot:
+    """Now; nothing is known where the system has no clock that goes on while the machine sleeps."""
+    boot, clock = _boot(), getattr(time, "CLOCK_BOOTTIME", None)
+    if not boot or clock is None:
         return Moment()
-    return Moment(boot, time.clock_gettime(time.CLOCK_BOOTTIME))
+    try:
+        return Moment(boot, time.clock_gettime(clock))
+    except OSError:  # it has a name, and the system does not know it
+        return Moment()
 
 
 def by_the_clock(then: Moment, told: float) -> float:

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from transcript_mcp.assistant import uptime
 from transcript_mcp.assistant.uptime import Moment, by_the_clock, moment
 
 
@@ -34,3 +35,29 @@ def test_what_was_before_the_clock_was_set_is_told_by_the_clock_of_now(set_by: f
     assert by_the_clock(then, time.time() - 30 - set_by) == pytest.approx(time.time() - 30, abs=1)
     assert by_the_clock(then, told := time.time() - 31) == told
     assert by_the_clock(Moment("another start", 5.0), 17.0) == 17.0
+
+
+@pytest.fixture
+def known_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that tells one start of the machine from another."""
+    monkeypatch.setattr(uptime, "_boot", lambda: "a")
+
+
+@pytest.mark.usefixtures("known_start")
+def test_it_counts_while_the_machine_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept = 7
+    monkeypatch.setattr(time, "CLOCK_BOOTTIME", slept, raising=False)
+    monkeypatch.setattr(time, "clock_gettime", {slept: 3600.0}.__getitem__, raising=False)
+    assert moment() == Moment("a", 3600.0)
+
+
+@pytest.mark.usefixtures("known_start")
+def test_nothing_is_known_where_no_clock_does_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_clock: int) -> float:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(time, "CLOCK_BOOTTIME", 7, raising=False)
+    monkeypatch.setattr(time, "clock_gettime", unknown, raising=False)
+    assert moment() == Moment()
+    monkeypatch.delattr(time, "CLOCK_BOOTTIME")
+    assert moment() == Moment()
