@@ -46,9 +46,9 @@ def create_app(
         hub.allowed_origins,
         _plain(settings.assistant.tokens) if site.asks else None,
     )
-    metrics, on_their_own, limits = Metrics(built), set[web.AbstractRoute](), dict[web.AbstractRoute, int]()
+    metrics, on_their_own = Metrics(built), set[web.AbstractRoute]()
     app = web.Application(
-        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, limits, reading)],
+        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, reading)],
         client_max_size=int(hub.max_body),
     )
     state = _State()
@@ -63,7 +63,6 @@ def create_app(
         routes = _with_heads(app.router.add_routes(room.routes() if room.routes is not None else ()))
         on_their_own.update(routes if room.own_access else ())
         state.running += [room.running] if room.running is not None else []
-        limits.update(dict.fromkeys(routes, room.max_body) if room.max_body is not None else {})
     on_their_own.update(_with_heads(app.router.add_routes(site.open_routes())))
     app.router.add_routes(site.routes())
     app.cleanup_ctx.append(told_in_a_line)

@@ -3,8 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Mapping, Set
-from types import MappingProxyType
+from collections.abc import Set
 from typing import Final
 
 from aiohttp import web
@@ -32,13 +31,12 @@ def guard(
     access: Access,
     max_body: int,
     on_their_own: Set[web.AbstractRoute] = frozenset(),
-    limits: Mapping[web.AbstractRoute, int] = MappingProxyType({}),
     reading: float = READING,
 ) -> Middleware:
     """Checks the address, the page, the token and the announced size, in this order, before anything is read.
 
-    Routes that are ``on_their_own`` look at the token themselves; those in ``limits`` take so many bytes instead.
-    A body has to be there within ``reading`` seconds.
+    Routes that are ``on_their_own`` look at the token and at the size themselves. A body has to be there within
+    ``reading`` seconds.
     """
 
     def checked(request: web.Request) -> web.Response | None:
@@ -46,7 +44,9 @@ def guard(
         if refusal is not None:
             return _refused(refusal)
         route = request.match_info.route
-        if route.name not in OPEN_ROUTES and route not in on_their_own:
+        if route in on_their_own:
+            return None
+        if route.name not in OPEN_ROUTES:
             questions = route.name in QUESTION_ROUTES
             caller = access.caller(request.headers.get("Authorization"), questions=questions)
             if isinstance(caller, Refusal):
@@ -54,9 +54,8 @@ def guard(
             if caller.agent is not None and not _is_mcp(route):
                 return not_for_this_token(request)
             request[CALLER] = caller
-        most = limits.get(route, max_body)
-        if (request.content_length or 0) > most:
-            return error_response(413, "too_large", f"A request may have {most} bytes.", "Send less at once.")
+        if (request.content_length or 0) > max_body:
+            return error_response(413, "too_large", f"A request may have {max_body} bytes.", "Send less at once.")
         return None
 
     @web.middleware

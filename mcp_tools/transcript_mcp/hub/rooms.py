@@ -37,8 +37,8 @@ class Room:
     """What a room offers: an MCP server, and in the hub ``routes`` beside it.
 
     ``routes`` is called by the hub alone, so that a process that talks MCP over its stdin needs no HTTP server. With
-    ``own_access`` the room looks at the tokens of its routes itself; the hub checks where a request comes from.
-    ``max_body`` is the largest request of its routes in bytes, which they hold themselves; None: as everywhere.
+    ``own_access`` the room looks at the tokens of its routes itself, and at how large a body is; the hub checks where a
+    request comes from.
     ``core`` is what the room works on, for the pages that show it. ``running`` is what goes on as long as the hub does.
     ``unasked`` is what people write to agents in this room, ``hear`` tells a room of it that gives it to agents.
     """
@@ -46,7 +46,6 @@ class Room:
     server: Server
     routes: "Callable[[], Iterable[AbstractRouteDef]] | None" = None
     own_access: bool = False
-    max_body: int | None = None
     core: object = None
     running: "Callable[[], AbstractAsyncContextManager[None]] | None" = None
     unasked: "Unasked | None" = None
@@ -123,7 +122,6 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
         questions_of,
         scopes_from,
     )
-    from transcript_mcp.assistant.sizes import LARGEST
     from transcript_mcp.hub.access import is_loopback
     from transcript_mcp.hub.unasked import UnaskedMessages
 
@@ -148,7 +146,6 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
         server,
         routes,
         own_access=True,
-        max_body=LARGEST,
         core=assistant,
         running=running,
         unasked=UnaskedMessages(assistant, scopes, options.max_attachment),

@@ -13,7 +13,6 @@ from transcript_mcp.assistant.routes import routes
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions
 from transcript_mcp.hub import create_app
@@ -37,7 +36,7 @@ async def running_hub(folder: Path, chat: str = "", **tokens: str) -> AsyncItera
     scopes = Scopes(tokens, {}, open_to_all=True)
     server = build_server(assistant, lambda ctx: scopes.of_caller(ctx.caller), ToolOptions(shortest=1))
     server.on_close(assistant.close)
-    room = Room(server, routes=lambda: routes(assistant, scopes), own_access=True, max_body=LARGEST)
+    room = Room(server, routes=lambda: routes(assistant, scopes), own_access=True)
     async with listening(create_app(Settings(), {"assistant": room})) as url:
         yield Hub(url, assistant, scopes)
 

@@ -48,6 +48,21 @@ async def test_a_question_larger_than_any_may_be_is_refused_before_it_is_read(hu
         assert b"resource_exhausted" in answer
 
 
+@pytest.mark.parametrize("size", [8 * 1024 * 1024 + 1, 64 * 1024 * 1024 + 1, 10**12])
+async def test_who_sends_too_much_is_told_how_much_that_very_call_may_have(hub: Hub, size: int) -> None:
+    token = {"Authorization": "Bearer test-token"}
+    asked = await answer_to_head(hub, ASK, **{"Content-Length": str(size)})
+    assert asked.startswith(b"HTTP/1.1 413")
+    assert json.loads(asked.partition(b"\r\n\r\n")[2]) == {
+        "code": "resource_exhausted",
+        "message": "A request may have 8388608 bytes.",
+    }
+    if size > 64 * 1024 * 1024:
+        answered = await answer_to_head(hub, REPLY, **token, **{"Content-Length": str(size)})
+        assert answered.startswith(b"HTTP/1.1 413")
+        assert b"A request may have 67108864 bytes." in answered
+
+
 async def test_an_answer_is_read_from_who_has_a_token_only(hub: Hub) -> None:
     for headers in ({}, {"Authorization": "Bearer"}, {"Authorization": "Basic x"}):
         answer = await answer_to_head(hub, REPLY, **headers, **{"Content-Length": str(60_000_000)})
