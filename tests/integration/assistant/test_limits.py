@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -11,7 +13,8 @@ from integration.assistant.conftest import Hub
 from support.assistant_clients import page, text_content
 from support.waiting import until
 
-from transcript_mcp.assistant import wire
+from transcript_mcp.assistant import aside, wire
+from transcript_mcp.sdk.threads import in_thread
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
 REPLY = "/agentassistproto.SrvAgentAssistReply/AskQuestionReply"
@@ -61,6 +64,22 @@ async def test_who_sends_too_much_is_told_how_much_that_very_call_may_have(hub: 
         answered = await answer_to_head(hub, REPLY, **token, **{"Content-Length": str(size)})
         assert answered.startswith(b"HTTP/1.1 413")
         assert b"A request may have 67108864 bytes." in answered
+
+
+@pytest.mark.parametrize(("size", "read_aside"), [(60_000, False), (70_000, True), (1_000_000, True)])
+async def test_only_what_is_read_in_no_time_is_read_at_once(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, size: int, read_aside: bool
+) -> None:
+    beside = list[object]()
+
+    async def noted(function: Callable[..., Any], *arguments: Any) -> Any:
+        beside.append(function)
+        return await in_thread(function, *arguments)
+
+    monkeypatch.setattr(aside, "in_thread", noted)
+    asked = {"ID": "q1", "UserToken": "test-token", "Wait": 0, "Request": {"Question": "Deploy?", "Timeout": 60}}
+    status, _ = await post(hub, ASK, json.dumps(asked).encode().ljust(size), JSON)
+    assert (status, wire.from_json in beside) == (200, read_aside)
 
 
 async def test_an_answer_is_read_from_who_has_a_token_only(hub: Hub) -> None:

@@ -62,6 +62,23 @@ async def test_answers_to_questions_that_wait_here_are_found_too(store: SqliteQu
     assert await found(store, "周五") == ["b", "a"]
 
 
+@pytest.mark.parametrize("known", [False, True], ids=["read again", "at once"])
+async def test_a_question_that_somebody_set_back_is_answered_again_before_the_first_answer_is_indexed(
+    store: SqliteQuestionStore, tmp_path: Path, known: bool
+) -> None:
+    waiting, _ = await store.put(Question("s", "q1", "question", "部署?"), "waiting")
+    await answer(store, "q1")
+    with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection, connection:
+        connection.execute("UPDATE records SET state = 'waiting', answer = ''")
+    again = Ending("answered", "Bo", "web", (Content("text", "周六"),))
+    (ended,) = await store.end_all([End("s", "q1", again, waiting if known else None)])
+    assert not isinstance(ended, Exception)
+    assert ended is not None
+    assert ended[1]
+    assert unindexed(tmp_path) == 1
+    assert (await found(store, "周六"), await found(store, "周五")) == (["q1"], [])
+
+
 async def test_a_search_finds_what_the_process_before_did_not_index(store: SqliteQuestionStore, tmp_path: Path) -> None:
     await ask(store, "q1")
     await answer(store, "q1")
