@@ -28,7 +28,7 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
-from nanobot_transcript.turns.speakers import ids_of
+from nanobot_transcript.turns.speakers import id_at, ids_of
 
 __all__ = ["AgentLoop", "LoopOptions"]
 
@@ -250,7 +250,7 @@ class AgentLoop:
 
     async def _quoted(self, inbound: InboundMessage, shown: Sequence[Entry]) -> Entry | None:
         """The message that is replied to, when it is too old to be among those that are shown."""
-        target = inbound.entry.get("reply_to")
+        target = id_at(inbound.entry, "reply_to")
         newest = shown[-self._options.context.max_entries :]
         if self._store is None or not target or any(target in ids_of(entry) for entry in newest):
             return None
@@ -288,7 +288,7 @@ class AgentLoop:
             inbound.session_key,
             "",
             reply_to=message["message_id"],
-            thread_id=message.get("thread_id"),
+            thread_id=id_at(message, "thread_id"),
             idempotency_key=_key(self.agent, inbound),
             agent=self.agent.name,
             hop=hop,

@@ -14,7 +14,7 @@ from nanobot_transcript.runner.membership import Members
 from nanobot_transcript.runner.messages import InboundMessage
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
-from nanobot_transcript.turns.speakers import hop_of
+from nanobot_transcript.turns.speakers import hop_of, id_at
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision
@@ -103,5 +103,5 @@ class Chooser:
 
 
 def _owner(message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
-    thread, root = message.get("thread_id"), message.get("root_id")
+    thread, root = id_at(message, "thread_id"), id_at(message, "root_id")
     return owner_of(earlier, thread, root_id=root, bots=members, now_ms=message["ts"])

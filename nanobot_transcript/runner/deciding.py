@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns.speakers import addresses, ids_of, wrote
+from nanobot_transcript.turns.speakers import addresses, id_at, ids_of, wrote
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision
@@ -57,7 +57,7 @@ def addressed(
     message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile] = ()
 ) -> bool:
     """True when the message mentions the agent or replies to it: all there is to go by without a gate."""
-    target = message.get("reply_to")
+    target = id_at(message, "reply_to")
     mine = (entry for entry in history if wrote(agent, entry))
     return addresses(message, agent, members) or any(target in ids_of(entry) for entry in mine)
 
@@ -65,7 +65,7 @@ def addressed(
 def answered_by(agent: AgentProfile, message: Entry, history: Sequence[Entry]) -> bool:
     """True when the record holds this agent's answer to the message: another run of this process gave it."""
     ids = ids_of(message)
-    return any(entry.get("reply_to") in ids and wrote(agent, entry) for entry in history)
+    return any(id_at(entry, "reply_to") in ids and wrote(agent, entry) for entry in history)
 
 
 def before(message: Entry, history: Sequence[Entry]) -> list[Entry]:

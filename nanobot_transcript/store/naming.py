@@ -50,7 +50,9 @@ def one_called(name: str, keys: Sequence[str]) -> str:
 def shown_name(store: "GroupTranscriptStore", entry: Entry) -> str:
     """What to call the sender of an entry: never an id where a name is known."""
     sender = entry["sender"]
-    return store.members.name_of(sender) or entry.get("sender_name") or entry.get("agent") or sender or entry["role"]
+    told = (entry.get("sender_name"), entry.get("agent"))  # lines that other programs wrote may hold anything there
+    named = next((name for name in told if name and isinstance(name, str)), "")
+    return store.members.name_of(sender) or named or sender or entry["role"]
 
 
 def in_words(name: str) -> str:

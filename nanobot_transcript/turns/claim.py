@@ -19,7 +19,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.coordination import Grant, Lease, agent_of, new_holder
-from nanobot_transcript.turns.speakers import ids_of, is_bot, speaker, talk_of
+from nanobot_transcript.turns.speakers import id_at, ids_of, is_bot, speaker, talk_of
 
 __all__ = ["AnswerClaims", "Claim", "ClaimLimits", "is_answered"]
 
@@ -207,13 +207,13 @@ def is_answered(message: Entry, entries: Sequence[Entry], *, by: str | None = No
     """
     ids = ids_of(message)
     return any(
-        is_bot(entry) and (entry.get("reply_to") in ids or (by is not None and _is_later_word(entry, message, by)))
+        is_bot(entry) and (id_at(entry, "reply_to") in ids or (by is not None and _is_later_word(entry, message, by)))
         for entry in entries
     )
 
 
 def _is_later_word(entry: Entry, message: Entry, agent: str) -> bool:
-    later = speaker(entry) == agent and entry["ts"] >= message["ts"] and not entry.get("reply_to")
+    later = speaker(entry) == agent and entry["ts"] >= message["ts"] and not id_at(entry, "reply_to")
     return later and bool(talk_of(message, [entry]))
 
 

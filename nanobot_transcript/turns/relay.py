@@ -22,7 +22,7 @@ from nanobot_transcript.store.jsonl.layout import STATE_FOLDER
 from nanobot_transcript.store.state_file import StateFile
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
-from nanobot_transcript.turns.speakers import addresses, ids_of, is_bot, speaker, wrote
+from nanobot_transcript.turns.speakers import addresses, id_at, ids_of, is_bot, speaker, wrote
 
 __all__ = ["Relay", "RelayMode", "RelaySettings"]
 
@@ -198,7 +198,7 @@ class Relay:
         return verdict.allowed
 
     def _is_meant(self, session_key: str, entry: Entry, history: list[Entry]) -> bool:
-        target = entry.get("reply_to")
+        target = id_at(entry, "reply_to")
         mine = (other for other in history if target and wrote(self._agent, other))
         mentioned = addresses(entry, self._agent, self._members(session_key))
         return mentioned or any(target in ids_of(other) for other in mine)

@@ -6,7 +6,7 @@ A *talk* is what is said in one chat outside of threads, or in one thread. A thr
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
@@ -15,6 +15,7 @@ from nanobot_transcript.scripts import DENSE, TEXT_LIMIT, folded
 __all__ = [
     "addresses",
     "hop_of",
+    "id_at",
     "ids_of",
     "is_bot",
     "is_person",
@@ -42,7 +43,8 @@ def is_person(entry: Entry) -> bool:
 
 def speaker(entry: Entry) -> str:
     """The name under which the speaker is counted: the agent of a bot, the stable sender of a person."""
-    return entry.get("agent") or entry["sender"]
+    agent = entry.get("agent")
+    return agent if agent and isinstance(agent, str) else entry["sender"]
 
 
 def wrote(agent: AgentProfile, entry: Entry) -> bool:
@@ -51,8 +53,9 @@ def wrote(agent: AgentProfile, entry: Entry) -> bool:
         return False
     ids = entry.get("ids")
     app_id = ids.get("app_id") if isinstance(ids, dict) else None
-    if app_id and (app_id in agent.ids or any(known.startswith(_APP) for known in agent.ids)):
-        return app_id in agent.ids
+    known = app_id if isinstance(app_id, str) else ""
+    if known and (known in agent.ids or any(own.startswith(_APP) for own in agent.ids)):
+        return known in agent.ids
     return speaker(entry) == agent.name or entry["sender"] in agent.ids
 
 
@@ -90,6 +93,12 @@ def ids_of(entry: Entry) -> set[str]:
     return {known_id for known_id in known if isinstance(known_id, str) and known_id}
 
 
+def id_at(entry: Entry, field: Literal["reply_to", "root_id", "thread_id"]) -> str | None:
+    """The id under which an entry names another one, or its thread; None for what is no text: anybody may write it."""
+    value = entry.get(field)
+    return value if value and isinstance(value, str) else None
+
+
 def hop_of(entry: Entry) -> int:
     """How many bot turns in a row the writer counted, this one included; 0 when it did not."""
     hop = entry.get("hop")
@@ -102,13 +111,13 @@ def same_talk(entry: Entry, thread_id: str | None, root_id: str | None = None) -
     ``root_id`` alone makes no thread: a quoted answer has one, too.
     """
     if thread_id is None:
-        return entry.get("thread_id") is None
-    return entry.get("thread_id") == thread_id or (root_id is not None and root_id in ids_of(entry))
+        return id_at(entry, "thread_id") is None
+    return id_at(entry, "thread_id") == thread_id or (root_id is not None and root_id in ids_of(entry))
 
 
 def talk_of(message: Entry, history: Iterable[Entry]) -> list[Entry]:
     """The entries of the talk in which a message stands, in the order of ``history``."""
-    thread_id, root_id = message.get("thread_id"), message.get("root_id")
+    thread_id, root_id = id_at(message, "thread_id"), id_at(message, "root_id")
     return [entry for entry in history if same_talk(entry, thread_id, root_id)]
 
 

@@ -10,6 +10,7 @@ from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.identity import is_own
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.contract import Page
+from nanobot_transcript.turns.speakers import id_at
 from transcript_channels.nanobot_host.host import Bot, Host
 from transcript_channels.nanobot_host.watermark import Watermark
 from transcript_channels.nanobot_host.wording import encode, fit, is_unreadable, shown
@@ -151,7 +152,7 @@ def _in_session(entry: Entry, session: str, turns: Collection[str], bot: Bot) ->
     The bot's words in another session of the same group (topic isolation gives every topic its own) are news.
     """
     if is_own(entry, bot.app_id):
-        trigger = entry.get("reply_to")
+        trigger = id_at(entry, "reply_to")
         return trigger is None or trigger in turns or bot.turns.session_of(trigger) == session
     message_id = entry.get("message_id")
     return message_id in turns or bot.turns.session_of(message_id) == session

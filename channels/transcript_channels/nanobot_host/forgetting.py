@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.front import GroupTranscriptStore
+from nanobot_transcript.turns.speakers import id_at
 from transcript_channels.nanobot_host.sessions import forget, ids_in, write_ids
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
 from transcript_channels.nanobot_host.wording import shown_id
@@ -105,7 +106,7 @@ class Forgetting:
             return False
         hidden = {shown_id(message_id) for message_id in changes.hidden}
         held = self._store.get_many(chat, ids_in(session))
-        parents = {message_id: parent for message_id, entry in held.items() if (parent := entry.get("reply_to"))}
+        parents = {message_id: parent for message_id, entry in held.items() if (parent := id_at(entry, "reply_to"))}
         there = held.keys() | (self._store.get_many(chat, parents.values()).keys() if changes.erased else set[str]())
 
         def is_gone(message_id: str) -> bool:

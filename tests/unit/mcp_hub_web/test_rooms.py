@@ -87,6 +87,22 @@ async def test_a_thread_whose_beginning_is_not_in_the_record_names_no_place_to_l
     assert "root" not in changed
 
 
+@pytest.mark.parametrize("odd", [["a"], {"a": 1}, 5])
+async def test_metadata_that_is_no_text_keeps_nothing_else_from_being_shown(
+    page: ClientSession, home: WebHome, odd: Any
+) -> None:
+    name = f"om_odd_{len(str(odd))}"
+    fields = dict.fromkeys(("thread_id", "root_id", "reply_to", "sender_name", "agent", "source"), odd)
+    home.say("on_nobody", "Written by another program", name, **fields)
+    shown = {each["id"]: each for each in (await ask(page, "groups/messages", chat=CHAT))["messages"]}
+    assert not {"thread", "root", "reply_to", "source"} & set(shown[name])
+    assert (shown[name]["name"], shown[name]["text"]) == ("on_nobody", "Written by another program")
+    assert len((await ask(page, "groups/activity", chat=CHAT))["points"]) >= len(shown) - 2
+    assert (await ask(page, "groups"))["chats"][0]["last"]["id"] == name
+    await ask(page, "groups/members", chat=CHAT)
+    assert any(each["id"] == name for each in (await ask(page, "groups/search", q="another program"))["hits"])
+
+
 async def test_each_bots_decision_stands_at_its_message_with_the_reason(page: ClientSession) -> None:
     decisions = (await ask(page, "groups/decisions", chat=CHAT))["decisions"]
     alpha, beta = decisions["om_1"]

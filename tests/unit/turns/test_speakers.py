@@ -5,7 +5,18 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns.speakers import addresses, hop_of, ids_of, is_bot, is_person, same_talk, wrote
+from nanobot_transcript.turns.speakers import (
+    addresses,
+    hop_of,
+    id_at,
+    ids_of,
+    is_bot,
+    is_person,
+    same_talk,
+    speaker,
+    talk_of,
+    wrote,
+)
 
 BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta", "ou_beta"}))
 
@@ -125,6 +136,16 @@ def test_a_thread_holds_its_entries_and_its_first_message() -> None:
     assert not same_talk(entry(), "omt_1", "om_2")
     assert not same_talk(entry(thread_id="omt_1"), None)
     assert same_talk(entry(root_id="om_0"), None)
+
+
+@pytest.mark.parametrize("odd", [["a"], {"a": 1}, 5, True, ""])
+def test_what_is_no_text_names_neither_a_thread_nor_a_message_nor_a_speaker(odd: Any) -> None:
+    written = entry(thread_id=odd, root_id=odd, reply_to=odd, agent=odd, ids={"app_id": odd})
+    assert id_at(written, "thread_id") is id_at(written, "reply_to") is None
+    assert talk_of(written, [entry(), written, entry(thread_id="omt_1")]) == [entry(), written]
+    assert talk_of(entry(thread_id="omt_1", root_id=odd), [written]) == []
+    assert speaker(written) == "on_ada"
+    assert not wrote(BETA, {**written, "role": "assistant"})
 
 
 @pytest.mark.parametrize(("hop", "counted"), [(3, 3), (0, 0), (-1, 0), ("3", 0), (True, 0), (None, 0), (10**30, 10**6)])

@@ -6,7 +6,7 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.turns import LoopLimits
-from nanobot_transcript.turns.speakers import hop_of, is_bot, is_person, speaker
+from nanobot_transcript.turns.speakers import hop_of, id_at, is_bot, is_person, speaker
 
 __all__ = ["turns_of_bots"]
 
@@ -39,7 +39,7 @@ def turns_of_bots(entries: Iterable[Entry]) -> list[int | None]:
     """
     runs: dict[str | None, _Run] = {}
     return [
-        None if _is_no_turn(entry) else runs.setdefault(entry.get("thread_id"), _Run()).count(entry)
+        None if _is_no_turn(entry) else runs.setdefault(id_at(entry, "thread_id"), _Run()).count(entry)
         for entry in entries
     ]
 

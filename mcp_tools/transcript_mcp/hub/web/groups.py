@@ -14,6 +14,7 @@ from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
+from nanobot_transcript.turns.speakers import id_at
 from transcript_mcp.hub.rooms import Record
 from transcript_mcp.hub.web.asking import Asked, answered, as_json, done, of_a_person
 from transcript_mcp.hub.web.counting import turns_of_bots
@@ -269,15 +270,15 @@ class GroupsRoom:
         self, chat: str, entries: Collection[Entry], gone: Iterable[Mapping[str, Any]] = ()
     ) -> list[dict[str, Any]]:
         """Messages of a chat; where their threads began only if the record has it, as pages look for that."""
-        roots = {root for entry in entries if (root := entry.get("root_id"))}
+        roots = {root for entry in entries if (root := id_at(entry, "root_id"))}
         known = {*self._store.get_many(chat, roots), *(each["id"] for each in gone)} if roots else set[str]()
         return [
-            self._message(entry) | ({"root": root} if (root := entry.get("root_id")) in known else {})
+            self._message(entry) | ({"root": root} if (root := id_at(entry, "root_id")) in known else {})
             for entry in entries
         ]
 
     def _message(self, entry: Entry, *, short: bool = False) -> dict[str, Any]:
-        kind = entry.get("msg_type")
+        kind, source = entry.get("msg_type"), entry.get("source")
         text = entry["content"]
         message = {
             "id": entry["message_id"],
@@ -287,10 +288,10 @@ class GroupsRoom:
             "bot": _is_bot(entry),
             "text": text[:_PREVIEW] if short else text,
             "type": kind if isinstance(kind, str) and kind != "text" else None,
-            "reply_to": entry.get("reply_to"),
-            "thread": entry.get("thread_id") or entry.get("root_id"),
+            "reply_to": id_at(entry, "reply_to"),
+            "thread": id_at(entry, "thread_id") or id_at(entry, "root_id"),
             "edited": bool(entry.get("edited")) or None,
-            "source": entry.get("source"),
+            "source": source if isinstance(source, str) else None,
         }
         return {name: value for name, value in message.items() if value is not None}
 
