@@ -166,6 +166,7 @@ class FeishuChannel:
     def _learn(self, message: Message, key: str, entry: Entry) -> None:
         if self._members is None:
             return
+        self._presence.want_title(message.chat_id)
         if not message.from_bot and not entry.get("sender_name"):
             self._presence.want_names(message.chat_id)
         learning = asyncio.ensure_future(asyncio.to_thread(learn, self._members, self._identities, message, key))

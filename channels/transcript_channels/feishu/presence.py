@@ -13,6 +13,7 @@ from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fields import string
+from transcript_channels.feishu.seldom import Seldom
 
 __all__ = ["Presence"]
 
@@ -44,6 +45,7 @@ class Presence:
         self._chats: set[str] = set()
         self._chats_due: float = clock()
         self._names_due: dict[str, float] = {}
+        self._titles: Seldom = Seldom(clock)
         self._asking: set[asyncio.Task[None]] = set()
 
     def sits_in(self, chat_id: str) -> bool:
@@ -96,6 +98,11 @@ class Presence:
             self._names_due[chat_id] = self._clock() + _NAMES_AGAIN
             self._begin(self._ask_names(chat_id, self._members))
 
+    def want_title(self, chat_id: str) -> None:
+        """Find out in the background what a chat is called, if that has not been asked for lately."""
+        if self._members is not None and self._titles.begin(chat_id):
+            self._begin(self._ask_title(chat_id))
+
     async def close(self) -> None:
         """End what is being asked."""
         for asking in self._asking:
@@ -114,12 +121,21 @@ class Presence:
         except StoreError as error:
             logger.warning("Names could not be written down: %s %s", error, error.hint)
 
+    async def _ask_title(self, chat_id: str) -> None:
+        try:
+            chat = await self._client.call("GET", f"{_CHATS}/{quote(chat_id, safe='')}", needs=_NEEDS)
+        except PlatformError as error:
+            logger.info("What a group is called is not known: %s %s", error, error.hint)
+        else:
+            await self._remember({chat_id: string(chat, "name")})
+
     async def _remember(self, titles: Mapping[str, str]) -> None:
         if self._members is None:
             return
         try:
             for chat_id, title in titles.items():
                 await asyncio.to_thread(self._members.remember_chat, session_key(FEISHU, chat_id), title)
+                self._titles.answered(chat_id)
         except StoreError as error:
             logger.warning("What the groups are called could not be written down: %s %s", error, error.hint)
 

@@ -177,6 +177,7 @@ class Inbound:
             **fields,
         )
         self._background.submit(self._names.learn, message, key, observer)
+        self._roster.heard(message.chat_id, observer)
         if "sender_name" not in entry and not message.from_bot:
             self._roster.ask(message.chat_id, observer, entry["sender"], message.sender_ids)
         if message.from_bot and not fresh:

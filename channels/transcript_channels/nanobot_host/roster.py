@@ -12,6 +12,7 @@ from typing import Any, Final
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.seldom import Seldom
 
 __all__ = ["Roster"]
 
@@ -29,7 +30,8 @@ _MOST_PAGES: Final = 20
 class Roster:
     """Asks with the client nanobot already has, in a thread of its own, when somebody without a name speaks: at most
     every ten minutes for a group. Somebody who is not on the list, and a group whose list is refused, are asked for
-    every six hours; after a failure of the network five minutes later.
+    every six hours; after a failure of the network five minutes later. What a group is called each bot asks for when it
+    hears from it, see ``Seldom``.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Roster:
         self._strangers: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._under_way: dict[str, Future[None]] = {}
         self._mutex: threading.Lock = threading.Lock()
+        self._titles: Seldom = Seldom(clock)
         self._complained: bool = False
         self.patience: float = _PATIENCE
         """Seconds for which a turn waits for names."""
@@ -61,6 +64,13 @@ class Roster:
         # nanobot's client has no time limit, so nothing else may have to wait in this thread
         details = (lookup, chat_id, app_id, sender, ids)
         threading.Thread(target=self._look_up, args=details, name="group-transcript-names", daemon=True).start()
+
+    def heard(self, chat_id: str, app_id: str) -> None:
+        """Begin to find out what a group is called from which a bot has heard. Waits for nothing."""
+        client = self._client_of(app_id)
+        if client is not None and self._titles.begin((app_id, chat_id)):
+            details = (client, chat_id, app_id)
+            threading.Thread(target=self._ask_title, args=details, name="group-transcript-title", daemon=True).start()
 
     async def told(self, chat_id: str) -> None:
         """Wait until a question about this group that is under way is answered, for ``patience`` seconds at most.
@@ -105,8 +115,16 @@ class Roster:
                 if kind != "open_id":
                     known = {"union_id": member_id} if kind == "union_id" else {"user_id": member_id}
                 self._members.remember_person(member_id, name, known, app_id)
-        self._members.remember_chat(session_key(FEISHU, chat_id), _title(self._client_of(app_id), chat_id))
         return True
+
+    def _ask_title(self, client: Any, chat_id: str, app_id: str) -> None:
+        try:
+            title = _title(client, chat_id)
+            if title is not None:
+                self._members.remember_chat(session_key(FEISHU, chat_id), title)
+                self._titles.answered((app_id, chat_id))
+        except Exception:
+            logger.warning("What a group is called could not be found out; it is asked for again", exc_info=True)
 
     def _end(self, lookup: "Future[None]", chat_id: str, due: float) -> None:
         """The question is answered. ``due``: when it may be put again."""
@@ -154,12 +172,15 @@ class Roster:
         )
 
 
-def _title(client: Any, chat_id: str) -> str:
-    """What a group is called; empty where the app may not know."""
+def _title(client: Any, chat_id: str) -> str | None:
+    """What a group is called; None where the app may not know."""
+    chats = getattr(getattr(getattr(client, "im", None), "v1", None), "chat", None)
+    if chats is None:
+        return None
     from lark_oapi.api.im.v1 import GetChatRequest
 
-    response = client.im.v1.chat.get(GetChatRequest.builder().chat_id(chat_id).build())
-    return (response.data.name or "") if response.success() else ""
+    response = chats.get(GetChatRequest.builder().chat_id(chat_id).build())
+    return (response.data.name or "") if response.success() else None
 
 
 def _kind(sender: str, ids: Ids) -> str:

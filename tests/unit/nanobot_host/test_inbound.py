@@ -187,3 +187,16 @@ def test_a_peer_that_recorded_its_message_itself_is_recognised_from_then_on(make
     assert entry is not None
     assert entry["sender"] == "Beta"
     assert entry.get("ids", {}).get("app_id") == "cli_b"
+
+
+def test_the_name_of_a_group_is_asked_for_by_each_bot_that_hears_from_it_also_where_everybody_is_known(
+    make_host: Any, make_channel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(host.roster, "heard", lambda chat_id, app_id: asked.append((chat_id, app_id)))
+    host.store.members.remember_person("on_ada", "Ada")
+    for app in ("cli_a", "cli_b"):
+        receive(make_channel(host, app_id=app), "om_1", app_id=app)
+    receive(make_channel(host), "om_2", "my secret", chat_type="p2p", chat_id="oc_private")
+    assert asked == [("oc_1", "cli_a"), ("oc_1", "cli_b")]

@@ -27,10 +27,15 @@ class Lists:
         self.answers: threading.Event = threading.Event()
         self.answers.set()
         self.title = "Releases"
+        self.titles: list[str] = []
+        self.broken = False
         chat = SimpleNamespace(get=self.get_chat)
         self.client = SimpleNamespace(im=SimpleNamespace(v1=SimpleNamespace(chat_members=self, chat=chat)))
 
-    def get_chat(self, _request: Any) -> Any:
+    def get_chat(self, request: Any) -> Any:
+        self.titles.append(request.chat_id)
+        if self.broken:
+            raise ConnectionError("no network")
         known = SimpleNamespace(name=self.title)
         return SimpleNamespace(success=lambda: bool(self.title), data=known if self.title else None)
 
@@ -79,14 +84,48 @@ async def test_all_pages_are_read_and_asked_for_once(members: MemberDirectory) -
     assert lists.asked == [("oc_1", "union_id"), ("oc_1", "union_id")]
 
 
-@pytest.mark.parametrize(("title", "known"), [("发布群", "发布群"), ("", None)])
-async def test_what_a_group_is_called_is_learnt_with_its_people_where_the_app_may(
-    members: MemberDirectory, title: str, known: str | None
+def hear(roster: Roster, app_id: str = "cli_a", chat_id: str = "oc_1") -> None:
+    """A message comes in; what is asked for because of it is answered."""
+    roster.heard(chat_id, app_id)
+    for thread in threading.enumerate():
+        if thread.name == "group-transcript-title":
+            thread.join(10)
+
+
+async def test_each_bot_asks_once_what_a_group_is_called_and_again_after_a_day(
+    members: MemberDirectory, clock: Clock
 ) -> None:
-    lists = Lists([("on_ada", "Ada")])
-    lists.title = title
-    await learn(Roster(members, lambda app_id: lists.client), "oc_1", "on_ada", ADA)
-    assert (members.name_of("on_ada"), members.title_of("feishu:oc_1")) == ("Ada", known)
+    lists = Lists(code=99991672)  # the list of its people is refused
+    roster = Roster(members, lambda app_id: lists.client, clock)
+    for _ in range(3):
+        hear(roster)
+        hear(roster, "cli_b")
+    hear(roster, chat_id="oc_2")
+    assert lists.titles == ["oc_1", "oc_1", "oc_2"]
+    assert members.title_of("feishu:oc_1") == "Releases"
+    lists.title = "发布群"
+    clock.now += 86_401
+    hear(roster)
+    assert members.title_of("feishu:oc_1") == "发布群"
+    assert lists.asked == []
+
+
+@pytest.mark.parametrize("broken", [False, True])
+async def test_what_a_group_is_called_is_asked_again_after_some_minutes_where_that_failed(
+    members: MemberDirectory, clock: Clock, broken: bool
+) -> None:
+    lists = Lists()
+    lists.title, lists.broken = "", broken
+    roster = Roster(members, lambda app_id: lists.client, clock)
+    for _ in range(60):
+        hear(roster)
+        clock.now += 60
+    assert len(lists.titles) == 4  # at once, after 5, 15 and 35 minutes
+    assert members.title_of("feishu:oc_1") is None
+    lists.title, lists.broken = "发布群", False
+    clock.now += 6 * 3600
+    hear(roster)
+    assert members.title_of("feishu:oc_1") == "发布群"
 
 
 async def test_somebody_who_joined_is_asked_for_ten_minutes_after_the_last_question(
@@ -194,7 +233,9 @@ async def test_before_there_is_a_client_nothing_is_asked(members: MemberDirector
 async def test_a_client_that_cannot_list_members_harms_nobody(
     members: MemberDirectory, client: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await learn(Roster(members, lambda app_id: client), "oc_1", "on_ada", ADA)
+    roster = Roster(members, lambda app_id: client)
+    hear(roster)
+    await learn(roster, "oc_1", "on_ada", ADA)
     assert (members.name_of("on_ada"), caplog.text) == (None, "")
 
 
