@@ -9,7 +9,7 @@ from nanobot_transcript.turns.coordination import Budget, Grant, Lease, agent_of
 from nanobot_transcript.turns.courtesy import is_courtesy
 from nanobot_transcript.turns.file_budget import FileBudget
 from nanobot_transcript.turns.file_lease import FileLease
-from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard, LoopLimits, Verdict
+from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard, LoopLimits, Verdict, bot_turns
 from nanobot_transcript.turns.owner import owner_of
 from nanobot_transcript.turns.relay import Relay, RelayMode, RelaySettings
 
@@ -30,6 +30,7 @@ __all__ = [
     "RelaySettings",
     "Verdict",
     "agent_of",
+    "bot_turns",
     "is_answered",
     "is_courtesy",
     "new_holder",

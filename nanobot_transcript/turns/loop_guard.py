@@ -9,7 +9,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns.courtesy import fingerprint, is_courtesy
 from nanobot_transcript.turns.speakers import hop_of, ids_of, is_bot, is_person, speaker, talk_of, wrote
 
-__all__ = ["GUARD_HISTORY", "LoopGuard", "LoopLimits", "Verdict"]
+__all__ = ["GUARD_HISTORY", "LoopGuard", "LoopLimits", "Verdict", "bot_turns"]
 
 GUARD_HISTORY: Final = 60
 """How many of the newest entries the guard should be shown: enough for a pair budget among other talk."""
@@ -63,7 +63,7 @@ class LoopGuard:
         if not is_bot(message):
             return Verdict(False, "no_turn", 0)
         before, after = _around(message, talk_of(message, history))
-        hops = self._hops(message, before, after)
+        hops = bot_turns(message, before, after, self.limits.idle)
         reason = self._objection(message, before, agent) or ("hop_limit" if hops >= self.limits.hops else "")
         return Verdict(not reason, reason or "in_limits", hops)
 
@@ -75,26 +75,6 @@ class LoopGuard:
         if self._is_echo(message, before):
             return "echo"
         return "pair_budget" if self._is_cooling_down(message, before, agent) else ""
-
-    def _hops(self, message: Entry, before: Sequence[Entry], after: Sequence[Entry]) -> int:
-        """Bot turns in the run of bot entries around the message, or the largest hop any of them was given."""
-        run = [*reversed(list(self._run(message, reversed(before)))), message, *self._run(message, after)]
-        turns = 0
-        last = None
-        for entry in run:
-            if speaker(entry) != last:
-                turns, last = turns + 1, speaker(entry)  # several messages of one bot in a row are one turn
-        return max(turns, *map(hop_of, run))
-
-    def _run(self, message: Entry, neighbours: Iterable[Entry]) -> Iterator[Entry]:
-        """The bot entries next to a message, up to a person's or a long silence."""
-        last = message
-        for entry in neighbours:
-            if is_person(entry) or abs(entry["ts"] - last["ts"]) > self.limits.idle * 1000:
-                return
-            if is_bot(entry):
-                yield entry
-            last = entry
 
     def _is_echo(self, message: Entry, before: Sequence[Entry]) -> bool:
         said = fingerprint(message["content"])
@@ -110,6 +90,31 @@ class LoopGuard:
             last - first <= window and message["ts"] - last < pause
             for first, last in zip(times, times[allowed - 1 :], strict=False)
         )
+
+
+def bot_turns(message: Entry, before: Sequence[Entry], after: Sequence[Entry] = (), idle: float = 600.0) -> int:
+    """How many turns bots had in a row around a bot's message, or the largest hop any of these was given.
+
+    ``before`` and ``after`` are what its talk holds, oldest first. ``idle`` is in seconds.
+    """
+    run = [*reversed(list(_run(message, reversed(before), idle))), message, *_run(message, after, idle)]
+    turns = 0
+    last = None
+    for entry in run:
+        if speaker(entry) != last:
+            turns, last = turns + 1, speaker(entry)  # several messages of one bot in a row are one turn
+    return max(turns, *map(hop_of, run))
+
+
+def _run(message: Entry, neighbours: Iterable[Entry], idle: float) -> Iterator[Entry]:
+    """The bot entries next to a message, up to a person's or a long silence."""
+    last = message
+    for entry in neighbours:
+        if is_person(entry) or abs(entry["ts"] - last["ts"]) > idle * 1000:
+            return
+        if is_bot(entry):
+            yield entry
+        last = entry
 
 
 def _says(entry: Entry, said: str) -> bool:

@@ -26,10 +26,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The groups' record, and the bots that the settings name."""
+    """The groups' record, the bots that the settings name, and after how many seconds of silence the loop guard
+    counts anew.
+    """
 
     store: "GroupTranscriptStore"
     agents: "Sequence[AgentProfile]"
+    idle: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def _transcript(settings: Settings, _cwd: Path | None) -> Room:
     ]
     store = settings.store.open()
     server = build_server(store, agents=agents, gate=settings.gate.options())
-    return Room(server, core=Record(store, agents))
+    return Room(server, core=Record(store, agents, settings.turns.idle_reset))
 
 
 def _filebox(settings: Settings, cwd: Path | None) -> Room:

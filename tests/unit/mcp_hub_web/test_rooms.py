@@ -150,7 +150,7 @@ async def test_activity_and_search_name_who_spoke(page: ClientSession) -> None:
     assert (await ask(page, "groups/search", q="hunter2"))["hits"] == []
 
 
-async def test_turns_of_bots_are_counted_as_the_loop_guard_does_and_posts_are_none(
+async def test_turns_of_bots_are_counted_as_the_loop_guard_does_and_posts_are_turns(
     page: ClientSession, home: WebHome
 ) -> None:
     home.say("on_ada", "@Alpha discuss it with the other bot", "om_t0")
@@ -163,7 +163,7 @@ async def test_turns_of_bots_are_counted_as_the_loop_guard_does_and_posts_are_no
     home.say("Alpha", "A second part of the same turn", "om_t7")
     home.say("Beta", "A bot that counts nothing", "om_t8")
     points = (await ask(page, "groups/activity", chat=CHAT))["points"]
-    assert [hops for _, _, hops in points[-9:]] == [0, 1, 2, None, 0, 1, 3, 3, 4]
+    assert [hops for _, _, hops in points[-9:]] == [0, 1, 2, 3, 0, 1, 3, 3, 4]
 
 
 async def test_a_post_waits_in_the_outbox_and_is_put_there_once(page: ClientSession) -> None:

@@ -133,13 +133,13 @@ class GroupsRoom:
     def activity(self, asked: Asked) -> dict[str, Any]:
         """Who spoke when: ``[milliseconds, index of the speaker, turns]`` for the latest messages, oldest first.
 
-        ``turns`` is how many turns bots had in a row with it, null where it is none: see ``turns_of_bots``.
+        ``turns`` is how many turns bots had in a row with it, null for what nobody said: see ``turns_of_bots``.
         """
         speakers: dict[str, int] = {}
         names: list[dict[str, Any]] = []
         points: list[tuple[float, int, int | None]] = []
         entries = self._store.recent(asked.text("chat"), _ACTIVITY).entries
-        for entry, turns in zip(entries, turns_of_bots(entries), strict=True):
+        for entry, turns in zip(entries, turns_of_bots(entries, self._record.idle), strict=True):
             sender = entry["sender"]
             if sender not in speakers:
                 speakers[sender] = len(names)

@@ -106,7 +106,7 @@ function WhoWhen({ activity }: { activity: Activity }) {
   );
 }
 
-/** How many turns bots had in a row since a person spoke, message by message; what is no turn is left out. */
+/** How many turns bots had in a row since a person spoke, message by message; what nobody said is left out. */
 function Hops({ activity }: { activity: Activity }) {
   const t = useT();
   const hops = activity.points.flatMap(([, speaker, hop]) =>

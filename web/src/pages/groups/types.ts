@@ -67,7 +67,7 @@ export interface Member {
 
 export interface Activity {
   speakers: { sender: string; name: string; bot: boolean }[];
-  /** When, who, and how many turns bots had in a row with it: null for what is no turn, such as a post. */
+  /** When, who, and how many turns bots had in a row with it: null for what nobody said. */
   points: [number, number, number | null][];
 }
 
