@@ -9,7 +9,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.decision import STOPS, later
 from nanobot_transcript.relevance.text import is_question
-from nanobot_transcript.runner.deciding import Choice, Gate, addressed, before
+from nanobot_transcript.runner.deciding import Choice, Gate, addressed, before, note
 from nanobot_transcript.runner.membership import Members
 from nanobot_transcript.runner.messages import InboundMessage
 from nanobot_transcript.turns.loop_guard import LoopGuard
@@ -80,12 +80,12 @@ class Chooser:
         """Note who answers what several may: this agent, or another one."""
         if self._gate is not None:
             reason = "claimed" if won else "claim_seen"
-            self._gate.note(later(reason, session_key, message, self._agent.name, choice.score))
+            note(self._gate, later(reason, session_key, message, self._agent.name, choice.score))
 
     def stopped(self, session_key: str, message: Entry, reason: str) -> None:
         """Note that the loop guard lets this agent not answer; nothing for other reasons."""
         if self._gate is not None and reason in STOPS:
-            self._gate.note(later(reason, session_key, message, self._agent.name))
+            note(self._gate, later(reason, session_key, message, self._agent.name))
 
     def _may_claim(self, message: Entry, decision: "Decision") -> bool:
         """True for what nobody in particular is asked: one of the bots answers it, however little it feels meant."""

@@ -1,6 +1,7 @@
 """What the loop must know before it answers, and whom it asks."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanobot_transcript.entry import Entry
@@ -10,11 +11,16 @@ from nanobot_transcript.turns.speakers import addresses, id_at, ids_of, wrote
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision
 
-__all__ = ["Choice", "Gate", "addressed", "answered_by", "before"]
+__all__ = ["Choice", "Gate", "addressed", "answered_by", "before", "note"]
+
+logger = logging.getLogger(__name__)
 
 
 class Gate(Protocol):
-    """Says whether a message is for this agent; ``RelevanceGate`` is one."""
+    """Says whether a message is for this agent; ``RelevanceGate`` is one.
+
+    A gate that has a method ``note`` is told by it what was decided afterwards; see ``note`` below.
+    """
 
     def decide(
         self,
@@ -34,10 +40,6 @@ class Gate(Protocol):
         """The decision, settled by the judge if it was undecided, and noted."""
         ...
 
-    def note(self, decision: "Decision") -> None:
-        """Note what was decided afterwards about the same message: by a claim, or by the loop guard."""
-        ...
-
 
 class Choice(NamedTuple):
     """Whether this agent answers a message, and why.
@@ -51,6 +53,17 @@ class Choice(NamedTuple):
     hop: int = 1
     contested: bool = False
     score: float = 1.0
+
+
+def note(gate: Gate, decision: "Decision") -> None:
+    """Tell a gate that takes notes what a claim or the loop guard decided. Never raises: no answer hangs on a note."""
+    take: Callable[[Decision], None] | None = getattr(gate, "note", None)
+    if take is None:
+        return
+    try:
+        take(decision)
+    except Exception:  # a gate is somebody else's code
+        logger.exception("What was decided about %s could not be noted", decision.message_id)
 
 
 def addressed(

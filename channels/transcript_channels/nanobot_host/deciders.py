@@ -11,6 +11,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import DecisionLog, RelevanceGate
 from nanobot_transcript.relevance.decision import STOPS, later
 from nanobot_transcript.runner import Members, members_of
+from nanobot_transcript.runner.deciding import note
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns import GUARD_HISTORY, AnswerClaims, FileBudget, FileLease, LoopGuard
@@ -102,9 +103,9 @@ class Deciders:
     def claimed(self, session_key: str, message: Entry, agent: AgentProfile, score: float, *, won: bool) -> None:
         """Note who answers what several may: this agent, or another one."""
         reason = "claimed" if won else "claim_seen"
-        self.gate.note(later(reason, session_key, message, agent.name, score))
+        note(self.gate, later(reason, session_key, message, agent.name, score))
 
     def stopped(self, session_key: str, message: Entry, agent: AgentProfile, reason: str) -> None:
         """Note that the loop guard lets an agent not answer; nothing for other reasons."""
         if reason in STOPS:
-            self.gate.note(later(reason, session_key, message, agent.name))
+            note(self.gate, later(reason, session_key, message, agent.name))

@@ -253,6 +253,24 @@ async def test_nobody_in_particular_is_answered_by_the_first_to_claim(talk: Call
     assert [one["reason"] for one in log.read(KEY, message_id)] == ["score_low", "claim_seen"]
 
 
+async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(
+    talk: Callable[..., Talk], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = talk(turns={"claim": {"longest_wait": 0}})
+    gate, taken = here.host.deciders.gate, here.host.deciders.gate.note
+
+    def full(decision: Any) -> None:
+        if decision.stage == "claim":
+            raise OSError("The disk is full.")
+        taken(decision)
+
+    monkeypatch.setattr(gate, "note", full)
+    asked = await here.say("who knows when the next release is?")
+    assert here.handled == [asked]
+    assert "could not be noted" in caplog.text
+    assert "It could not be decided" not in caplog.text
+
+
 async def test_an_answer_whose_claim_another_bot_took_over_is_not_sent(talk: Callable[..., Talk]) -> None:
     here = talk(turns={"claim": {"longest_wait": 0}})
     asked = await here.say("does anybody know the train times?")

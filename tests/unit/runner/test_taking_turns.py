@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import pytest
 from support.memory_chat import KEY, StreamingMemoryChannel, profile
 from support.waiting import until
 
@@ -187,6 +188,46 @@ async def test_when_the_one_that_claimed_cannot_answer_another_one_does(stage: A
     await stage.start()
     await stage.chat.say("who can?")
     assert await stage.chat.answers(1) == ["I can."]
+
+
+class NoNotes:
+    """A gate of somebody else's that takes no notes, or fails at it."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self._gate = FixedGate(True)
+        self.decide = self._gate.decide
+        self.resolve = self._gate.resolve
+        if error is not None:
+            self.note = self._fail
+        self._error = error
+
+    def _fail(self, decision: Decision) -> None:
+        assert self._error is not None
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [None, OSError("The disk is full."), ValueError("?")])
+async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(
+    stage: Any, error: Exception | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.add("Alpha", "I can.", gate=NoNotes(error), claims=claims(stage, "Alpha"), members=both)
+    await stage.start()
+    await stage.chat.say("who can?")
+    assert await stage.chat.answers(1) == ["I can."]
+    await stage.quiet()
+    assert ("could not be noted" in caplog.text) == (error is not None)
+
+
+@pytest.mark.parametrize("error", [None, OSError("The disk is full.")])
+async def test_a_note_that_cannot_be_taken_lets_the_loop_guard_stop_all_the_same(
+    stage: Any, error: Exception | None
+) -> None:
+    guard = LoopGuard(LoopLimits(hops=1))
+    stage.add("Alpha", "yes", gate=NoNotes(error), guard=guard, members=both)
+    await stage.start()
+    await stage.chat.tell(stage.chat.entry("and you?", "Beta", sender_kind="bot", agent="Beta", hop=1))
+    await stage.chat.say("@Alpha still there?")
+    assert await stage.chat.answers(1) == ["yes"]
 
 
 async def test_a_message_for_this_agent_does_not_wait_behind_one_that_another_agent_answers(stage: Any) -> None:
