@@ -11,7 +11,7 @@ from browser.test_pages import GROUP, TOO_WIDE, Picture, faults
 from support.web_home import CHAT, WebHome
 
 from nanobot_transcript.outbox import Outbox
-from nanobot_transcript.relevance import Reason
+from nanobot_transcript.relevance import Decision, Reason, Stage
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -93,6 +93,7 @@ def test_a_text_that_mentions_a_bot_is_said_by_another_one_and_the_page_says_who
     open_page: OpenPage, home: WebHome, picture: Picture
 ) -> None:
     home.say("Beta", "Here I am", "om_beta_last")  # the bot that was there last
+    home.decide("om_beta_last", "Alpha", False, Reason.SCORE_LOW, 0.01)  # and this one runs, too
     page = open_page(GROUP, phone=True)
     field = page.get_by_role("textbox", name="Say something in the group")
     field.fill("@Betamax is no bot")
@@ -111,10 +112,38 @@ def test_a_text_that_mentions_a_bot_is_said_by_another_one_and_the_page_says_who
         assert CHAT in outbox.waiting("Alpha")
         assert CHAT not in outbox.waiting("Beta")
     field.fill("@阿尔法 @Beta hello")
-    page.get_by_text("Beta says this, so Alpha hears it from a bot").wait_for()
+    page.get_by_text("Any bot of the group may say this. Alpha, Beta hears it from another bot only").wait_for()
     field.fill("Anybody there?")
     page.get_by_role("button", name="Send").click()
     page.get_by_text("waits for a bot to send it: one of this group has to run").wait_for()
+
+
+def test_a_text_that_mentions_a_bot_waits_for_no_bot_of_which_nothing_was_heard_lately(
+    open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    chat, now = "feishu:oc_running", time.time() * 1000
+    for number, name in enumerate(("Beta", "Alpha", "Gone")):  # the last one spoke last, and died
+        home.store.members.remember_bot(f"cli_{name.lower()}", name)
+        home.store.members.saw(chat, name)
+        at = now - (40 - number) * MINUTE
+        home.store.append(chat, "assistant", "Here I am", name, f"om_run_{name}", at, sender_kind="bot", agent=name)
+    page = open_page(f"#/groups/{quote(chat, safe='')}")
+    field = page.get_by_role("textbox", name="Say something in the group")
+    field.fill("@Beta how is it going?")
+    page.get_by_text("Any bot of the group may say this. Beta hears it from another bot only").wait_for()
+    picture(page, "groups-mention-any")
+    for name in ("Beta", "Alpha"):
+        home.log.write(chat, Decision(False, Reason.SCORE_LOW, 0.01, Stage.SCORE, name, "om_run_Gone"))
+    page.get_by_text("Alpha says this, so Beta hears it from a bot").wait_for()
+    field.fill("@Alpha how is it going?")
+    page.get_by_text("Beta says this, so Alpha hears it from a bot").wait_for()
+    field.fill("@Alpha and @Beta")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("waits for a bot to send it: one of this group has to run").wait_for()
+    phone = open_page(f"#/groups/{quote(chat, safe='')}", phone=True, language="zh-CN")
+    phone.get_by_role("textbox").fill("@Alpha @Beta 怎么样？")
+    phone.get_by_text("这句话由群里任意机器人说出").wait_for()
+    assert phone.evaluate(TOO_WIDE) == []
 
 
 def test_members_were_last_seen_when_they_last_spoke(open_page: OpenPage, home: WebHome) -> None:
@@ -226,16 +255,16 @@ def test_the_charts_count_who_spoke_when_and_how_many_bots_in_a_row(open_page: O
         chart.wait_for()
         assert bars(chart, 4) == columns
     turns = side.get_by_role(
-        "img", name="Bot turns since a person spoke, over the last 9 messages; at most 3.", exact=True
+        "img", name="Bot turns since a person spoke, over the last 10 messages; at most 4.", exact=True
     )
     turns.wait_for()
     shown = [bar.text_content() for bar in turns.locator("rect title").all()]
     assert shown == [
-        *("Ada: 0", "Rex: 1", "Ada: 0", "Sam: 1", "Rex: 2", "Rex: 2", "Sam: 3"),  # a post of Rex is no turn
-        *("Ada: 0", "Rex: 1"),
+        *("Ada: 0", "Rex: 1", "Ada: 0", "Sam: 1", "Rex: 2", "Rex: 2", "Sam: 3", "Rex: 4"),
+        *("Ada: 0", "Rex: 1"),  # the fourth turn is a post
     ]
     heights = turns.locator("rect").evaluate_all("all => all.map(each => +each.getAttribute('height'))")
-    assert [round(height, 1) for height in heights] == [1.5, 12.7, 1.5, 12.7, 25.3, 25.3, 38, 1.5, 12.7]
+    assert [round(height, 1) for height in heights] == [1.5, 9.5, 1.5, 9.5, 19, 19, 28.5, 38, 1.5, 9.5]
 
 
 def bars(chart: "Locator", width: int) -> dict[int, int]:

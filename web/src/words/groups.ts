@@ -55,6 +55,8 @@ export const en = {
   type_todo: "task",
   anyBot: "any bot of the group",
   heardFromBot: "{by} says this, so {name} hears it from a bot and answers only where `relay.mode` lets it.",
+  heardFromAny:
+    "Any bot of the group may say this. {name} hears it from another bot only, and answers where `relay.mode` lets it.",
   saysItself: "{name} says this itself, so it does not answer.",
   post_queued: "waits for a bot to send it: one of this group has to run",
   post_queuedFor: "waits for {name} to send it: that bot has to run",
@@ -122,6 +124,7 @@ export const zh: Record<keyof typeof en, string> = {
   type_todo: "任务",
   anyBot: "群里任意机器人",
   heardFromBot: "这句话由 {by} 说出，{name} 听到的是机器人的话，开启 `relay.mode` 后才会回应。",
+  heardFromAny: "这句话由群里任意机器人说出；由其他机器人说出，且开启 `relay.mode` 时，{name} 才会回应。",
   saysItself: "这句话由 {name} 自己说出，它不会回应。",
   post_queued: "等待机器人发送：需要本群有机器人在运行",
   post_queuedFor: "等待 {name} 发送：需要它在运行",

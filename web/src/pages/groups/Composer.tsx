@@ -16,13 +16,15 @@ import type { Member, Message, Post } from "@/pages/groups/types";
 interface Props {
   chat: string;
   bots: Member[];
+  /** When each of them, by name, was last heard of. */
+  signs: ReadonlyMap<string, number>;
   answering: Message | undefined;
   onDone: () => void;
   onSent: () => void;
 }
 
 /** Writes into the group: through the outbox, by a bot that sits there. */
-export function Composer({ chat, bots, answering, onDone, onSent }: Props) {
+export function Composer({ chat, bots, signs, answering, onDone, onSent }: Props) {
   const t = useT();
   const [text, setText] = useState("");
   const [agent, setAgent] = useState("");
@@ -59,7 +61,7 @@ export function Composer({ chat, bots, answering, onDone, onSent }: Props) {
   }, [posts]);
 
   const calls = mentioned(text, bots);
-  const by = agent || (calls.length ? (speakerFor(calls, bots)?.name ?? "") : "");
+  const by = agent || (calls.length ? (speakerFor(calls, bots, signs)?.name ?? "") : "");
 
   const send = async () => {
     const wanted = { chat, text, agent: by, reply_to: answering?.id ?? null, key };
@@ -133,7 +135,7 @@ export function Composer({ chat, bots, answering, onDone, onSent }: Props) {
             <span className="max-sm:hidden">{t("send")}</span>
           </Button>
         </div>
-        {calls.length > 0 && <Heard calls={calls} by={by} />}
+        {calls.length > 0 && <Heard calls={calls} by={by || (bots.length === 1 ? (bots[0]?.name ?? "") : "")} />}
         <div className="flex items-center gap-2">
           <Label htmlFor="through" className="shrink-0 text-xs">
             {t("through")}
@@ -158,12 +160,13 @@ export function Composer({ chat, bots, answering, onDone, onSent }: Props) {
   );
 }
 
-/** What becomes of a mention: a bot says the text, so that other bots hear it from a bot. */
+/** What becomes of a mention: a bot says the text, so that other bots hear it from a bot. Empty ``by``: any of them. */
 function Heard({ calls, by }: { calls: Member[]; by: string }) {
   const t = useT();
   const language = useLanguage();
   const others = calls.filter((bot) => bot.name !== by).map((bot) => bot.name);
-  const text = others.length ? t("heardFromBot", { by, name: listed(others, language) }) : t("saysItself", { name: by });
+  const name = listed(others, language);
+  const text = !others.length ? t("saysItself", { name: by }) : by ? t("heardFromBot", { by, name }) : t("heardFromAny", { name });
   return (
     <p role="status" className="text-xs text-muted-foreground">
       <Prose text={text} />

@@ -1,5 +1,5 @@
 import { MessagesSquare, PanelRight, Search, X } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
 import { Find } from "@/components/Find";
 import { HitList } from "@/components/HitList";
@@ -16,6 +16,7 @@ import { go, href } from "@/lib/router";
 import { cn, plain } from "@/lib/utils";
 import { Composer } from "@/pages/groups/Composer";
 import { MessageList } from "@/pages/groups/MessageList";
+import { signsOfLife } from "@/pages/groups/mentions";
 import { Side } from "@/pages/groups/Side";
 import { type Chat, type Decision, type Member, type Message, titleOf } from "@/pages/groups/types";
 import { useTalk } from "@/pages/groups/useTalk";
@@ -148,6 +149,10 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
     concerns("decisions"),
   );
   const everybody = members.value?.members ?? [];
+  const signs = useMemo(
+    () => signsOfLife(talk.messages ?? [], decisions.value?.decisions ?? {}),
+    [talk.messages, decisions.value],
+  );
   const there = talk.messages?.some((message) => message.id === wanted) ?? false;
   const { older, loadOlder, error } = talk;
   useEffect(() => {
@@ -196,6 +201,7 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
         <Composer
           chat={chat}
           bots={everybody.filter((member) => member.bot)}
+          signs={signs}
           answering={answering}
           onDone={() => setAnswering(undefined)}
           onSent={() => setSent((before) => before + 1)}
