@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Final
 
-__all__ = ["DENSE", "TEXT_LIMIT", "folded"]
+__all__ = ["DENSE", "TEXT_LIMIT", "folded", "on_one_line"]
 
 TEXT_LIMIT: Final = 4000
 """Characters of a text that are looked at."""
@@ -14,6 +14,8 @@ DENSE: Final = (
 )
 """Scripts whose words are not told apart by spaces, or that glue endings to a name, as a character class."""
 
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Co"})
+
 
 def folded(text: str) -> str:
     """A text or a name as names are compared: without case, and however its characters were composed.
@@ -22,3 +24,14 @@ def folded(text: str) -> str:
     (True, 'alpha')
     """
     return unicodedata.normalize("NFKC", text[:TEXT_LIMIT]).casefold()[:TEXT_LIMIT]
+
+
+def on_one_line(text: str, longest: int) -> str:
+    """A name as it is read: one space where there were several or line breaks, and nothing that nobody sees.
+
+    >>> on_one_line(" Release\\n\\u202eteam\\u200b ", 20)
+    'Release team'
+    """
+    spaced = "".join(" " if each.isspace() else each for each in text[:TEXT_LIMIT])
+    seen = "".join(each for each in spaced if unicodedata.category(each) not in _UNSEEN)
+    return " ".join(seen.split())[:longest].strip()

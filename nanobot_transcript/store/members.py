@@ -27,6 +27,7 @@ from weakref import WeakSet
 from nanobot_transcript.entry import Ids, well_formed
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import agent_names
+from nanobot_transcript.scripts import on_one_line
 from nanobot_transcript.store.member_document import (
     PERSON_IDS,
     SEEN_STEP_MS,
@@ -48,6 +49,7 @@ __all__ = ["BotProfile", "Member", "MemberDirectory"]
 logger = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT: Final = 0.1
+_LONGEST_TITLE: Final = 200
 
 _Change: TypeAlias = Callable[[Document], bool]
 
@@ -148,8 +150,10 @@ class MemberDirectory:
         self._change(lambda document: put_seen(document, session_key, sender, now))
 
     def remember_chat(self, session_key: str, title: str) -> None:
-        """Record what a chat is called; an empty title changes nothing."""
-        session_key, title = well_formed(session_key), well_formed(title.strip())
+        """Record what a chat is called, on one line and without characters that nobody sees; an empty title changes
+        nothing.
+        """
+        session_key, title = well_formed(session_key), on_one_line(well_formed(title), _LONGEST_TITLE)
         if title and self._document["titles"].get(session_key) != title:
             self._change(lambda document: put_title(document, session_key, title))
 

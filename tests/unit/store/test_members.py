@@ -183,6 +183,24 @@ def test_a_chat_is_called_what_it_was_called_last(base: Path) -> None:
     assert (members.title_of("feishu:oc_1"), members.title_of("feishu:oc_2")) == ("发布群", None)
 
 
+@pytest.mark.parametrize(
+    ("title", "known"),
+    [
+        ("Release\n\tteam", "Release team"),
+        ("\u202egruppe\u202c \u2066x\u2069", "gruppe x"),
+        ("\u200bRe\u200dlease\ufeff\0s\x07", "Releases"),
+        ("发布群" * 1000, ("发布群" * 1000)[:200]),
+        ("🚀 Launch", "🚀 Launch"),
+        (" \u200b\u202e\n\0 ", "Before"),
+    ],
+)
+def test_what_a_chat_is_called_is_one_line_in_which_nothing_is_hidden(base: Path, title: str, known: str) -> None:
+    members = MemberDirectory(base)
+    members.remember_chat("feishu:oc_1", "Before")
+    members.remember_chat("feishu:oc_1", title)
+    assert MemberDirectory(base).title_of("feishu:oc_1") == known
+
+
 def test_a_file_without_titles_is_one_of_an_earlier_version(base: Path) -> None:
     MemberDirectory(base).remember_person("on_ada", "Ada")
     path = MemberDirectory(base).path
