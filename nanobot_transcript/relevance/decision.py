@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 
-__all__ = ["LATER", "SENTENCES", "STOPS", "Case", "Decision", "Reason", "Stage", "later"]
+__all__ = ["LATER", "SENTENCES", "STOPS", "Case", "Claiming", "Decision", "Reason", "Stage", "later"]
 
 
 class Stage(StrEnum):
@@ -53,12 +53,15 @@ class Reason(StrEnum):
     JUDGE_BUDGET = "judge_budget"
     CLAIMED = "claimed"
     CLAIM_SEEN = "claim_seen"
+    TAKEN_OVER = "taken_over"
     COURTESY = "courtesy"
     ECHO = "echo"
     HOP_LIMIT = "hop_limit"
     PAIR_BUDGET = "pair_budget"
 
 
+Claiming: TypeAlias = Literal["claimed", "claim_seen", "taken_over"]
+"""What a claim decides: this agent answers, another one does, or this one does in its place."""
 LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD})
 """Where decisions come from that are made after the gate's own about the same message."""
 STOPS: Final[frozenset[str]] = frozenset({Reason.COURTESY, Reason.ECHO, Reason.HOP_LIMIT, Reason.PAIR_BUDGET})
@@ -92,6 +95,7 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.JUDGE_BUDGET: "The judge's budget for this hour is spent.",
     Reason.CLAIMED: "It was the first to claim the message, and answers.",
     Reason.CLAIM_SEEN: "Another bot has claimed the message.",
+    Reason.TAKEN_OVER: "The bot that had claimed the message did not answer; this one steps in.",
     Reason.COURTESY: "The loop guard: thanks and the like of a bot get no answer.",
     Reason.ECHO: "The loop guard: the same was said just before.",
     Reason.HOP_LIMIT: "The loop guard: bots have had enough turns in a row since a person spoke.",
@@ -140,5 +144,11 @@ def later(reason: str, session_key: str, message: Entry, agent: str, score: floa
     known = Reason(reason)
     stage = Stage.GUARD if known in STOPS else Stage.CLAIM
     return Decision(
-        known is Reason.CLAIMED, known, score, stage, agent, message.get("message_id"), session_key=session_key
+        known in (Reason.CLAIMED, Reason.TAKEN_OVER),
+        known,
+        score,
+        stage,
+        agent,
+        message.get("message_id"),
+        session_key=session_key,
     )

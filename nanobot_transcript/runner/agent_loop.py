@@ -209,7 +209,7 @@ class AgentLoop:
         except StoreError as error:  # better no answer than four
             logger.error("%s cannot claim %s: %s %s", self.agent.name, inbound.message_id, error, error.hint)
             return
-        self._chooser.claimed(key, message, choice, won=claim is not None)
+        self._chooser.claimed(key, message, choice, "claim_seen" if claim is None else "claimed")
         if claim is not None:
             async with claim:
                 await self._answer(inbound, history, choice, claim)
@@ -228,7 +228,7 @@ class AgentLoop:
         if claim is None:
             logger.info("%s was answered by another bot", inbound.message_id)
         else:
-            self._chooser.claimed(inbound.session_key, inbound.entry, choice, won=True)
+            self._chooser.claimed(inbound.session_key, inbound.entry, choice, "taken_over")
             self._put(_Turn(inbound, claim, choice))
 
     # --- the answer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance.decision import STOPS, later
+from nanobot_transcript.relevance.decision import STOPS, Claiming, later
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.runner.deciding import Choice, Gate, addressed, before, note
 from nanobot_transcript.runner.membership import Members
@@ -76,10 +76,9 @@ class Chooser:
         contested = decision.stage in _GUESSED
         return Choice(respond, decision.reason, allowed.hop, contested, decision.score)
 
-    def claimed(self, session_key: str, message: Entry, choice: Choice, *, won: bool) -> None:
+    def claimed(self, session_key: str, message: Entry, choice: Choice, reason: Claiming) -> None:
         """Note who answers what several may: this agent, or another one."""
         if self._gate is not None:
-            reason = "claimed" if won else "claim_seen"
             note(self._gate, later(reason, session_key, message, self._agent.name, choice.score))
 
     def stopped(self, session_key: str, message: Entry, reason: str) -> None:

@@ -72,6 +72,8 @@ def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
     asked.get_by_role("button", name="Alpha claimed it and answers Beta saw the claim, stays silent").click()
     asked.get_by_text("It was the first to claim the message, and answers.").wait_for()
     assert asked.get_by_text("Before that: What was said before does not suggest").count() == 2
+    home.decide_later("om_open", "Beta", "taken_over")
+    asked.get_by_text("The bot that had claimed the message did not answer; this one steps in.").wait_for()
     home.say("Alpha", "@Beta and you?", "om_fourth", hop=4)
     home.decide_later("om_fourth", "Beta", "hop_limit")
     last = page.locator("#m-om_fourth")
@@ -80,7 +82,7 @@ def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
     last.get_by_text("hop_limit").scroll_into_view_if_needed()
     picture(page, "groups-claim")
     phone = open_page(GROUP, phone=True, language="zh-CN")
-    phone.locator("#m-om_open").get_by_role("button", name="Alpha 已认领，应答 Beta 看到认领，不应答").click()
+    phone.locator("#m-om_open").get_by_role("button", name="Alpha 已认领，应答 Beta 接替应答").click()
     phone.locator("#m-om_open").get_by_text("最先认领了这条消息").wait_for()
     phone.locator("#m-om_fourth").get_by_role("button", name="Beta 防循环，不再接话").click()
     phone.get_by_text("自真人发言以来，机器人连续发言的轮数已满").scroll_into_view_if_needed()

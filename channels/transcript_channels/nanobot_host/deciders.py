@@ -9,7 +9,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import DecisionLog, RelevanceGate
-from nanobot_transcript.relevance.decision import STOPS, later
+from nanobot_transcript.relevance.decision import STOPS, Claiming, later
 from nanobot_transcript.runner import Members, members_of
 from nanobot_transcript.runner.deciding import note
 from nanobot_transcript.settings import Settings
@@ -100,9 +100,8 @@ class Deciders:
         self.stopped(session_key, message, agent, verdict.reason)
         return f"bots have said enough to each other ({verdict.reason})"
 
-    def claimed(self, session_key: str, message: Entry, agent: AgentProfile, score: float, *, won: bool) -> None:
+    def claimed(self, session_key: str, message: Entry, agent: AgentProfile, score: float, reason: Claiming) -> None:
         """Note who answers what several may: this agent, or another one."""
-        reason = "claimed" if won else "claim_seen"
         note(self.gate, later(reason, session_key, message, agent.name, score))
 
     def stopped(self, session_key: str, message: Entry, agent: AgentProfile, reason: str) -> None:

@@ -180,7 +180,8 @@ class Gatekeeper:
         except StoreError as error:  # better no answer than four
             logger.error("%s cannot claim %s: %s %s", agent.name, turn.message_id, error, error.hint)
             return None
-        self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, won=claim is not None)
+        outcome = "claim_seen" if claim is None else "claimed"
+        self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, outcome)
         if claim is None:
             waiting = asyncio.get_running_loop().create_task(self._stand_by(turn, agent, choice, claims))
             self._standing_by.add(waiting)
@@ -199,7 +200,7 @@ class Gatekeeper:
             if claim is None:
                 logger.info("%s was answered by another bot", turn.message_id)
             else:
-                self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, won=True)
+                self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, "taken_over")
                 async with self._lane(turn).place(urgent=False):
                     await self.begin(turn, choice, claim)
         except StoreError as error:

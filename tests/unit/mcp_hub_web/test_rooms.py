@@ -116,11 +116,11 @@ async def test_the_last_that_a_bot_decided_about_a_message_counts(page: ClientSe
     home.decide("om_claim", "Beta", False, Reason.SCORE_LOW, 0.02)
     home.decide_later("om_claim", "Alpha", "claim_seen")
     home.decide_later("om_claim", "Beta", "claim_seen")
-    home.decide_later("om_claim", "Beta", "claimed")  # Alpha died over it
+    home.decide_later("om_claim", "Beta", "taken_over")  # Alpha died over it
     home.decide_later("om_last", "Alpha", "hop_limit")
     decisions = (await ask(page, "groups/decisions", chat=CHAT))["decisions"]
     shown = {each["agent"]: (each["respond"], each["reason"], each["stage"]) for each in decisions["om_claim"]}
-    assert shown == {"Alpha": (False, "claim_seen", "claim"), "Beta": (True, "claimed", "claim")}
+    assert shown == {"Alpha": (False, "claim_seen", "claim"), "Beta": (True, "taken_over", "claim")}
     assert {each["before"]["reason"] for each in decisions["om_claim"]} == {"score_low"}
     (stopped,) = decisions["om_last"]
     assert (stopped["respond"], stopped["reason"], "before" in stopped) == (False, "hop_limit", False)

@@ -13,7 +13,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import DecisionLog
 from nanobot_transcript.turns import AnswerClaims
 from transcript_channels.nanobot_host.deciders import Deciders
-from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
+from transcript_channels.nanobot_host.gatekeeper import Gatekeeper, Turn
 from transcript_channels.nanobot_host.host import Host
 
 KEY = "feishu:oc_1"
@@ -251,6 +251,39 @@ async def test_nobody_in_particular_is_answered_by_the_first_to_claim(talk: Call
     log = DecisionLog(here.host.store.base_dir)
     assert [one["reason"] for one in log.read(KEY, mine)] == ["score_low", "claimed"]
     assert [one["reason"] for one in log.read(KEY, message_id)] == ["score_low", "claim_seen"]
+
+
+async def test_what_another_bot_claimed_and_left_is_answered_and_noted_as_taken_over(talk: Callable[..., Talk]) -> None:
+    here = talk(turns={"claim": {"longest_wait": 0, "ttl": 1}})
+    message_id, event = here.hear("does anybody know the train times?")
+    lease, name = here.host.deciders.lease, f"answer {KEY} {message_id}"
+    other = lease.acquire(name, "Beta#1", 60)
+    assert other is not None
+    await here.channel._on_message(event)
+    assert here.handled == []
+    lease.release(other)  # Beta died over it
+    await asyncio.gather(*here.host.gatekeeper._standing_by)
+    assert here.handled == [message_id]
+    await here.host.gatekeeper.close()
+    noted = DecisionLog(here.host.store.base_dir).read(KEY, message_id)
+    found = [(one["respond"], one["reason"]) for one in noted]
+    assert found == [(False, "score_low"), (False, "claim_seen"), (True, "taken_over")]
+
+
+async def test_where_the_loop_guard_stops_what_the_gate_lets_through_that_is_noted(talk: Callable[..., Talk]) -> None:
+    here = talk(turns={"max_hops": 1})
+    await here.say("Alpha and Beta, discuss it")
+    here.answer("@Alpha and you?", "om_1", agent="Beta", app_id="cli_b", hop=1)
+    entry = here.host.store.recent(KEY, 1).entries[-1]
+    begun: list[bool] = []
+
+    async def begin(decided: bool) -> None:
+        begun.append(decided)
+
+    await here.host.gatekeeper.admit(Turn(here.channel._transcript_bot, KEY, entry, begin))
+    assert begun == []
+    noted = DecisionLog(here.host.store.base_dir).read(KEY, entry["message_id"])
+    assert [(one["respond"], one["reason"]) for one in noted] == [(True, "named"), (False, "hop_limit")]
 
 
 async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(

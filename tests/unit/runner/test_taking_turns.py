@@ -190,6 +190,23 @@ async def test_when_the_one_that_claimed_cannot_answer_another_one_does(stage: A
     assert await stage.chat.answers(1) == ["I can."]
 
 
+async def test_who_steps_in_for_one_that_claimed_and_failed_is_noted_as_that(stage: Any) -> None:
+    gate = FixedGate(True, score=0.0)
+
+    class FailsLater(Failing):
+        async def respond(self, prompt: Any) -> Any:
+            await until(lambda: gate.noted)
+            raise ResponderError("no model")
+            yield ""
+
+    stage.add("Alpha", FailsLater(), gate=FixedGate(True, score=1.0), claims=claims(stage, "Alpha"), members=both)
+    stage.add("Beta", "I can.", gate=gate, claims=claims(stage, "Beta"), members=both)
+    await stage.start()
+    await stage.chat.say("who can?")
+    assert await stage.chat.answers(1) == ["I can."]
+    assert [(one.respond, one.reason) for one in gate.noted] == [(False, "claim_seen"), (True, "taken_over")]
+
+
 class NoNotes:
     """A gate of somebody else's that takes no notes, or fails at it."""
 

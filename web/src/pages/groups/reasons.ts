@@ -29,6 +29,7 @@ const ZH: Record<string, string> = {
   judge_budget: "这一小时的询问额度已用完。",
   claimed: "最先认领了这条消息，由它回答。",
   claim_seen: "其他机器人已认领这条消息。",
+  taken_over: "先认领的机器人没有回答，由它接替。",
   courtesy: "防循环：机器人的道谢之类不用回应。",
   echo: "防循环：刚刚有人说过同样的话。",
   hop_limit: "防循环：自真人发言以来，机器人连续发言的轮数已满。",
@@ -48,7 +49,7 @@ const STAGES: Record<string, [string, string]> = {
 /** What a bot does about a message, in a few words. */
 export function outcomeKey({ respond, reason, stage }: Decision): Key {
   if (stage === "guard") return "stopped";
-  if (stage === "claim") return reason === "claimed" ? "claimed" : "claimSeen";
+  if (stage === "claim") return reason === "claimed" ? "claimed" : reason === "taken_over" ? "tookOver" : "claimSeen";
   return respond ? "answers" : respond === null ? "undecided" : "silent";
 }
 
