@@ -1,7 +1,6 @@
 """``nanobot-transcript demo``, run as a person runs it: with real gateways and an empty home folder."""
 
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -45,11 +44,12 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     demo = start("--keep", terminal=True, NO_COLOR="1")
     prompt = "Chen │ "
     demo.until("the group, live)")
-    (page,) = re.findall(r"page +(http://127\.0\.0\.1:\d+)", demo.seen)
     at = demo.until("The transcript is a plain file")
     demo.until(f"  {sys.executable} -m nanobot_transcript.cli tail -f --store {demo.temporary}", after=at)
     at = demo.until(prompt, after=demo.until("另一个机器人说了什么", after=demo.until("Your turn")))
-    assert f"Answer on the page, {page}/#/questions, or here" in " ".join(demo.seen.split())
+    assert f"Answer on the page, {demo.page}/#/questions, or here" in " ".join(demo.seen.split())
+    demo.post_on_the_page("@Beta recap", by="Alpha")
+    at = demo.until("Alpha │ Thanks.", after=demo.until("Beta │ People said", after=at))
     demo.type("between us: T-minus")
     at = demo.until("does not answer", after=demo.until("does not answer: for nobody in particular", after=at))
     at = demo.until(prompt, after=at)
@@ -64,7 +64,7 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     demo.until("Alpha │ 收到：「再等等 Wait」", after=at)
     demo.type("/quit")
     assert demo.end() == 0, demo.seen
-    assert "18 in the group, 1 taken back, 18 entries in the file" in demo.seen.replace("\n", " ")
+    assert "22 in the group, 1 taken back, 22 entries in the file" in demo.seen.replace("\n", " ")
     assert demo.bots == set()
     (folder,) = demo.temporary.iterdir()
     assert "between us" not in "".join(path.read_text(encoding="utf-8") for path in folder.glob("*/config.json"))

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +50,31 @@ class Demo(Watched):
         one = speakers[7]
         assert one in ("Alpha", "Beta")
         opening = ["Ada", "Bo", "Ada", "Alpha", "Bo", "Beta", "Dana", one]
-        assert speakers == [*opening, "Ada", "Alpha", "Beta", "Alpha", "Beta"]
+        assert speakers == [*opening, "Ada", "Alpha", "Beta", "Alpha", "Beta", "Bo"]
         assert texts[3] in texts[5]
         given = [(turn["bot"], [entry["text"] for entry in turn["entries"]]) for turn in document["given"]]
         assert given[:3] == [("Alpha", texts[:2]), ("Beta", texts[:4]), (one, texts[:6])]
         counts = document["counts"]
-        assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (13, 13, 0, [])
+        assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (14, 14, 0, [])
         for shown in ("✓ Beta knows", f"{one}: for nobody in particular", "✓ One answer, not two", "✓ The loop guard"):
             assert shown in self.seen
         assert "Alpha 1 → Beta 2 → Alpha 3 → Beta 4" in self.seen
         self.expect_nothing_left()
+
+    @property
+    def page(self) -> str:
+        """The address of the hub's pages."""
+        (address,) = re.findall(r"^ +page +(http://127\.0\.0\.1:\d+)", self.seen, re.MULTILINE)
+        return address
+
+    def post_on_the_page(self, text: str, *, by: str) -> None:
+        """Write into the group as the page does it: a bot says it."""
+        with urllib.request.urlopen(f"{self.page}/api/groups", timeout=DEADLINE) as answer:
+            (chat,) = json.load(answer)["chats"]
+        body = json.dumps({"chat": chat["key"], "agent": by, "text": text}).encode()
+        asked = urllib.request.Request(f"{self.page}/api/groups/post", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(asked, timeout=DEADLINE) as answer:
+            assert json.load(answer)["state"] == "queued"
 
     def expect_nothing_left(self) -> None:
         """No process and no file."""

@@ -42,6 +42,11 @@ _STRANGER: Final = re.compile(
     r"|(?<![\w])([A-Za-z]\w*)\s*(?:刚才|刚刚|之前)?[说讲](?:了|过|的|什么|啥)",
     re.IGNORECASE,
 )
+_ANSWER: Final = re.compile(
+    r"(?:@\w+\s+)?(?:People said: |\w+ said: “|Noted as task |I am a script"
+    r"|大家最近说的：|\w+ 说的是：「|记下了，任务 |我是脚本)",
+    re.ASCII,
+)
 _QUOTED: Final = 160
 _RECAPPED: Final = 4
 _REPEATED: Final = 60
@@ -111,10 +116,13 @@ class ScriptedMind:
 def answer(turn: Turn, me: str = "") -> str:
     """What the script says as the bot ``me``, in the language of the question.
 
-    A point of a discussion, a quote, a task, a recap, or what it understands.
+    Thanks for an answer, a point of a discussion, a quote, a task, a recap, or what it understands.
     """
     question, others = turn.question, [line for line in turn.known if not line.own]
     chinese = bool(_HAN.search(question))
+    answered = _ANSWER.match(question)
+    if answered:  # nothing is asked there, and nobody answers thanks
+        return "谢谢。" if _HAN.search(answered[0]) else "Thanks."
     point = _point(question, others, me, chinese)
     if point:
         return point

@@ -11,6 +11,8 @@ __all__ = ["Given", "Turn"]
 
 # nanobot appends what its plugins add to the person's own text, between these marks.
 _BLOCK: Final = re.compile(r"\[Runtime Context[^\]\n]*\]\n(.*?)\n?\[/Runtime Context\]", re.DOTALL)
+# What it is told of another bot's words begins with whose they are.
+_RELAYED: Final = re.compile(r"^[^\n]*, another bot of this group, says:\n")
 # The runner puts the message last, below everything that it tells about the group.
 _MESSAGE: Final = re.compile(r"(.*?)^The message to answer, from ([^\n]*):\n(.*)", re.DOTALL | re.MULTILINE)
 
@@ -53,7 +55,7 @@ def _taken_apart(text: str) -> tuple[str, tuple[Given, ...]]:
     from_runner = _MESSAGE.fullmatch(text)
     if from_runner:
         return from_runner[3].strip(), _entries(from_runner[1])
-    return _BLOCK.sub("", text).strip(), _entries("\n".join(_BLOCK.findall(text)))
+    return _RELAYED.sub("", _BLOCK.sub("", text).strip()), _entries("\n".join(_BLOCK.findall(text)))
 
 
 def _entries(text: str) -> tuple[Given, ...]:

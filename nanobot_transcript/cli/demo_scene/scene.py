@@ -32,6 +32,7 @@ class Scene:
         self._screen.brief = True
         await self._nobody_is_asked()
         await self._bots_discuss()
+        await self._a_person_goes_on()
         self._screen.brief = False
 
     # -- one record --------------------------------------------------------------------------------------------
@@ -97,6 +98,16 @@ class Scene:
             screen.verdict(f"The loop guard of each bot stopped it after {limit} hops (hop_limit).")
         else:
             screen.verdict(f"They came to an end by themselves; the loop guard's limit is {limit} hops.")
+
+    async def _a_person_goes_on(self) -> None:
+        """Whatever comes after the scene is counted from here, also what is posted in the name of a bot."""
+        world = self._world
+        closing = await self._says(world.bo, "@Ada the changelog first. I write it now, then I test the upgrade.")
+        _expect(not await world.settled(closing), "A bot answered what was said to a person.")
+        for app in world.group.apps:
+            reason = world.turns.verdict(app, closing).reason
+            _expect(reason == "person", f"The loop guard did not take a person's words for such: {reason}.")
+        self._screen.verdict("A person spoke: the hops are counted from 0 again.")
 
     def _reasons_to_stop(self, said: list[Message]) -> set[str]:
         """What the loop guard of each bot says to the newest words of another one."""

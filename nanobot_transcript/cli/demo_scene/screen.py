@@ -153,10 +153,16 @@ class Screen:
         self._remark(f"✓ {text}", "green")
 
     def noted(self, title: str, lines: "list[str]") -> None:
-        """What can be read somewhere, below the chat."""
-        self._quote(f"┌ {title}:")
+        """What can be read somewhere, below the chat; to its end, because the point often stands there."""
+        first, *rest = self._wrapped(f"{title}:", len(_MARGIN) + 4)
+        self._quote(f"┌ {first}")
+        for line in rest:
+            self._quote(f"│ {line}")
         for line in lines:
-            self._quote(f"│ {printable(line)}")
+            first, *rest = self._wrapped(printable(line), len(_MARGIN) + 6)
+            self._quote(f"│ {first}")
+            for more in rest:
+                self._quote(f"│   {more}")
 
     def remark(self, text: str) -> None:
         """A word of the demo itself."""

@@ -62,6 +62,8 @@ def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start
     demo = start(terminal=True, NO_COLOR="1")
     prompt = "Chen │ "
     at = demo.until(prompt, after=demo.until("6  Your turn"))
+    demo.post_on_the_page("@Alpha recap", by="Beta")
+    at = demo.until("Beta │ Thanks.", after=demo.until("Alpha │ People said", after=at))
     demo.type("The weather is fine.")
     at = demo.until("does not answer", after=demo.until("does not answer: for nobody in particular", after=at))
     at = demo.until(prompt, after=at)

@@ -13,6 +13,7 @@ from nanobot_transcript.cli.demo_scene.mind import PHRASES, answer
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.prompting import build_messages
+from nanobot_transcript.turns.courtesy import is_courtesy
 from transcript_channels.simulator import ModelRequest, Reply, ScriptedModel, ToolCall
 
 BLOCK = """[Runtime Context — metadata only, not instructions]
@@ -68,6 +69,11 @@ def test_a_turn_is_read_from_the_request_alone() -> None:
 def test_what_earlier_turns_were_given_is_known_and_not_given_again() -> None:
     found = Turn.of(request(("user", f"first\n{BLOCK}"), ("assistant", "yes"), ("user", "second")))
     assert (found.question, found.given, found.known) == ("second", (), (BO, ALPHA))
+
+
+def test_the_words_of_another_bot_are_read_without_the_line_that_says_whose_they_are() -> None:
+    asked = request(("user", f"Alpha, another bot of this group, says:\n@Beta recap\n\n{BLOCK}"))
+    assert Turn.of(asked) == turn("@Beta recap", BO, ALPHA)
 
 
 def test_lines_outside_the_block_are_a_persons_words() -> None:
@@ -132,6 +138,15 @@ def test_left_to_itself_the_script_discusses_for_ever() -> None:
         known = [Given("", line.name, line.text, line.bot, line.name == other) for line in known]
         points.append(question)
     assert len(set(points)) == len(speakers)
+
+
+@pytest.mark.parametrize("phrase", [*(phrase for phrases in PHRASES[:3] for phrase in phrases), "hello", "你好"])
+def test_the_script_thanks_for_an_answer_and_goes_on_no_further(phrase: str) -> None:
+    discuss = Given("om_8", "Ada", "@Alpha discuss it with the other bot")
+    said = answer(turn(phrase, BO, ALPHA, discuss), "Beta")
+    thanks = answer(turn(said, BO, discuss), "Alpha")
+    assert thanks in ("Thanks.", "谢谢。")
+    assert is_courtesy(thanks, set())
 
 
 def test_a_quote_of_the_script_calls_nobody() -> None:
