@@ -13,6 +13,7 @@ interface Props extends Omit<ComponentProps<"textarea">, "onChange"> {
 export function GrowingField({ label, onText, onSend, onKeyDown, className, ...props }: Props) {
   return (
     <Textarea
+      data-write
       rows={1}
       aria-label={label}
       placeholder={label}

@@ -2,12 +2,15 @@ import { type ReactNode, useId, useState } from "react";
 import { Button } from "@/components/ui/button";
 import { Input, Label, Textarea } from "@/components/ui/input";
 import { useDoing } from "@/lib/doing";
+import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
 import { isSend } from "@/lib/keys";
 import { notOnlySpaces } from "@/lib/utils";
 
 /** A letter that is being written: subject and text, with what else it has before and after them. */
 export function LetterForm(props: {
+  /** The name of its draft. */
+  place: string;
   before: ReactNode;
   after?: ReactNode;
   /** What the rest of it still needs before it can be sent. */
@@ -16,8 +19,8 @@ export function LetterForm(props: {
 }) {
   const t = useT();
   const id = useId();
-  const [subject, setSubject] = useState("");
-  const [body, setBody] = useState("");
+  const { draft, change } = useDraft(props.place, { subject: "", body: "" });
+  const { subject, body } = draft;
   const [busy, doing] = useDoing();
   const [told, setTold] = useState(false);
   const send = () => {
@@ -41,7 +44,7 @@ export function LetterForm(props: {
         data-first
         required
         value={subject}
-        onChange={(event) => setSubject(event.target.value)}
+        onChange={(event) => change({ subject: event.target.value })}
       />
       <Label htmlFor={`${id}b`}>{t("body")}</Label>
       <Textarea
@@ -50,7 +53,7 @@ export function LetterForm(props: {
         rows={7}
         required
         value={body}
-        onChange={(event) => setBody(event.target.value)}
+        onChange={(event) => change({ body: event.target.value })}
       />
       {told && props.missing && (
         <p role="alert" className="text-sm text-destructive">

@@ -1,10 +1,12 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { GrowingField } from "@/components/GrowingField";
 import { Button } from "@/components/ui/button";
 import { useDoing } from "@/lib/doing";
-import { onceKey } from "@/lib/utils";
+import { useDraft } from "@/lib/drafts";
 
 interface Props {
+  /** The name of its draft. */
+  place: string;
   label: string;
   action: string;
   icon: ReactNode;
@@ -15,15 +17,15 @@ interface Props {
 }
 
 /** The foot of what is open: a field, and the button that sends what was written. */
-export function SendBar({ label, action, icon, send, children }: Props) {
-  const [draft, setDraft] = useState({ text: "", key: "" });
+export function SendBar({ place, label, action, icon, send, children }: Props) {
+  const { draft, key, change, done } = useDraft(place, { text: "" });
   const [busy, doing] = useDoing();
   const ready = draft.text.trim() !== "" && !busy;
   const sendDraft = () => {
     if (!ready) return;
     void doing(async () => {
-      await send(draft.text, draft.key);
-      setDraft((now) => (now.key === draft.key ? { text: "", key: "" } : now));
+      await send(draft.text, key);
+      done();
     });
   };
   return (
@@ -31,7 +33,7 @@ export function SendBar({ label, action, icon, send, children }: Props) {
       <GrowingField
         label={label}
         value={draft.text}
-        onText={(text) => setDraft({ text, key: onceKey() })}
+        onText={(text) => change({ text })}
         onSend={sendDraft}
       />
       {children}

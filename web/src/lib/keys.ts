@@ -28,6 +28,11 @@ export function isSend(event: React.KeyboardEvent): boolean {
   return event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.nativeEvent.isComposing;
 }
 
+/** Moves the focus to where one writes to what is open. */
+export function toWrite(): void {
+  document.querySelector<HTMLElement>("#opened [data-write]")?.focus();
+}
+
 /** Moves the focus into what a link of a list has opened: to where one writes, or else to what one reads. */
 export function enter(to: string): void {
   const focus = () =>

@@ -172,6 +172,7 @@ function Queue({ session }: { session: string }) {
         </Loaded>
       </Log>
       <SendBar
+        place={`io ${session}`}
         label={t("sendInput")}
         action={t("send")}
         icon={<SendHorizontal />}

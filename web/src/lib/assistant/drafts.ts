@@ -1,5 +1,5 @@
 // What somebody has begun to write, by what it belongs to. It outlives the view in which it is written, and it comes
-// back when it could not be sent.
+// back when it could not be sent. Words and chosen options outlive a reload of the page, too.
 
 import type { WireContent } from "@/lib/assistant/socket";
 import { Watched, useWatched } from "@/lib/watched";
@@ -23,7 +23,9 @@ export interface Draft {
 }
 
 const EMPTY: Draft = { text: "", files: [], chosen: {}, problem: "" };
-const drafts = new Watched<ReadonlyMap<string, Draft>>(new Map());
+const KEY = "nanobot-transcript.drafts";
+const drafts = new Watched<ReadonlyMap<string, Draft>>(stored());
+drafts.watch(store);
 
 /** The name of the draft of a message to an agent that has asked nothing; that of an answer has the question's id. */
 export function unaskedTo(talk: string): string {
@@ -62,4 +64,25 @@ export function restoreDraft(key: string, draft: Draft, problem = ""): void {
 /** Whether there is something that would be missed. */
 export function hasWords(draft: Draft): boolean {
   return draft.text.trim() !== "" || draft.files.length > 0;
+}
+
+function store(): void {
+  const written = [...drafts.get()]
+    .map(([key, { text, chosen }]) => [key, { text, chosen }] as const)
+    .filter(([, { text, chosen }]) => text.trim() || Object.values(chosen).some((labels) => labels.length));
+  try {
+    if (written.length) sessionStorage.setItem(KEY, JSON.stringify(written));
+    else sessionStorage.removeItem(KEY);
+  } catch {
+    // Without storage, or in a full one, they last as long as the page.
+  }
+}
+
+function stored(): Map<string, Draft> {
+  try {
+    const written = JSON.parse(sessionStorage.getItem(KEY) ?? "[]") as [string, Pick<Draft, "text" | "chosen">][];
+    return new Map(written.map(([key, draft]) => [key, { ...EMPTY, ...draft }]));
+  } catch {
+    return new Map();
+  }
 }

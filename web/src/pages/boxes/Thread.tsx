@@ -1,5 +1,4 @@
 import { Ban, Check, Reply } from "lucide-react";
-import { useState } from "react";
 import { LetterCard } from "@/components/LetterCard";
 import { Loaded } from "@/components/Loaded";
 import { SendBar } from "@/components/SendBar";
@@ -11,6 +10,7 @@ import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
 import { useData } from "@/lib/data";
 import { useDoing } from "@/lib/doing";
+import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
 import { go, href } from "@/lib/router";
 import { Kind } from "@/pages/boxes/Kind";
@@ -20,7 +20,9 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
   const t = useT();
   const thread = useData<ThreadValue>("/api/boxes/thread", { agent, id }, concerns(agent));
   const [busy, doing] = useDoing();
-  const [type, setType] = useState("ACK");
+  const place = `boxes ${agent} reply ${id}`;
+  const { draft, change } = useDraft(`${place} type`, { type: "ACK" }); // stays when something was sent
+  const { type } = draft;
   const value = thread.value;
   const move = async (what: "resolve" | "reject") => {
     if (!value) return;
@@ -78,6 +80,7 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
       </div>
       {inInbox && value.id && other && (
         <SendBar
+          place={place}
           label={t("replyAs", { name: agent, to: other })}
           action={t("reply")}
           icon={<Reply />}
@@ -87,7 +90,7 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
             toast(t("sent"), { hint: made.note });
           }}
         >
-          <Select aria-label={t("type")} value={type} className="h-10" onChange={(event) => setType(event.target.value)}>
+          <Select aria-label={t("type")} value={type} className="h-10" onChange={(event) => change({ type: event.target.value })}>
             {types.map((each) => (
               <option key={each}>{each}</option>
             ))}

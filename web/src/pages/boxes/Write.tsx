@@ -1,30 +1,35 @@
-import { useId, useState } from "react";
+import { useId } from "react";
 import { LetterForm } from "@/components/LetterForm";
 import { Label, Select } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
+import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
 import { go } from "@/lib/router";
 
 export function Write({ agent, others, types, done }: { agent: string; others: string[]; types: string[]; done: () => void }) {
   const t = useT();
-  const [to, setTo] = useState(others[0] ?? "");
-  const [type, setType] = useState("INFO");
+  const place = `boxes ${agent}`;
+  const { draft, change, done: sent } = useDraft(place, { to: "", type: "INFO" });
+  const { type } = draft;
+  const to = others.includes(draft.to) ? draft.to : (others[0] ?? "");
   const send = async (title: string, content: string) => {
     const mail = { agent, to, type, title, content };
     const made = await post<{ id: string; note: string }>("/api/boxes/send", mail);
     toast(t("sent"), { hint: made.note });
+    sent();
     done();
     go("boxes", agent, "outbox", made.id);
   };
   return (
     <LetterForm
+      place={place}
       missing={to ? undefined : t("noRecipient")}
       send={send}
       before={
         <div className="flex flex-wrap gap-3">
-          <Choice label={t("to")} value={to} all={others} choose={setTo} />
-          <Choice label={t("type")} value={type} all={types} choose={setType} />
+          <Choice label={t("to")} value={to} all={others} choose={(name) => change({ to: name })} />
+          <Choice label={t("type")} value={type} all={types} choose={(name) => change({ type: name })} />
         </div>
       }
     />

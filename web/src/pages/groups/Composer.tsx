@@ -6,9 +6,9 @@ import { Button } from "@/components/ui/button";
 import { Label, Select } from "@/components/ui/input";
 import { get, post } from "@/lib/api";
 import { useDoing } from "@/lib/doing";
+import { useDraft } from "@/lib/drafts";
 import { useNews } from "@/lib/events";
 import { listed, useLanguage, useT } from "@/lib/i18n";
-import { onceKey } from "@/lib/utils";
 import { mentioned, speakerFor } from "@/pages/groups/mentions";
 import { writtenHere } from "@/pages/groups/posted";
 import type { Member, Message, Post } from "@/pages/groups/types";
@@ -23,20 +23,21 @@ interface Props {
   onSent: () => void;
 }
 
+/** The name of the draft of what is said in a group. */
+export function draftOf(chat: string): string {
+  return `groups ${chat}`;
+}
+
 /** Writes into the group: through the outbox, by a bot that sits there. */
 export function Composer({ chat, bots, signs, answering, onDone, onSent }: Props) {
   const t = useT();
-  const [text, setText] = useState("");
-  const [agent, setAgent] = useState("");
+  const { draft, key, change, done } = useDraft(draftOf(chat), { text: "" });
+  const { text } = draft;
+  const speaker = useDraft(`${draftOf(chat)} by`, { agent: "" }); // stays when something was sent
+  const { agent } = speaker.draft;
   const [posts, setPosts] = useState<Post[]>([]);
-  // The same text is sent again under the same key, as after a failure nobody knows whether it arrived.
-  const [key, setKey] = useState(onceKey);
   const [sending, doing] = useDoing();
   const field = useRef<HTMLTextAreaElement>(null);
-
-  useEffect(() => {
-    if (answering) field.current?.focus();
-  }, [answering]);
 
   const look = async () => {
     const waiting = posts.filter((each) => each.state === "queued");
@@ -67,8 +68,7 @@ export function Composer({ chat, bots, signs, answering, onDone, onSent }: Props
     const wanted = { chat, text, agent: by, reply_to: answering?.id ?? null, key };
     const made = await post<Post>("/api/groups/post", wanted);
     setPosts((before) => [...before.slice(-4), { ...made, text, agent: by }]);
-    setText("");
-    onDone();
+    done();
     onSent();
   };
   const sendReady = () => {
@@ -112,10 +112,7 @@ export function Composer({ chat, bots, signs, answering, onDone, onSent }: Props
             ref={field}
             label={t("writeGroup")}
             value={text}
-            onText={(written) => {
-              setText(written);
-              setKey(onceKey());
-            }}
+            onText={(written) => change({ text: written })}
             onSend={sendReady}
             onKeyDown={(event) => {
               if (event.key === "Escape") {
@@ -144,7 +141,7 @@ export function Composer({ chat, bots, signs, answering, onDone, onSent }: Props
             id="through"
             value={agent}
             className="h-7 min-w-0 text-xs"
-            onChange={(event) => setAgent(event.target.value)}
+            onChange={(event) => speaker.change({ agent: event.target.value })}
           >
             <option value="">{t("anyBot")}</option>
             {bots.map((bot) => (

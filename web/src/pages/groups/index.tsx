@@ -10,11 +10,12 @@ import { Back, Bar, Split } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useData } from "@/lib/data";
+import { useDraft } from "@/lib/drafts";
 import { useLanguage, useT } from "@/lib/i18n";
-import { useKeys } from "@/lib/keys";
+import { toWrite, useKeys } from "@/lib/keys";
 import { go, href } from "@/lib/router";
 import { cn, plain } from "@/lib/utils";
-import { Composer } from "@/pages/groups/Composer";
+import { Composer, draftOf } from "@/pages/groups/Composer";
 import { MessageList } from "@/pages/groups/MessageList";
 import { signsOfLife } from "@/pages/groups/mentions";
 import { Side } from "@/pages/groups/Side";
@@ -138,7 +139,7 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
   const language = useLanguage();
   const talk = useTalk(chat);
   const [side, setSide] = useState(() => matchMedia("(min-width: 1180px)").matches);
-  const [answering, setAnswering] = useState<Message>();
+  const { draft, change } = useDraft<{ answering?: Message | undefined }>(draftOf(chat), {});
   const [sent, setSent] = useState(0);
   const concerns = (what: string) => (news: { room: string; what?: string; chat?: string }) =>
     news.room === "groups" && news.what === what && (news.chat === undefined || news.chat === chat);
@@ -195,15 +196,18 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
             decisions={decisions.value?.decisions ?? {}}
             wanted={there ? wanted : undefined}
             sent={sent}
-            onReply={setAnswering}
+            onReply={(answering) => {
+              change({ answering });
+              toWrite();
+            }}
           />
         )}
         <Composer
           chat={chat}
           bots={everybody.filter((member) => member.bot)}
           signs={signs}
-          answering={answering}
-          onDone={() => setAnswering(undefined)}
+          answering={draft.answering}
+          onDone={() => draft.answering && change({ answering: undefined })}
           onSent={() => setSent((before) => before + 1)}
         />
       </div>

@@ -42,6 +42,7 @@ export function Thread({ project, id, view }: { project: string; id: string; vie
       </div>
       {last && (
         <SendBar
+          place={`mail ${project} reply ${id}`}
           label={t("replyAsPerson", { name: last.from === PERSON ? listed(last.to, language) : last.from })}
           action={t("reply")}
           icon={<Reply />}

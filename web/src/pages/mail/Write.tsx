@@ -1,23 +1,22 @@
 import { CheckCheck } from "lucide-react";
-import { useState } from "react";
 import { Problem } from "@/components/common";
 import { LetterForm } from "@/components/LetterForm";
 import { Select } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
 import { useData } from "@/lib/data";
+import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
 import { go } from "@/lib/router";
-import { cn, onceKey } from "@/lib/utils";
+import { cn } from "@/lib/utils";
 import { type Agent, ofMail } from "@/pages/mail/types";
 
 export function Write({ project, to, done }: { project: string; to: string[]; done: () => void }) {
   const t = useT();
   const agents = useData<{ agents: Agent[] }>("/api/mail/agents", { project }, ofMail);
-  const [chosen, setChosen] = useState<string[]>(to);
-  const [importance, setImportance] = useState("normal");
-  const [ack, setAck] = useState(false);
-  const [key] = useState(onceKey);
+  const place = `mail ${project} to ${to.join(" ")}`;
+  const { draft, key, change, done: sent } = useDraft(place, { chosen: to, importance: "normal", ack: false });
+  const { chosen, importance, ack } = draft;
   const known = agents.value?.agents.filter((agent) => agent.program !== "person").map((agent) => agent.name);
   const names = [...new Set(known)]; // agents of two projects may have one name
 
@@ -25,11 +24,13 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
     const letter = { project, to: chosen, subject, body, importance, ack, key };
     const made = await post<{ id: string; thread_id: string | null }>("/api/mail/send", letter);
     toast(t("sent"));
+    sent();
     done();
     go("mail", project, "threads", made.thread_id ?? made.id);
   };
   return (
     <LetterForm
+      place={place}
       missing={chosen.length ? undefined : t("noRecipient")}
       send={send}
       before={
@@ -53,7 +54,9 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
                     className="sr-only"
                     checked={chosen.includes(name)}
                     onChange={() =>
-                      setChosen(chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name])
+                      change({
+                        chosen: chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name],
+                      })
                     }
                   />
                   {chosen.includes(name) && <CheckCheck className="size-3.5" aria-hidden />}
@@ -66,7 +69,7 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
       }
       after={
         <>
-          <Select aria-label={t("importance")} value={importance} onChange={(event) => setImportance(event.target.value)}>
+          <Select aria-label={t("importance")} value={importance} onChange={(event) => change({ importance: event.target.value })}>
             {(["low", "normal", "high", "urgent"] as const).map((level) => (
               <option key={level} value={level}>
                 {t(level)}
@@ -74,7 +77,7 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
             ))}
           </Select>
           <label className="flex items-center gap-2 text-sm">
-            <input type="checkbox" checked={ack} onChange={(event) => setAck(event.target.checked)} />
+            <input type="checkbox" checked={ack} onChange={(event) => change({ ack: event.target.checked })} />
             {t("ackWanted")}
           </label>
         </>

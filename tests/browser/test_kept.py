@@ -1,0 +1,110 @@
+"""What somebody has begun to write is still there when they come back to where they wrote it."""
+
+import pytest
+from browser.conftest import OpenPage
+from browser.people import Agent, fill, said, send
+from browser.test_pages import GROUP, THREAD
+from support.web_home import WebHome
+
+pytestmark = pytest.mark.timeout(120)
+
+MAIL = "#/mail/%2Fsrv%2Fbackend"
+
+
+def test_a_letter_that_was_closed_is_there_when_it_is_opened_again(open_page: OpenPage) -> None:
+    for place in (MAIL, "#/boxes/qa_agent/inbox"):
+        page = open_page(place)
+        form = page.get_by_role("dialog")
+        for with_the_key in (True, False):
+            page.get_by_role("button", name="Write").click()
+            form.get_by_label("Subject").fill(f"Kept {place}")
+            form.get_by_label("Text, in Markdown").fill("Half of a sen")
+            if with_the_key:
+                page.keyboard.press("Escape")
+            else:
+                form.get_by_role("button", name="Close").click()
+            form.wait_for(state="hidden")
+            page.get_by_role("link", name="System").click()
+            page.get_by_role("heading", name="Stores").wait_for()
+            page.go_back()
+        page.get_by_role("button", name="Write").click()
+        assert form.get_by_label("Subject").input_value() == f"Kept {place}"
+        assert form.get_by_label("Text, in Markdown").input_value() == "Half of a sen"
+
+
+def test_to_whom_a_letter_goes_is_kept_with_it_until_it_is_sent(open_page: OpenPage) -> None:
+    page = open_page(MAIL)
+    form = page.get_by_role("dialog")
+    page.get_by_role("button", name="Write").click()
+    form.locator("label").filter(has_text="BlueLake").click()
+    form.get_by_label("Importance").select_option("high")
+    form.get_by_label("Subject").fill("Dinner")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Write").click()
+    assert form.get_by_role("checkbox", name="BlueLake").is_checked()
+    assert form.get_by_label("Importance").input_value() == "high"
+    form.get_by_label("Text, in Markdown").fill("At eight.")
+    form.get_by_role("button", name="Send").click()
+    page.get_by_role("heading", name="Dinner").first.wait_for()
+    page.get_by_role("button", name="Write").click()
+    assert form.get_by_label("Subject").input_value() == ""
+    assert not form.get_by_role("checkbox", name="BlueLake").is_checked()
+
+
+def test_the_letter_to_one_agent_is_not_the_one_to_another(open_page: OpenPage) -> None:
+    page = open_page(f"{MAIL}/agents/BlueLake")
+    form = page.get_by_role("dialog")
+    page.get_by_role("button", name="Write").last.click()
+    form.get_by_label("Subject").fill("To BlueLake alone")
+    page.keyboard.press("Escape")
+    page.goto(f"{page.url.partition('#')[0]}{MAIL}/agents/GreenCastle")
+    page.get_by_role("heading", name="GreenCastle").wait_for()
+    page.get_by_role("button", name="Write").last.click()
+    assert form.get_by_label("Subject").input_value() == ""
+
+
+def test_words_in_a_box_are_there_after_a_visit_to_another_page(open_page: OpenPage) -> None:
+    places = {
+        GROUP: "Say something in the group",
+        "#/io/kept-words": "Send an input",
+        THREAD: "Reply to",
+    }
+    for place, name in places.items():
+        page = open_page(place)
+        field = page.get_by_role("textbox", name=name)
+        field.fill("Not yet sent")
+        page.get_by_role("link", name="System").click()
+        page.get_by_role("heading", name="Stores").wait_for()
+        page.go_back()
+        field.wait_for()
+        assert field.input_value() == "Not yet sent", place
+        field.fill("")
+
+
+def test_what_words_in_a_group_answer_is_kept_with_them(open_page: OpenPage, home: WebHome) -> None:
+    page = open_page(GROUP)
+    page.locator("#m-om_5").hover()
+    page.locator("#m-om_5").get_by_role("button", name="Reply to Beta").click()
+    field = page.get_by_role("textbox", name="Say something in the group")
+    page.keyboard.type("Thanks for")
+    page.get_by_role("link", name="System").click()
+    page.get_by_role("heading", name="Stores").wait_for()
+    page.go_back()
+    page.locator("footer").get_by_text("Reply to Beta: I can, it takes four minutes.").wait_for()
+    assert field.input_value() == "Thanks for"
+
+
+def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, agent: Agent) -> None:
+    answer = agent.ask("Red or blue?", options=["Red", "Blue"])
+    page = agent.talk(open_page("#/questions"))
+    page.get_by_text("Blue", exact=True).click()
+    fill(page, "as the sea")
+    page.reload()
+    page.get_by_role("radio", name="Blue").wait_for()
+    assert page.get_by_role("radio", name="Blue").is_checked()
+    assert page.get_by_role("textbox", name="Your answer").input_value() == "as the sea"
+    send(page)
+    assert said(answer) == ["Blue\n\nas the sea"]
+    page.reload()
+    page.get_by_role("log").get_by_text("as the sea").wait_for()
+    assert page.evaluate("sessionStorage.getItem('nanobot-transcript.drafts')") is None
