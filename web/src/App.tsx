@@ -208,6 +208,7 @@ function Frame({ about }: { about: About }) {
               [pages.length > 1 ? `1 – ${pages.length}` : "1", "keyPages"],
               ["/", "keySearch"],
               ["j  k", "keyRows"],
+              ["c", "keyWrite"],
               ["Ctrl + Enter", "keySend"],
               ["Enter", "keyEnter"],
               ["Esc", "keyClose"],

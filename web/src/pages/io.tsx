@@ -16,7 +16,7 @@ import { useData } from "@/lib/data";
 import { useDoing } from "@/lib/doing";
 import type { News } from "@/lib/events";
 import { useT } from "@/lib/i18n";
-import { useKeys } from "@/lib/keys";
+import { toWrite, useKeys } from "@/lib/keys";
 import { go, href } from "@/lib/router";
 import { cn } from "@/lib/utils";
 
@@ -53,7 +53,7 @@ export function IoPage({ place }: { place: string[] }) {
   const [name, setName] = useState("");
   const open = place[0];
   const hasSessions = (sessions.value?.sessions.length ?? 0) > 0;
-  useKeys({ Escape: () => go("io") });
+  useKeys({ Escape: () => go("io"), c: toWrite });
   return (
     <Split
       label={t("io")}

@@ -37,7 +37,7 @@ export function GroupsPage({ place }: { place: string[] }) {
     // Where there is room for both, a chat is open from the beginning.
     if (!key && first && matchMedia("(min-width: 768px)").matches) location.replace(href("groups", first));
   }, [key, first]);
-  useKeys({ Escape: () => go("groups") });
+  useKeys({ Escape: () => go("groups"), c: toWrite });
 
   return (
     <Split
