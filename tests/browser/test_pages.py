@@ -111,6 +111,7 @@ def test_mailboxes_are_read_answered_and_emptied_as_an_agent(
     page.get_by_text("Sent", exact=True).last.wait_for()
     page.get_by_role("link", name="Nightly run").click()
     page.get_by_role("button", name="Resolve").click()
+    page.get_by_role("dialog").get_by_role("button", name="Resolve").click()
     page.get_by_role("link", name="Resolved").click()
     page.get_by_role("link", name="Nightly run").wait_for()
 

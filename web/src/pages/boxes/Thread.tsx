@@ -1,10 +1,12 @@
 import { Ban, Check, Reply } from "lucide-react";
+import { useState } from "react";
 import { LetterCard } from "@/components/LetterCard";
 import { Loaded } from "@/components/Loaded";
 import { SendBar } from "@/components/SendBar";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
+import { Dialog } from "@/components/ui/dialog";
 import { Select } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
@@ -23,8 +25,10 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
   const place = `boxes ${agent} reply ${id}`;
   const { draft, change } = useDraft(`${place} type`, { type: "ACK" }); // stays when something was sent
   const { type } = draft;
+  const [asking, setAsking] = useState<"resolve" | "reject">();
   const value = thread.value;
   const move = async (what: "resolve" | "reject") => {
+    setAsking(undefined);
     if (!value) return;
     await post(`/api/boxes/${what}`, { agent, file: value.file });
     toast(t(what === "resolve" ? "resolved" : "rejected"));
@@ -45,17 +49,33 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
         </div>
         {inInbox && (
           <>
-            <Button size="sm" variant="outline" disabled={busy} aria-label={t("resolve")} onClick={() => void doing(() => move("resolve"))}>
-              <Check />
-              <span className="max-sm:hidden">{t("resolve")}</span>
-            </Button>
-            <Button size="sm" variant="destructive" disabled={busy} aria-label={t("reject")} onClick={() => void doing(() => move("reject"))}>
-              <Ban />
-              <span className="max-sm:hidden">{t("reject")}</span>
-            </Button>
+            {(["resolve", "reject"] as const).map((what) => (
+              <Button
+                key={what}
+                size="sm"
+                variant={what === "reject" ? "destructive" : "outline"}
+                disabled={busy}
+                aria-label={t(what)}
+                title={t(what)}
+                onClick={() => setAsking(what)}
+              >
+                {what === "reject" ? <Ban /> : <Check />}
+                <span className="max-sm:hidden">{t(what)}</span>
+              </Button>
+            ))}
           </>
         )}
       </Bar>
+      <Dialog open={asking !== undefined} title={t(asking ?? "resolve")} onClose={() => setAsking(undefined)}>
+        {asking && (
+          <Sure
+            what={asking}
+            title={value?.title ?? id}
+            no={() => setAsking(undefined)}
+            yes={() => void doing(() => move(asking))}
+          />
+        )}
+      </Dialog>
       <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("thread")}>
         <Loaded data={thread}>
           {({ entries, older_entries_left_out: leftOut }) => (
@@ -98,5 +118,26 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
         </SendBar>
       )}
     </>
+  );
+}
+
+/** Asks before a mail leaves the inbox: the page has no way to bring it back. */
+function Sure(props: { what: "resolve" | "reject"; title: string; no: () => void; yes: () => void }) {
+  const t = useT();
+  const { what } = props;
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-sm [overflow-wrap:anywhere]">
+        {t(`${what}Sure`, { title: props.title })} {t("onlyReply")}
+      </p>
+      <div className="flex justify-end gap-2">
+        <Button variant="outline" data-first onClick={props.no}>
+          {t("cancel")}
+        </Button>
+        <Button variant={what === "reject" ? "destructive" : "default"} onClick={props.yes}>
+          {t(what)}
+        </Button>
+      </div>
+    </div>
   );
 }
