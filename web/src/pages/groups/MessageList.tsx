@@ -246,7 +246,7 @@ function Row({ message, together, here, answered, thread, decisions, onReply }: 
             aria-label={t("replyTo", { name: message.name })}
             title={t("reply")}
             onClick={onReply}
-            className="size-7 opacity-0 group-hover:opacity-100 focus-visible:opacity-100 max-md:opacity-60"
+            className="size-7 shrink-0 opacity-0 group-hover:opacity-100 focus-visible:opacity-100 max-md:opacity-60"
           >
             <Reply />
           </Button>
@@ -287,6 +287,8 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
   const t = useT();
   const language = useLanguage();
   const [open, setOpen] = useState(false);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [open]);
   const sorted = [...decisions].sort((one, other) => one.agent.localeCompare(other.agent));
   return (
     <div className="mt-1">
@@ -306,7 +308,7 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
         ))}
       </button>
       {open && (
-        <ul className="mt-1.5 flex max-w-xl flex-col gap-2 rounded-lg border bg-surface p-3 text-[13px]">
+        <ul ref={list} className="mt-1.5 flex max-w-xl flex-col gap-2 rounded-lg border bg-surface p-3 text-[13px]">
           {sorted.map((each) => (
             <li key={each.agent}>
               <p>
