@@ -72,6 +72,7 @@ export function TokenField({ refused }: { refused?: string }) {
           id={id}
           type="password"
           autoComplete="off"
+          autoFocus={refused === undefined} // somebody has just asked for the field
           required
           ref={notOnlySpaces(text, t("onlySpaces"))}
           value={text}

@@ -1,0 +1,92 @@
+"""Keys, buttons and panels do what a person expects of them."""
+
+import time
+
+import pytest
+from browser.conftest import OpenPage
+from browser.test_pages import GROUP, Picture
+from browser.test_writing import FOCUSED
+from support.web_home import WebHome
+
+from nanobot_transcript.relevance import Reason
+from nanobot_transcript.relevance.decision import Decision, Stage
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_page: OpenPage) -> None:
+    page = open_page(GROUP)
+    page.locator("#m-om_5").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").locator("dt", has_text="c").get_by_text("c", exact=True).wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    page.keyboard.press("c")
+    assert str(page.evaluate(FOCUSED)).startswith("Say something in the group")
+    page.keyboard.press("Escape")
+    page.evaluate("location.hash = '#/io/some-session'")
+    field = page.get_by_role("textbox", name="Send an input")
+    field.wait_for()
+    page.keyboard.press("c")
+    assert str(page.evaluate(FOCUSED)).startswith("Send an input")
+    assert field.input_value() == ""
+
+
+def test_a_mail_leaves_its_inbox_only_after_somebody_was_asked(
+    open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    home.boxes.mailbox("qa_agent").send("ops_agent", "INFO", "Old news", "Nothing to do.")
+    page = open_page("#/boxes/ops_agent/inbox", phone=True)
+    page.get_by_role("link", name="Old news").click()
+    reject = page.get_by_role("button", name="Reject")
+    assert reject.get_attribute("title") == "Reject"
+    reject.click()
+    asked = page.get_by_role("dialog", name="Reject")
+    asked.get_by_text("“Old news” moves from the inbox to Rejected. Only a later reply brings it back.").wait_for()
+    picture(page, "boxes-reject-phone")
+    page.keyboard.press("Enter")  # it begins in what changes nothing
+    asked.wait_for(state="hidden")
+    assert home.boxes.mailbox("ops_agent").page("inbox").total == 1
+    reject.click()
+    asked.get_by_role("button", name="Reject").click()
+    page.get_by_role("link", name="Rejected").click()
+    page.get_by_role("link", name="Old news").wait_for()
+    assert home.boxes.mailbox("ops_agent").page("inbox").total == 0
+
+
+def furnished(home: WebHome, chat: str) -> None:
+    """A group that is longer than a window, with a wide message and a decision at its end."""
+    now = int(time.time() * 1000) - 1000
+    for number in range(40):
+        home.store.append(chat, "user", f"Line {number}", "on_ada", f"{chat}_{number}", now + number)
+    home.store.append(chat, "user", "A very wide message " * 20, "on_ada", f"{chat}_end", now + 100)
+    for name in ("Alpha", "Beta"):
+        home.log.write(chat, Decision(True, Reason.NAMED, 1.0, Stage.SCORE, name, f"{chat}_end"))
+
+
+def test_the_button_to_reply_is_as_large_beside_a_wide_message(open_page: OpenPage, home: WebHome) -> None:
+    chat = "feishu:oc_wide"
+    furnished(home, chat)
+    for width in (1280, 390):
+        page = open_page(f"#/groups/{chat}", width=width)
+        page.get_by_text("A very wide message").last.wait_for()
+        buttons = page.get_by_role("log").get_by_role("button", name="Reply to")
+        assert min(buttons.evaluate_all("all => all.map(each => each.getBoundingClientRect().width)")) >= 28
+
+
+def test_why_a_bot_answers_the_newest_message_comes_into_sight(open_page: OpenPage, home: WebHome) -> None:
+    from playwright.sync_api import expect
+
+    chat = "feishu:oc_why"
+    furnished(home, chat)
+    page = open_page(f"#/groups/{chat}")
+    page.get_by_role("button", name="Alpha answers").click()
+    reasons = page.get_by_role("log").locator("li", has_text="Beta")
+    expect(reasons).to_be_in_viewport(ratio=1)
+
+
+def test_to_change_the_token_begins_in_its_field(open_page: OpenPage) -> None:
+    page = open_page("#/questions")
+    page.get_by_role("button", name="Change").click()
+    page.get_by_label("Token", exact=True).wait_for()
+    assert page.evaluate(FOCUSED) == "Token"
