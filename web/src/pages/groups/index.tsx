@@ -13,6 +13,7 @@ import { useData } from "@/lib/data";
 import { useDraft } from "@/lib/drafts";
 import { useLanguage, useT } from "@/lib/i18n";
 import { toWrite, useKeys } from "@/lib/keys";
+import { useBackCloses } from "@/lib/over";
 import { go, href } from "@/lib/router";
 import { cn, plain } from "@/lib/utils";
 import { Composer, draftOf } from "@/pages/groups/Composer";
@@ -37,7 +38,7 @@ export function GroupsPage({ place }: { place: string[] }) {
     // Where there is room for both, a chat is open from the beginning.
     if (!key && first && matchMedia("(min-width: 768px)").matches) location.replace(href("groups", first));
   }, [key, first]);
-  useKeys({ Escape: () => go("groups"), c: toWrite });
+  useKeys({ c: toWrite });
 
   return (
     <Split
@@ -125,6 +126,11 @@ function Faces({ chat }: { chat: Chat }) {
   );
 }
 
+/** Whether there is room for what is told about a group beside it; else that lies over it. */
+function hasRoom(): boolean {
+  return matchMedia("(min-width: 1180px)").matches;
+}
+
 interface TalkingProps {
   chat: string;
   known: Chat | undefined;
@@ -138,7 +144,10 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
   const t = useT();
   const language = useLanguage();
   const talk = useTalk(chat);
-  const [side, setSide] = useState(() => matchMedia("(min-width: 1180px)").matches);
+  const [side, setSide] = useState(hasRoom);
+  const over = side && !hasRoom();
+  useBackCloses(over, () => setSide(false));
+  useKeys({ Escape: () => (over ? setSide(false) : go("groups")) });
   const { draft, change } = useDraft<{ answering?: Message | undefined }>(draftOf(chat), {});
   const [sent, setSent] = useState(0);
   const concerns = (what: string) => (news: { room: string; what?: string; chat?: string }) =>
