@@ -3,9 +3,11 @@
 import time
 
 import pytest
-from browser.conftest import OpenPage
+from browser.conftest import BOUND, OpenPage
+from browser.people import Agent
 from browser.test_pages import GROUP, Picture
 from browser.test_writing import FOCUSED
+from support.line import Line
 from support.web_home import WebHome
 
 from nanobot_transcript.relevance import Reason
@@ -90,3 +92,39 @@ def test_to_change_the_token_begins_in_its_field(open_page: OpenPage) -> None:
     page.get_by_role("button", name="Change").click()
     page.get_by_label("Token", exact=True).wait_for()
     assert page.evaluate(FOCUSED) == "Token"
+
+
+def test_back_closes_what_is_told_about_a_group_where_it_lies_over_the_page(open_page: OpenPage) -> None:
+    page = open_page("#/groups", phone=True)
+    page.get_by_role("link", name="林小雨").first.click()
+    page.locator("#m-om_5").wait_for()
+    about = page.get_by_role("complementary", name="About this group")
+    button = page.get_by_role("button", name="About this group")
+    button.click()
+    about.wait_for()
+    page.go_back()
+    about.wait_for(state="hidden")
+    assert page.locator("#m-om_5").count() == 1
+    button.click()
+    page.keyboard.press("Escape")
+    about.wait_for(state="hidden")
+    button.click()
+    about.get_by_role("button", name="Close").click()
+    about.wait_for(state="hidden")
+    assert page.locator("#m-om_5").count() == 1
+    page.go_back()
+    page.get_by_role("log").wait_for(state="hidden")
+    assert page.url.endswith("#/groups")
+
+
+def test_questions_say_what_to_do_while_the_hub_does_not_answer(open_page: OpenPage, agent: Agent, line: Line) -> None:
+    agent.ask("Still there?", wait=0)
+    hint = "Is nanobot-transcript serve running? This page tries again by itself."
+    for phone in (False, True):
+        page = open_page("#/questions", base=line.address, phone=phone)
+        page.get_by_role("link", name=agent.name).first.click()
+        page.get_by_role("log").get_by_text("Still there?").wait_for()
+        line.cut()
+        page.get_by_role("alert").filter(has_text=hint).filter(visible=True).wait_for()
+        line.mend()
+        page.get_by_role("alert").first.wait_for(state="hidden", timeout=3 * BOUND)

@@ -17,6 +17,7 @@ import { TokenField, You } from "@/pages/questions/You";
 import { Found } from "@/pages/questions/Found";
 import { TalkRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
+import { Unreachable } from "@/pages/questions/Unreachable";
 import { useWanted } from "@/pages/questions/useWanted";
 import { WriteTo } from "@/pages/questions/WriteTo";
 
@@ -58,6 +59,7 @@ export function QuestionsPage({ place }: { place: string[] }) {
               )}
               <NotifyButton />
             </Bar>
+            <Unreachable />
             {state.problem && !state.refused && (
               <p role="alert" className="border-b px-4 py-2 text-sm text-destructive">
                 {state.problem}
