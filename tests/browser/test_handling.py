@@ -128,3 +128,51 @@ def test_questions_say_what_to_do_while_the_hub_does_not_answer(open_page: OpenP
         page.get_by_role("alert").filter(has_text=hint).filter(visible=True).wait_for()
         line.mend()
         page.get_by_role("alert").first.wait_for(state="hidden", timeout=3 * BOUND)
+
+
+WHOLE = """field => {
+    const alone = field.cloneNode(true);
+    alone.style.cssText = "position: absolute; width: max-content";
+    document.body.append(alone);
+    const wanted = alone.getBoundingClientRect().width;
+    alone.remove();
+    return field.getBoundingClientRect().width >= wanted;
+}"""
+
+
+def test_nothing_is_cut_off_at_common_widths(open_page: OpenPage, picture: Picture) -> None:
+    for language in ("en-US", "zh-CN"):
+        for width in (1280, 320):
+            page = open_page(GROUP, width=width, language=language)
+            page.locator("#m-om_5").wait_for()
+            picture(page, f"groups-{width}-{language}")
+            assert page.locator("#through").evaluate(WHOLE), (language, width)
+        page = open_page("#/boxes/dev_agent/inbox", width=1280, language=language)
+        page.get_by_text("Login does nothing").wait_for()
+        tabs = page.locator("nav").last.locator("a")
+        assert len({tab["y"] for each in tabs.all() if (tab := each.bounding_box())}) == 1, language
+
+
+def test_a_row_with_a_mark_is_no_taller(open_page: OpenPage, home: WebHome) -> None:
+    home.boxes.mailbox("qa_agent").send("ops_agent", "INFO", "With a mark", "Text.")
+    page = open_page("#/boxes/ops_agent/inbox")
+    row = page.get_by_role("link", name="With a mark")
+    row.wait_for()
+    heights = row.evaluate("""row => {
+        const height = () => row.getBoundingClientRect().height;
+        const before = height();
+        for (const mark of row.querySelectorAll(".rounded-full.py-0\\\\.5")) mark.remove();
+        return [before, height()];
+    }""")
+    assert heights[0] == heights[1]
+
+
+def test_the_ring_around_what_has_the_focus_is_seen_on_all_sides(open_page: OpenPage) -> None:
+    page = open_page(GROUP)
+    page.locator("#m-om_5").wait_for()
+    page.keyboard.press("j")
+    inside = "getComputedStyle(document.activeElement).outlineOffset"
+    assert page.evaluate(inside) == "-2px"
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.role === 'log'")
+    assert page.evaluate(inside) == "-2px"

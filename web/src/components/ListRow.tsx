@@ -4,7 +4,7 @@ import { enter } from "@/lib/keys";
 import { cn } from "@/lib/utils";
 
 export const rowStyle =
-  "flex w-full items-start gap-3 border-b border-border/60 px-4 py-3 text-left hover:bg-muted/70 aria-[current=true]:bg-accent";
+  "flex w-full items-start gap-3 border-b border-border/60 px-4 py-3 text-left hover:bg-muted/70 focus-visible:-outline-offset-2 aria-[current=true]:bg-accent";
 
 interface Props {
   to: string;
@@ -40,7 +40,7 @@ export function ListRow({ to, current, walked = true, face, title, titleStyle, m
           {ms ? <Time ms={ms} className="shrink-0 text-xs text-muted-foreground" /> : null}
         </span>
         {(text || marks) && (
-          <span className="mt-0.5 flex items-center gap-1.5 text-[13px] text-muted-foreground">
+          <span className="mt-0.5 flex min-h-5 items-center gap-1.5 text-[13px] text-muted-foreground">
             <span className="min-w-0 flex-1 truncate">{text}</span>
             {marks}
           </span>

@@ -51,7 +51,7 @@ export function Log({ label, children, first, older, shown }: Props) {
       tabIndex={0}
       role="log"
       aria-label={label}
-      className="min-h-0 flex-1 overflow-y-auto overscroll-contain [overflow-anchor:none]"
+      className="min-h-0 flex-1 overflow-y-auto overscroll-contain focus-visible:-outline-offset-2 [overflow-anchor:none]"
       onScroll={onScroll}
     >
       <div className="mx-auto flex max-w-3xl flex-col gap-4 p-4">

@@ -10,14 +10,14 @@ interface Tab {
 /** Links to the parts of a list, one of which is shown. */
 export function Tabs(props: { label: string; tabs: Tab[]; current: string; link: (name: string) => string }) {
   return (
-    <nav aria-label={props.label} className="flex shrink-0 flex-wrap gap-1 border-b px-3 py-1.5">
+    <nav aria-label={props.label} className="flex shrink-0 flex-wrap gap-0.5 border-b px-3 py-1.5">
       {props.tabs.map((tab) => (
         <a
           key={tab.name}
           href={props.link(tab.name)}
           aria-current={tab.name === props.current ? "page" : undefined}
           className={cn(
-            "flex items-center gap-1.5 rounded-md px-2.5 py-1.5 text-[13px] font-medium whitespace-nowrap [&_svg]:size-4",
+            "flex items-center gap-1 rounded-md px-2 py-1.5 text-[13px] font-medium whitespace-nowrap [&_svg]:size-4",
             tab.name === props.current ? "bg-accent text-accent-foreground" : "text-muted-foreground hover:bg-muted",
           )}
         >

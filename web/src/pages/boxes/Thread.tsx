@@ -76,7 +76,7 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
           />
         )}
       </Dialog>
-      <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("thread")}>
+      <div className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2" tabIndex={0} role="region" aria-label={t("thread")}>
         <Loaded data={thread}>
           {({ entries, older_entries_left_out: leftOut }) => (
             <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">

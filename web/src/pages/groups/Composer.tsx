@@ -133,14 +133,14 @@ export function Composer({ chat, bots, signs, answering, onDone, onSent }: Props
           </Button>
         </div>
         {calls.length > 0 && <Heard calls={calls} by={by || (bots.length === 1 ? (bots[0]?.name ?? "") : "")} />}
-        <div className="flex items-center gap-2">
+        <div className="@container flex items-center gap-2">
           <Label htmlFor="through" className="shrink-0 text-xs">
             {t("through")}
           </Label>
           <Select
             id="through"
             value={agent}
-            className="h-7 min-w-0 text-xs"
+            className="h-7 min-w-0 px-1.5 text-xs"
             onChange={(event) => speaker.change({ agent: event.target.value })}
           >
             <option value="">{t("anyBot")}</option>
@@ -150,7 +150,7 @@ export function Composer({ chat, bots, signs, answering, onDone, onSent }: Props
               </option>
             ))}
           </Select>
-          <span className="ml-auto hidden text-xs whitespace-nowrap text-muted-foreground sm:block">Ctrl + Enter</span>
+          <span className="ml-auto hidden text-xs whitespace-nowrap text-muted-foreground @md:block">Ctrl + Enter</span>
         </div>
       </div>
     </footer>

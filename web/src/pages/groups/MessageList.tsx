@@ -75,7 +75,7 @@ export function MessageList({ chat, messages, older, loadOlder, decisions, wante
         tabIndex={0}
         role="log"
         aria-label={t("messages")}
-        className="h-full overflow-y-auto overscroll-contain"
+        className="h-full overflow-y-auto overscroll-contain focus-visible:-outline-offset-2"
         onClick={(event) => {
           // What somebody opens stays where it is, though it grows.
           if (event.target instanceof Element && event.target.closest("[aria-expanded]")) atEnd.current = false;

@@ -28,7 +28,7 @@ export function Thread({ project, id, view }: { project: string; id: string; vie
           <p className="truncate text-xs text-muted-foreground">{id}</p>
         </div>
       </Bar>
-      <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("thread")}>
+      <div className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2" tabIndex={0} role="region" aria-label={t("thread")}>
         <Loaded data={thread}>
           {({ messages, summary }) => (
             <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">
