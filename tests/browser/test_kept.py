@@ -108,3 +108,21 @@ def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, 
     page.reload()
     page.get_by_role("log").get_by_text("as the sea").wait_for()
     assert page.evaluate("sessionStorage.getItem('nanobot-transcript.drafts')") is None
+
+
+def test_words_that_were_written_with_one_token_are_not_there_with_another(
+    open_page: OpenPage, agent: Agent, hub: str
+) -> None:
+    agent.ask("Red or blue?", wait=0)
+    page = agent.talk(open_page("#/questions"))
+    fill(page, "For one token alone")
+    page.get_by_role("button", name="Change").click()
+    page.get_by_label("Token", exact=True).fill("another-token")
+    page.get_by_role("button", name="Enter", exact=True).click()
+    page.get_by_text("…oken").first.wait_for()
+    assert page.evaluate("sessionStorage.getItem('nanobot-transcript.drafts')") is None
+    page = agent.talk(open_page("#/questions"))
+    fill(page, "For one token alone")
+    page.goto(f"{hub}/?token=yet-another")
+    page.get_by_text("…her").first.wait_for()
+    assert page.evaluate("sessionStorage.getItem('nanobot-transcript.drafts')") is None

@@ -1,11 +1,13 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "@/App";
+import { startDrafts } from "@/lib/assistant/drafts";
 import { startTheme } from "@/lib/theme";
 import { takeToken } from "@/lib/token";
 import "@/index.css";
 
 takeToken();
+startDrafts();
 startTheme();
 const root = document.getElementById("root");
 if (root) {

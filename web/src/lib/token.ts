@@ -1,6 +1,8 @@
 // The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only.
 
 const KEY = "nanobot-transcript.token";
+/** Under what the tab keeps what is being written; it goes with the token under which it was written. */
+export const DRAFTS = "nanobot-transcript.drafts";
 
 let kept = "";
 let brought = false;
@@ -43,6 +45,7 @@ export function enterWith(value: string): void {
 /** False where the browser keeps nothing; then it lasts until the page is left. */
 function store(value: string): boolean {
   try {
+    if (value !== read()) sessionStorage.removeItem(DRAFTS);
     if (value) sessionStorage.setItem(KEY, value);
     else sessionStorage.removeItem(KEY);
     return true;

@@ -2,6 +2,7 @@
 // back when it could not be sent. Words and chosen options outlive a reload of the page, too.
 
 import type { WireContent } from "@/lib/assistant/socket";
+import { DRAFTS } from "@/lib/token";
 import { Watched, useWatched } from "@/lib/watched";
 
 export interface Attached {
@@ -23,9 +24,13 @@ export interface Draft {
 }
 
 const EMPTY: Draft = { text: "", files: [], chosen: {}, problem: "" };
-const KEY = "nanobot-transcript.drafts";
-const drafts = new Watched<ReadonlyMap<string, Draft>>(stored());
+const drafts = new Watched<ReadonlyMap<string, Draft>>(new Map());
 drafts.watch(store);
+
+/** Brings back what was being written before the page was loaded anew; once it is known with which token. */
+export function startDrafts(): void {
+  drafts.set(stored());
+}
 
 /** The name of the draft of a message to an agent that has asked nothing; that of an answer has the question's id. */
 export function unaskedTo(talk: string): string {
@@ -71,8 +76,8 @@ function store(): void {
     .map(([key, { text, chosen }]) => [key, { text, chosen }] as const)
     .filter(([, { text, chosen }]) => text.trim() || Object.values(chosen).some((labels) => labels.length));
   try {
-    if (written.length) sessionStorage.setItem(KEY, JSON.stringify(written));
-    else sessionStorage.removeItem(KEY);
+    if (written.length) sessionStorage.setItem(DRAFTS, JSON.stringify(written));
+    else sessionStorage.removeItem(DRAFTS);
   } catch {
     // Without storage, or in a full one, they last as long as the page.
   }
@@ -80,7 +85,7 @@ function store(): void {
 
 function stored(): Map<string, Draft> {
   try {
-    const written = JSON.parse(sessionStorage.getItem(KEY) ?? "[]") as [string, Pick<Draft, "text" | "chosen">][];
+    const written = JSON.parse(sessionStorage.getItem(DRAFTS) ?? "[]") as [string, Pick<Draft, "text" | "chosen">][];
     return new Map(written.map(([key, draft]) => [key, { ...EMPTY, ...draft }]));
   } catch {
     return new Map();
