@@ -15,6 +15,8 @@ DENSE: Final = (
 """Scripts whose words are not told apart by spaces, or that glue endings to a name, as a character class."""
 
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co"})
+_JOINER: Final = "\u200d"
+"""Makes one picture of several, and is seen by that."""
 
 
 def folded(text: str) -> str:
@@ -33,5 +35,5 @@ def on_one_line(text: str, longest: int) -> str:
     'Release team'
     """
     spaced = "".join(" " if each.isspace() else each for each in text[:TEXT_LIMIT])
-    seen = "".join(each for each in spaced if unicodedata.category(each) not in _UNSEEN)
-    return " ".join(seen.split())[:longest].strip()
+    seen = "".join(each for each in spaced if each == _JOINER or unicodedata.category(each) not in _UNSEEN)
+    return " ".join(seen.split())[:longest].strip(f" {_JOINER}")
