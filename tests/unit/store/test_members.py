@@ -188,7 +188,8 @@ def test_a_chat_is_called_what_it_was_called_last(base: Path) -> None:
     [
         ("Release\n\tteam", "Release team"),
         ("\u202egruppe\u202c \u2066x\u2069", "gruppe x"),
-        ("\u200bRe\u200dlease\ufeff\0s\x07", "Releases"),
+        ("\u200bRe\u2060lease\ufeff\0s\x07", "Releases"),
+        (" \u200d👩\u200d💻 \u200d", "👩\u200d💻"),
         ("发布群" * 1000, ("发布群" * 1000)[:200]),
         ("🚀 Launch", "🚀 Launch"),
         (" \u200b\u202e\n\0 ", "Before"),
