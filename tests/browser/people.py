@@ -71,6 +71,13 @@ def report(hub: str, text: str) -> None:
     connect(hub, "SrvAgentAssist/WorkReport", {"ID": uuid4().hex, "UserToken": "local", "Request": about})
 
 
+def begun(page: "Page") -> "Page":
+    """The page of questions once it knows what waits."""
+    nothing = page.get_by_text("No agent has asked anything yet")
+    nothing.or_(page.locator("a[href*='#/questions/']")).first.wait_for()
+    return page
+
+
 def call_me(page: "Page", name: str) -> None:
     page.get_by_label("Your name").fill(name)
     page.get_by_label("Your name").press("Enter")

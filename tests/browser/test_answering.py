@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import BOUND, OpenPage
-from browser.people import Agent, answered, call_me, fill, report, said, send
+from browser.people import Agent, answered, begun, call_me, fill, report, said, send
 from PIL import Image
 from support.line import Line
 from support.web_home import WebHome
@@ -82,7 +82,7 @@ STUBS = """
 
 
 def test_a_new_question_is_noticed_heard_and_counted_in_the_title(open_page: OpenPage, agent: Agent) -> None:
-    page = open_page("#/questions", script=STUBS)
+    page = begun(open_page("#/questions", script=STUBS))
     page.get_by_role("button", name="Notices and sound").click()
     page.locator("button[aria-pressed=true]").wait_for()
     page.goto(f"{page.url.partition('#')[0]}#/system")
@@ -175,7 +175,7 @@ def test_the_time_left_is_the_hubs_where_the_browsers_clock_is_wrong(
 
 
 def test_nothing_is_shown_or_heard_that_nobody_asked_for(open_page: OpenPage, agent: Agent) -> None:
-    page = open_page("#/questions", script=STUBS)
+    page = begun(open_page("#/questions", script=STUBS))
     answer = agent.ask("Deploy now?")
     agent.talk(page)
     fill(page, "Yes.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser.conftest import OpenPage
-from browser.people import Agent, said
+from browser.people import Agent, begun, said
 from browser.test_answering import STUBS
 from browser.test_pages import GROUP, PLACES, THREAD, TOO_WIDE, show
 from support.web_home import CHAT, WebHome
@@ -166,7 +166,7 @@ def test_what_was_written_on_this_page_is_marked_where_a_bot_said_it(open_page: 
 
 def test_the_bell_says_so_where_the_browser_refuses_notices(open_page: OpenPage, agent: Agent) -> None:
     denied = STUBS.replace('= "granted"', '= "denied"')
-    page = open_page("#/questions", script=denied)
+    page = begun(open_page("#/questions", script=denied))
     page.get_by_role("button", name="Notices and sound").click()
     page.get_by_text("This browser does not let the page show notices. There will be a sound alone.").wait_for()
     agent.ask("Deploy now?", wait=0)
@@ -176,7 +176,7 @@ def test_the_bell_says_so_where_the_browser_refuses_notices(open_page: OpenPage,
 
 def test_a_browser_that_throws_at_notices_is_heard_all_the_same(open_page: OpenPage, agent: Agent) -> None:
     throwing = STUBS.replace("heard.notices.push", "throw new TypeError('Illegal constructor'); heard.notices.push")
-    page = open_page("#/questions", script=throwing)
+    page = begun(open_page("#/questions", script=throwing))
     page.get_by_role("button", name="Notices and sound").click()
     page.locator("button[aria-pressed=true]").wait_for()
     agent.ask("Deploy now?", wait=0)
