@@ -10,7 +10,7 @@ from browser.test_pages import GROUP, THREAD
 from support.web_home import WebHome
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -47,9 +47,15 @@ def test_the_letter_that_was_found_and_opened_is_marked(open_page: OpenPage) -> 
 
 def test_the_first_hit_gets_no_focus_when_somebody_writes_on(open_page: OpenPage) -> None:
     page = open_page(GROUP)
-    page.get_by_role("searchbox").fill("migr")
-    page.keyboard.press("Enter")
-    page.keyboard.type("a")
+    held: list["Route"] = []
+    page.route("**/api/groups/search*", held.append)
+    with page.expect_request("**/api/groups/search*"):
+        page.get_by_role("searchbox").fill("migr")
+        page.keyboard.press("Enter")
+    page.keyboard.type("a")  # before the hits are there
+    page.unroute("**/api/groups/search*")
+    for each in held:
+        each.continue_()
     page.locator("a[data-row] mark").first.wait_for()
     assert page.evaluate("document.activeElement.type") == "search"
 
