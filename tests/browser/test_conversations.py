@@ -47,17 +47,17 @@ def test_answer_this_leads_to_where_it_is_answered(open_page: OpenPage, agent: A
     agent.ask("Which branch?", options=["main", "dev"], free_text=False, wait=0)
     page = agent.talk(open_page("#/questions"))
     page.locator("article", has_text="Which branch?").get_by_role("button", name="Answer this one").click()
-    page.wait_for_function("document.activeElement.type === 'radio'")
+    page.wait_for_function("() => document.activeElement.type === 'radio'")
     page.keyboard.press("Space")
     assert page.get_by_role("radio", name="main").is_checked()
     page.locator("article", has_text="Red or blue?").get_by_role("button", name="Answer this one").click()
-    page.wait_for_function(f"({FOCUSED}) === 'Your answer …'")
+    page.wait_for_function(f"() => ({FOCUSED}) === 'Your answer …'")
     page.keyboard.type("1 is red")
     assert page.get_by_role("textbox", name="Your answer").input_value() == "1 is red"
     page.get_by_role("button", name="Write unasked").click()
-    page.wait_for_function(f"({FOCUSED}).startsWith('Write to')")
+    page.wait_for_function(f"() => ({FOCUSED}).startsWith('Write to')")
     page.get_by_role("button", name="Answer it").click()
-    page.wait_for_function("document.activeElement.type === 'radio' || document.activeElement.type === 'textarea'")
+    page.wait_for_function("() => ['radio', 'textarea'].includes(document.activeElement.type)")
 
 
 @pytest.mark.parametrize("phone", [False, True])
@@ -82,7 +82,7 @@ def test_what_the_box_answers_is_in_sight_and_the_box_lets_go_when_that_changes_
     assert said(answers[0]) == ["Zero."]
     page.locator("article[data-aimed]:not([data-state=answered])").wait_for()
     expect(page.locator("article[data-aimed] header")).to_be_in_viewport()
-    assert page.evaluate(FOCUSED) == "BODY"
+    page.wait_for_function(f"() => ({FOCUSED}) === 'BODY'")
     page.keyboard.type("xx")
     page.keyboard.press("Control+Enter")
     assert field.input_value() == ""

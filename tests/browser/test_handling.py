@@ -6,7 +6,6 @@ import pytest
 from browser.conftest import BOUND, OpenPage
 from browser.people import Agent
 from browser.test_pages import GROUP, Picture
-from browser.test_writing import FOCUSED
 from support.line import Line
 from support.web_home import WebHome
 
@@ -17,6 +16,8 @@ pytestmark = pytest.mark.timeout(120)
 
 
 def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_page: OpenPage) -> None:
+    from playwright.sync_api import expect
+
     page = open_page(GROUP)
     page.locator("#m-om_5").wait_for()
     page.keyboard.press("?")
@@ -24,13 +25,13 @@ def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="hidden")
     page.keyboard.press("c")
-    assert str(page.evaluate(FOCUSED)).startswith("Say something in the group")
+    expect(page.get_by_role("textbox", name="Say something in the group")).to_be_focused()
     page.keyboard.press("Escape")
     page.evaluate("location.hash = '#/io/some-session'")
     field = page.get_by_role("textbox", name="Send an input")
     field.wait_for()
     page.keyboard.press("c")
-    assert str(page.evaluate(FOCUSED)).startswith("Send an input")
+    expect(field).to_be_focused()
     assert field.input_value() == ""
 
 
@@ -88,10 +89,11 @@ def test_why_a_bot_answers_the_newest_message_comes_into_sight(open_page: OpenPa
 
 
 def test_to_change_the_token_begins_in_its_field(open_page: OpenPage) -> None:
+    from playwright.sync_api import expect
+
     page = open_page("#/questions")
     page.get_by_role("button", name="Change").click()
-    page.get_by_label("Token", exact=True).wait_for()
-    assert page.evaluate(FOCUSED) == "Token"
+    expect(page.get_by_label("Token", exact=True)).to_be_focused()
 
 
 def test_back_closes_what_is_told_about_a_group_where_it_lies_over_the_page(open_page: OpenPage) -> None:
@@ -174,5 +176,5 @@ def test_the_ring_around_what_has_the_focus_is_seen_on_all_sides(open_page: Open
     inside = "getComputedStyle(document.activeElement).outlineOffset"
     assert page.evaluate(inside) == "-2px"
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.role === 'log'")
+    page.wait_for_function("() => document.activeElement.role === 'log'")
     assert page.evaluate(inside) == "-2px"

@@ -107,7 +107,7 @@ def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, 
     assert said(answer) == ["Blue\n\nas the sea"]
     page.reload()
     page.get_by_role("log").get_by_text("as the sea").wait_for()
-    assert page.evaluate("sessionStorage.getItem('nanobot-transcript.drafts')") is None
+    page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.drafts') === null")
 
 
 def test_words_that_were_written_with_one_token_are_not_there_with_another(
@@ -120,9 +120,9 @@ def test_words_that_were_written_with_one_token_are_not_there_with_another(
     page.get_by_label("Token", exact=True).fill("another-token")
     page.get_by_role("button", name="Enter", exact=True).click()
     page.get_by_text("…oken").first.wait_for()
-    assert page.evaluate("sessionStorage.getItem('nanobot-transcript.drafts')") is None
+    page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.drafts') === null")
     page = agent.talk(open_page("#/questions"))
     fill(page, "For one token alone")
     page.goto(f"{hub}/?token=yet-another")
     page.get_by_text("…her").first.wait_for()
-    assert page.evaluate("sessionStorage.getItem('nanobot-transcript.drafts')") is None
+    page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.drafts') === null")

@@ -92,7 +92,7 @@ def test_escape_leaves_a_field_and_enter_goes_from_the_list_into_the_conversatio
     page.get_by_role("log").wait_for()
     page.get_by_role("link", name=agent.name).first.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.ariaLabel === 'Your answer …'")
+    page.wait_for_function("() => document.activeElement.ariaLabel === 'Your answer …'")
     page.keyboard.type("Yes.")
     page.keyboard.press("Escape")
     assert focused(page) == "BODY"
@@ -114,10 +114,10 @@ def test_writing_a_letter_begins_in_its_first_field_and_escape_gives_the_focus_b
     page.get_by_role("link", name="Build plan for users").first.focus()
     page.keyboard.press("c")
     page.get_by_role("dialog").wait_for()
-    page.wait_for_function("document.activeElement.matches('dialog input')")
+    page.wait_for_function("() => document.activeElement.matches('dialog input')")
     page.keyboard.press("Escape")
     page.get_by_role("dialog").wait_for(state="hidden")
-    page.wait_for_function("document.activeElement.matches('a[data-row]')")
+    page.wait_for_function("() => document.activeElement.matches('a[data-row]')")
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1024])

@@ -75,7 +75,7 @@ def test_the_chinese_page_tells_problems_in_chinese_with_the_original_behind(
     foreign.get_by_text("英文原文").click()
     english.wait_for()
     wrong = page.get_by_role("listitem").filter(has_text="对页面接口的请求缺少内容或内容有误。")
-    assert wrong.get_by_text("接口的用法见 docs/zh/web.md。").is_visible()
+    wrong.get_by_text("接口的用法见 docs/zh/web.md。").wait_for()
     unforeseen = page.get_by_role("listitem").filter(has_text="Agent Mail 报告了异常。")
     unforeseen.get_by_text("Nobody has foreseen this.").wait_for()  # nothing else says what it is
     assert page.evaluate(TOO_WIDE) == []

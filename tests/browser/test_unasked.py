@@ -61,7 +61,7 @@ def test_an_agent_that_never_asked_is_written_to_at_the_address_of_its_conversat
 ) -> None:
     page = open_page(place(agent.name))
     page.get_by_text(f"{agent.name} has asked and reported nothing yet.").wait_for()
-    page.wait_for_function("document.activeElement.ariaLabel?.startsWith('Write to')")
+    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Write to')")
     assert page.get_by_role("link", name=agent.name).count() == 0
     assert faults(page, "an empty conversation") == []
     write(page, agent.name, "Use the other branch.")
@@ -99,7 +99,7 @@ def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
     page.get_by_text("No agent has asked anything yet").wait_for()
     page.keyboard.press("c")
     form = page.get_by_role("dialog", name="Write to another agent")
-    page.wait_for_function("document.activeElement.labels?.[0]?.textContent === 'Project'")
+    page.wait_for_function("() => document.activeElement.labels?.[0]?.textContent === 'Project'")
     page.keyboard.press("Enter")
     assert form.get_by_label("Project").evaluate("field => field.validity.valueMissing")
     page.keyboard.type(f" {PROJECT} ")
@@ -108,7 +108,7 @@ def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
     picture(page, "questions-whom")
     page.keyboard.press("Enter")
     form.wait_for(state="hidden")
-    page.wait_for_function("document.activeElement.ariaLabel?.startsWith('Write to Steps')")
+    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Write to Steps')")
     page.get_by_text("Steps has asked and reported nothing yet.").wait_for()
     picture(page, "questions-new")
     page.keyboard.type("Begin with the tests.")
@@ -128,7 +128,7 @@ def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
     form.get_by_label("Project").fill(PROJECT)
     form.get_by_label("Agent's name").fill("Steps")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.ariaLabel?.startsWith('Write to Steps')")  # it was open already
+    page.wait_for_function("() => document.activeElement.ariaLabel?.startsWith('Write to Steps')")
     page.keyboard.press("Escape")
     button.click()
     page.keyboard.press("Escape")

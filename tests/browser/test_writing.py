@@ -19,7 +19,6 @@ pytestmark = pytest.mark.timeout(120)
 
 MAIL = "#/mail/%2Fsrv%2Fbackend"
 BELOW = "((box) => box.scrollHeight - box.scrollTop - box.clientHeight)"
-FOCUSED = "document.activeElement.labels?.[0]?.textContent ?? document.activeElement.getAttribute('aria-label')"
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +29,12 @@ def strict_hub(home: WebHome, browser: "Browser") -> Iterator[str]:
 
 
 def test_a_form_begins_in_its_subject(open_page: OpenPage) -> None:
+    from playwright.sync_api import expect
+
     for place in (MAIL, "#/boxes/dev_agent/inbox"):
         page = open_page(place)
         page.get_by_role("button", name="Write").click()
-        page.get_by_role("dialog").get_by_label("Subject").wait_for()
-        assert page.evaluate(FOCUSED) == "Subject", place
+        expect(page.get_by_role("dialog").get_by_label("Subject"), place).to_be_focused()
 
 
 def test_a_form_says_what_it_needs_before_it_can_be_sent(open_page: OpenPage) -> None:
@@ -170,7 +170,7 @@ def test_who_reads_further_up_stays_there_when_something_new_is_asked(open_page:
         log.get_by_text("Paragraph 19").wait_for()
         ask("second", "One line")
         log.get_by_text("One line").wait_for()
-        page.wait_for_function(f"{BELOW}(document.querySelector('[role=log]')) < 50")
+        page.wait_for_function(f"() => {BELOW}(document.querySelector('[role=log]')) < 50")
         log.evaluate("(box) => { box.scrollTop = 0 }")
         log.get_by_text("Paragraph 0", exact=True).wait_for()
         ask("third", "Another line")
