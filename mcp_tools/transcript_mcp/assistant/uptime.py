@@ -12,7 +12,6 @@ __all__ = ["Moment", "by_the_clock", "moment"]
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 """Another one after each start of the machine; see random(4)."""
 
-
 _SET: Final = 5.0
 """Seconds by which a clock is off that somebody has set."""
 

@@ -151,7 +151,8 @@ async def test_pages_are_told_of_an_agent_that_is_given_what_is_written_there(tm
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         waiting = asyncio.create_task(ask("/mcp", tokens["ada"], json=call))
         async with asyncio.timeout(PATIENCE):
-            while not (told := (await ask("/api/io/queue?session=s", tokens["ada"]))["agents"]):  # noqa: ASYNC110
+            queue = "/api/io/queue?session=s"
+            while not (told := (await ask(queue, tokens["ada"]))["agents"]):  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.02)
         assert told == [{"project": "/srv/shop", "agent": "Alpha"}]
         assert (await ask("/api/io/queue?session=s", tokens["bo"]))["agents"] == []
