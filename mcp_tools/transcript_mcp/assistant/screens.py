@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
 _LONGEST_CHAT: Final = 100_000
+_AFTER_CALLERS: Final = 0.005
+"""Seconds until pages are told what has ended: whoever waits for an answer comes first, and gets on with it."""
+
 REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "TaskFinishReply": "report"}
 
 
@@ -229,7 +232,7 @@ class Screens:
     def _heard(self, event: Event) -> None:
         if event.kind in ("answered", "closed"):
             if not self._endings:
-                asyncio.get_running_loop().call_later(0, self._tell_endings)  # whoever waits for an answer comes first
+                asyncio.get_running_loop().call_later(_AFTER_CALLERS, self._tell_endings)
             self._endings.append(event)
         elif event.kind == "asked":
             self._show(event.record, self._others(event))
