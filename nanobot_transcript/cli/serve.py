@@ -111,10 +111,8 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             tokens = settings.hub.tokens or settings.filebox.tokens
             who = "with a token" if tokens else "from this machine, without a token"
             notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
-            for line in _pages(page_at(name, port), settings, rooms):
+            for line in _addresses(page_at(name, port), settings, rooms):
                 notice(line)
-            if settings.assistant.listen is not None:
-                notice(f"Programs of Agent Assistant find it at {settings.assistant.listen}, too.")
         return await stopped
     finally:
         await runner.cleanup()
@@ -122,8 +120,8 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
             emit_line({"event": "stopped"})
 
 
-def _pages(page: str, settings: "Settings", rooms: Collection[str]) -> Iterator[str]:
-    """Where people look, by the tokens that open it."""
+def _addresses(page: str, settings: "Settings", rooms: Collection[str]) -> Iterator[str]:
+    """Where people look, by the tokens that open it, and programs that ask them."""
     if settings.hub.tokens:
         yield f"The page for people: {page}?token=TOKEN, with one of hub.tokens for TOKEN."
     elif settings.filebox.tokens:  # they close the hub, and open mailboxes alone
@@ -131,8 +129,11 @@ def _pages(page: str, settings: "Settings", rooms: Collection[str]) -> Iterator[
     else:
         yield f"The page for people: {page}"
     chosen = settings.hub.servers
-    if settings.assistant.tokens and "assistant" in rooms and (chosen is None or "assistant" in chosen):
-        yield f"Questions of agents: {page}?token=TOKEN#/questions, with one of assistant.tokens for TOKEN."
+    if "assistant" in rooms and (chosen is None or "assistant" in chosen):
+        if settings.assistant.tokens:
+            yield f"Questions of agents: {page}?token=TOKEN#/questions, with one of assistant.tokens for TOKEN."
+        if settings.assistant.listen is not None:
+            yield f"Programs of Agent Assistant find it at {settings.assistant.listen}, too."
 
 
 def _stop(stopped: "Any", number: int) -> None:

@@ -25,7 +25,7 @@ from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
 from transcript_mcp.assistant.values import Kind, Record
-from transcript_mcp.sdk.lines import has_left
+from transcript_mcp.sdk.lines import has_left, takes_gzip
 
 __all__ = ["Calls"]
 
@@ -133,7 +133,7 @@ class Calls:
         response = web.Response(
             body=written, content_type=request.content_type.lower(), zlib_executor_size=_WORTH_PACKING_ASIDE
         )
-        if len(written) > _WORTH_PACKING and "gzip" in request.headers.get("Accept-Encoding", ""):
+        if len(written) > _WORTH_PACKING and takes_gzip(request):
             response.enable_compression(web.ContentCoding.gzip)
         return response
 

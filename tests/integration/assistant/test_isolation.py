@@ -173,6 +173,22 @@ async def test_packed_bodies_unknown_fields_and_no_version_are_fine(hub: Hub) ->
     assert (status, answer["IsError"], answer["Meta"]["error"]) == (200, True, "timeout")
 
 
+@pytest.mark.parametrize(("accepted", "packing"), [("br, gzip", "gzip"), ("gzip;q=0", None), ("identity", None)])
+async def test_long_answers_are_packed_for_those_who_take_it(hub: Hub, accepted: str, packing: str | None) -> None:
+    long = "word " * 1000
+    async with page(hub.url, "test-token") as ada:
+        asking = asyncio.create_task(hub.caller.ask("q1"))
+        await ada.until("AskQuestion")
+        await ada.reply("q1", long)
+        await asking
+    async with (
+        aiohttp.ClientSession(hub.url) as http,
+        http.post(ASK, json={"ID": "q1", "UserToken": "test-token"}, headers={"Accept-Encoding": accepted}) as response,
+    ):
+        assert response.headers.get("Content-Encoding") == packing
+        assert (await response.json())["contents"][0]["text"]["text"] == long
+
+
 async def test_a_call_without_a_request_says_so_in_its_answer(hub: Hub) -> None:
     status, answer = await post(hub, ASK, '{"ID": "q1", "UserToken": "test-token"}', JSON)
     assert (status, answer["IsError"], answer["Meta"]["error"]) == (200, True, "invalid_request")

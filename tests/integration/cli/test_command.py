@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -294,6 +295,28 @@ def test_a_hub_with_tokens_says_how_each_opens_its_page(command: Command, env: d
     with hub_that_says(4, command, env | own) as (_, _, page, questions):
         assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", page)
         assert "#/questions" in questions
+
+
+def test_the_second_address_is_told_where_questions_are_held(command: Command, env: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    listen = {f"{VARIABLE}ASSISTANT__LISTEN": address}
+    with hub_that_says(4, command, env | listen) as lines:
+        assert lines[-1] == f"Programs of Agent Assistant find it at {address}, too.\n"
+    process = subprocess.Popen(
+        command("serve", "--port", "0"),
+        stderr=subprocess.PIPE,
+        env=env | listen | {f"{VARIABLE}HUB__SERVERS": '["io"]'},
+        encoding="utf-8",
+    )
+    assert process.stderr is not None
+    said = [process.stderr.readline() for _ in range(3)]
+    process.terminate()  # it says all it has to say before it looks for signals
+    rest = process.stderr.read()
+    process.communicate(timeout=DEADLINE)
+    assert said[-1].startswith("The page for people: ")
+    assert rest == ""
 
 
 def test_a_second_hub_at_the_same_address_is_told_of_that_alone(command: Command, env: dict[str, str]) -> None:

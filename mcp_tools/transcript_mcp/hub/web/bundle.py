@@ -2,13 +2,14 @@
 
 import gzip
 import mimetypes
-import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 from aiohttp import web
+
+from transcript_mcp.sdk.lines import takes_gzip
 
 __all__ = ["DIST", "POLICY", "Bundle"]
 
@@ -29,7 +30,6 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _FOREVER: Final = "public, max-age=31536000, immutable"
-_NEVER: Final = re.compile(r"q\s*=\s*0(\.0*)?")
 _TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 
 
@@ -83,21 +83,12 @@ def _answer(request: web.Request, file: _File, cache: str) -> web.Response:
     if file.known_to(request):
         return web.Response(status=304, headers=headers)
     body = file.body
-    if _takes_gzip(request.headers.get("Accept-Encoding", "")):
+    if takes_gzip(request):
         body, headers["Content-Encoding"] = file.packed, "gzip"
     answer = web.Response(body=body, content_type=file.kind, headers=headers)
     if file.kind.startswith("text/"):
         answer.charset = "utf-8"
     return answer
-
-
-def _takes_gzip(accepted: str) -> bool:
-    """What an Accept-Encoding says of gzip by its name; aiohttp looks for the word alone and passes over ``q=0``."""
-    for each in accepted.lower().split(","):
-        coding, *parameters = (part.strip() for part in each.split(";"))
-        if coding in ("gzip", "x-gzip"):
-            return not any(_NEVER.fullmatch(parameter) for parameter in parameters)
-    return False
 
 
 def _read(path: Path) -> _File | None:
