@@ -68,8 +68,11 @@ def test_a_question_is_answered_from_a_phone_and_other_pages_are_told_by_whom(
     picture(page, "questions-phone")
     page.get_by_role("button", name="Answer").click()
     assert said(answer) == ["Tomorrow\n\nAfter nine."]
-    other.get_by_text("After nine.").wait_for()
-    other.get_by_text("answered by Ada").wait_for()
+    talk = other.get_by_role("log")
+    talk.get_by_text("After nine.").wait_for()
+    talk.get_by_text("answered by Ada").wait_for()
+    talk.get_by_text("Yes", exact=True).wait_for()  # what else there was to choose
+    other.locator("a[data-row]").get_by_text("Ada: Tomorrow After nine.").wait_for()
     assert other.get_by_role("textbox", name="Your answer").count() == 0
     picture(other, "questions")
 

@@ -101,6 +101,21 @@ def test_no_key_opens_a_form_in_the_name_of_an_agent_one_may_not_act_as(open_pag
     page.get_by_role("dialog", name="Write as dev_agent").wait_for()
 
 
+def test_kinds_of_mail_that_are_short_for_something_say_for_what(open_page: OpenPage) -> None:
+    page = open_page("#/boxes/dev_agent/inbox")
+    page.locator("a[data-row] [title='bug report']").first.wait_for()
+    page.get_by_role("button", name="Write").click()
+    kinds = page.get_by_role("dialog").get_by_label("Type")
+    assert kinds.locator("option").all_inner_texts()[:4] == [
+        "BR · bug report",
+        "ACK · acknowledgement",
+        "ER · enhancement request",
+        "INFO",
+    ]
+    kinds.select_option("ER")
+    assert kinds.input_value() == "ER"
+
+
 def test_a_letter_goes_only_to_agents_that_the_form_shows(open_page: OpenPage, home: WebHome) -> None:
     human = home.mail.human(PROJECT)
     blue = home.mail.acting(PROJECT, "BlueLake")

@@ -1,4 +1,4 @@
-import { useId } from "react";
+import { type ReactNode, useId } from "react";
 import { LetterForm } from "@/components/LetterForm";
 import { Label, Select } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
@@ -6,6 +6,7 @@ import { post } from "@/lib/api";
 import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
 import { go } from "@/lib/router";
+import { KindOptions } from "@/pages/boxes/Kind";
 
 export function Write({ agent, others, types, done }: { agent: string; others: string[]; types: string[]; done: () => void }) {
   const t = useT();
@@ -28,23 +29,34 @@ export function Write({ agent, others, types, done }: { agent: string; others: s
       send={send}
       before={
         <div className="flex flex-wrap gap-3">
-          <Choice label={t("to")} value={to} all={others} choose={(name) => change({ to: name })} />
-          <Choice label={t("type")} value={type} all={types} choose={(name) => change({ type: name })} />
+          <Choice label={t("to")} value={to} choose={(name) => change({ to: name })}>
+            {others.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </Choice>
+          <Choice label={t("type")} value={type} choose={(name) => change({ type: name })}>
+            <KindOptions types={types} />
+          </Choice>
         </div>
       }
     />
   );
 }
 
-function Choice(props: { label: string; value: string; all: string[]; choose: (value: string) => void }) {
+interface ChoiceProps {
+  label: string;
+  value: string;
+  choose: (value: string) => void;
+  children: ReactNode;
+}
+
+function Choice(props: ChoiceProps) {
   const id = useId();
   return (
     <div className="flex flex-col gap-1">
       <Label htmlFor={id}>{props.label}</Label>
       <Select id={id} value={props.value} onChange={(event) => props.choose(event.target.value)}>
-        {props.all.map((each) => (
-          <option key={each}>{each}</option>
-        ))}
+        {props.children}
       </Select>
     </div>
   );

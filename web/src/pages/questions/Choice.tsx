@@ -12,6 +12,20 @@ interface Props {
   onChoose: (labels: string[]) => void;
 }
 
+/** What could be chosen, where it is over: the answer says what was. */
+export function Offered({ choice }: { choice: WireChoice }) {
+  const title = choice.header || choice.question;
+  return (
+    <ul className="flex flex-wrap gap-1.5 text-xs text-muted-foreground" aria-label={title.slice(0, 200) || undefined}>
+      {choice.options.map((option, index) => (
+        <li key={index} className="rounded-md border px-2 py-0.5 [overflow-wrap:anywhere]" title={option.description || undefined}>
+          {option.label}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** The answers that an agent offers; one of them, or several where it said so. */
 export function Choice({ choice, asked, name, chosen, onChoose }: Props) {
   const title = choice.question || choice.header;

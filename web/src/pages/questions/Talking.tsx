@@ -14,7 +14,7 @@ import { isSend } from "@/lib/keys";
 import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
 import { Box, type Purpose } from "@/pages/questions/Box";
-import { Choice } from "@/pages/questions/Choice";
+import { Choice, Offered } from "@/pages/questions/Choice";
 import { Contents } from "@/pages/questions/Contents";
 import { enterBox } from "@/pages/questions/enterBox";
 import { Folded } from "@/pages/questions/Folded";
@@ -193,6 +193,13 @@ function Asked({ item, draft, connected, aimed, current, whole, choose, enter }:
                   choose();
                 }}
               />
+            ))}
+          </div>
+        )}
+        {!waiting && item.choices.length > 0 && (
+          <div className="flex flex-col gap-1.5 border-t px-4 py-2.5">
+            {item.choices.map((choice, index) => (
+              <Offered key={index} choice={choice} />
             ))}
           </div>
         )}

@@ -17,10 +17,19 @@ export function TalkRow({ talk, names, current }: { talk: Talk; names: Names; cu
       face={<Avatar name={talk.agent || talk.project} bot />}
       title={<Whose of={talk} names={names} />}
       ms={talk.latest}
-      text={plain((talk.items.find(isOpen) ?? talk.items.at(-1))?.text ?? "")}
+      text={preview(talk)}
       marks={talk.waiting > 0 && <Badge variant="solid">{talk.waiting}</Badge>}
     />
   );
+}
+
+/** What waits for an answer, or else what was said last, and by whom. */
+function preview(talk: Talk): string {
+  const item = talk.items.find(isOpen) ?? talk.items.at(-1);
+  if (!item) return "";
+  const said = item.kind === "message" ? item.text : item.contents.map((each) => each.text?.text ?? "").join(" ");
+  if (!item.by || !said.trim()) return plain(item.text);
+  return `${item.by}: ${plain(said)}`;
 }
 
 /** The agent, and the project in which it works. */
