@@ -14,7 +14,7 @@ from nanobot_transcript.errors import ConfigError
 __all__ = ["CLIENTS", "SAFE_TOOLS", "Client", "Endpoint", "merged_text", "snippet"]
 
 SAFE_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
-    "assistant": ("ask_question", "task_finish", "get_answer", "withdraw_question"),
+    "assistant": ("ask_question", "task_finish", "work_report", "get_answer", "withdraw_question"),
     "filebox": (
         "filebox_send_message",
         "filebox_list_messages",

@@ -81,6 +81,22 @@ def test_words_that_somebody_else_was_faster_than_are_kept_and_can_be_sent(open_
     assert kept.count() == 0
 
 
+def test_words_that_are_kept_do_not_stand_in_the_way_of_another_answer(open_page: OpenPage, agent: Agent) -> None:
+    answer = agent.ask("Red or blue?")
+    first, second = (agent.talk(open_page("#/questions")) for _ in range(2))
+    fill(second, "Blue, as the")
+    fill(first, "Red.")
+    send(first)
+    assert said(answer) == ["Red."]
+    second.get_by_role("textbox", name="What you wrote").wait_for()
+    newer = agent.ask("Large or small?")
+    second.get_by_role("button", name="Answer this one").click()
+    fill(second, "Small.")
+    send(second)
+    assert said(newer) == ["Small."]
+    assert second.get_by_role("textbox", name="What you wrote").input_value() == "Blue, as the"
+
+
 def test_an_answer_that_came_second_is_kept_too(open_page: OpenPage, agent: Agent, line: Line) -> None:
     answer = agent.ask("Red or blue?")
     first = agent.talk(open_page("#/questions"))

@@ -74,6 +74,8 @@ def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
     assert asked.get_by_text("Before that: What was said before does not suggest").count() == 2
     home.decide_later("om_open", "Beta", "taken_over")
     asked.get_by_text("The bot that had claimed the message did not answer; this one steps in.").wait_for()
+    asked.get_by_role("button", expanded=True).click()
+    asked.get_by_text("It was the first to claim").wait_for(state="hidden")
     home.say("Alpha", "@Beta and you?", "om_fourth", hop=4)
     home.decide_later("om_fourth", "Beta", "hop_limit")
     last = page.locator("#m-om_fourth")

@@ -24,13 +24,19 @@ def ask(hub: str) -> Iterator[Ask]:
     with ThreadPoolExecutor(4) as calls:
 
         def asking(
-            text: str, options: list[str] | None = None, *, custom: bool = True, name: str = "AskQuestion", **more: Any
+            text: str,
+            options: list[str] | None = None,
+            *,
+            custom: bool = True,
+            multiple: bool = False,
+            name: str = "AskQuestion",
+            **more: Any,
         ) -> Any:
             about = {"ProjectDirectory": PROJECT, "AgentName": "BlueLake", "Timeout": 60, **more}
             about["Question" if name == "AskQuestion" else "Summary"] = text
             if options:
                 listed = [{"label": each} for each in options]
-                about["Questions"] = [{"question": "Choose", "options": listed, "custom": custom}]
+                about["Questions"] = [{"question": "Choose", "options": listed, "custom": custom, "multiple": multiple}]
             body = json.dumps({"ID": f"id-{text}", "UserToken": "local", "Request": about}).encode()
             address = f"{hub}/agentassistproto.SrvAgentAssist/{name}"
             request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
@@ -93,6 +99,16 @@ def test_where_only_options_count_there_is_no_field_and_a_choice_can_be_taken_ba
     page.get_by_text("Blue", exact=True).click()
     button.click()
     assert said(answer) == ["Blue"]
+
+
+def test_several_options_are_given_in_the_order_of_the_agent(open_page: OpenPage, ask: Ask) -> None:
+    answer = ask("Where to?", ["Test", "Staging", "Live"], multiple=True)
+    page = conversation(open_page("#/questions"))
+    page.get_by_text("Several may be chosen.").wait_for()
+    for place in ("Live", "Staging", "Test", "Staging"):
+        page.get_by_role("checkbox", name=place).locator("..").click()
+    page.get_by_role("button", name="Answer").click()
+    assert said(answer) == ["Test, Live"]
 
 
 def test_a_report_is_confirmed_and_an_agent_is_written_to_unasked(open_page: OpenPage, ask: Ask) -> None:

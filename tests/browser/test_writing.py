@@ -116,6 +116,13 @@ def test_kinds_of_mail_that_are_short_for_something_say_for_what(open_page: Open
     assert kinds.input_value() == "ER"
 
 
+def test_the_page_of_mail_opens_where_somebody_wrote_last(open_page: OpenPage, home: WebHome) -> None:
+    home.mail.register_agent("/srv/empty", "RedStone")  # the newest project; nobody has written in it
+    page = open_page("#/mail")
+    page.get_by_role("combobox", name="Project").wait_for()
+    assert page.get_by_role("combobox", name="Project").input_value() == PROJECT
+
+
 def test_a_letter_goes_only_to_agents_that_the_form_shows(open_page: OpenPage, home: WebHome) -> None:
     human = home.mail.human(PROJECT)
     blue = home.mail.acting(PROJECT, "BlueLake")

@@ -2,6 +2,7 @@ import { Cable, HandHelping, Inbox, Keyboard, Mail, MessagesSquare, ServerCog } 
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { Choices } from "@/components/Choices";
 import { Problem } from "@/components/common";
+import { Fence } from "@/components/Fence";
 import { Logo } from "@/components/Logo";
 import { Nowhere } from "@/components/Nowhere";
 import { TokenGate } from "@/components/TokenGate";
@@ -197,7 +198,7 @@ function Frame({ about }: { about: About }) {
           <Choices />
         </div>
         <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
-          {page && !opensQuestions && page.show(place.slice(1))}
+          {page && !opensQuestions && <Fence key={page.name}>{page.show(place.slice(1))}</Fence>}
           {!page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
         </main>
       </div>

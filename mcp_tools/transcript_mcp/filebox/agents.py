@@ -25,7 +25,7 @@ def acting(roster: Roster, options: FileBoxOptions, run_as: str = "", identity: 
     if not name:
         raise NoAgentError(
             f"{roster.reason} Available agents: {roster.names}.",
-            hint=f"Pass runAs, set filebox.agent, or add current_agent to {roster.file}.",
+            hint=roster.advice,
         )
     if name not in roster.agents:
         raise UnknownAgentError(

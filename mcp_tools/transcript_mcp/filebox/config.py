@@ -9,7 +9,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ class Roster:
     """The agents of one configuration file, and which of them lives in the working directory.
 
     ``current`` is empty when that is not known; ``reason`` is then a sentence that says why. ``doubt`` is one when the
-    file says another agent than the folder.
+    file says another agent than the folder. ``of_all_projects`` when the file's own ``current_agent`` does not count.
     """
 
     file: Path
@@ -36,6 +36,13 @@ class Roster:
     current: str = ""
     reason: str = ""
     doubt: str = ""
+    of_all_projects: bool = False
+
+    @property
+    def advice(self) -> str:
+        """How to say who this is."""
+        own = "work in the agent's folder" if self.of_all_projects else f"add current_agent to {self.file}"
+        return f"Pass runAs, set filebox.agent, or {own}."
 
     @property
     def names(self) -> str:
@@ -106,11 +113,12 @@ class ConfigSource:
         if self.cwd is None:
             return Roster(path, everybody, reason="There is no working directory to tell who this is.")
         here = _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
-        if current and (path != self.home / CONFIG_NAME or self.cwd == self.home):
+        of_all = path == self.home / CONFIG_NAME and self.cwd != self.home
+        if current and not of_all:
             differs = here.current and here.current != current
             doubt = f"This is the folder of {here.current}, but current_agent in {path} says {current}."
             return Roster(path, everybody, current, doubt=doubt if differs else "")
-        return here
+        return replace(here, of_all_projects=of_all)
 
 
 def _unreadable(path: Path, error: Exception) -> ConfigError:

@@ -74,8 +74,7 @@ def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[C
     elif source.cwd is None:
         yield Check("ok", f"{roster.file} names {roster.names}.")
     else:
-        fix = f"Pass runAs, set filebox.agent, or add current_agent to {roster.file}."
-        yield Check("info", f"{roster.reason} Available agents: {roster.names}.", fix)
+        yield Check("info", f"{roster.reason} Available agents: {roster.names}.", roster.advice)
 
 
 def _place(place: Place) -> Iterator[Check]:

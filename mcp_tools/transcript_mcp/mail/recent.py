@@ -7,7 +7,7 @@ from typing import Final
 from transcript_mcp.mail.rows import HEADERS, letter
 from transcript_mcp.mail.values import Letter
 
-__all__ = ["Conversation", "conversations", "unread"]
+__all__ = ["Conversation", "conversations", "unread", "written_to_last"]
 
 _LOOKED_AT: Final = 2000
 """Messages of a project that are looked through, the newest."""
@@ -57,3 +57,11 @@ def unread(db: sqlite3.Connection, project_id: int) -> dict[str, int]:
         (project_id,),
     )
     return {row["agent_name"]: row["count"] for row in rows}
+
+
+def written_to_last(db: sqlite3.Connection) -> str | None:
+    """The key of the project with the newest message."""
+    row = db.execute(
+        "SELECT human_key FROM projects WHERE id = (SELECT project_id FROM messages ORDER BY seq DESC LIMIT 1)"
+    ).fetchone()
+    return None if row is None else str(row["human_key"])

@@ -73,7 +73,9 @@ def test_nobody_is_ever_taken_for_the_first_agent(tmp_path: Path, home: Path) ->
 
 def test_the_home_files_current_agent_is_nobody_elsewhere(tmp_path: Path, home: Path) -> None:
     write(home / ".filebox", {"current_agent": "a", "agents": {"a": str(tmp_path / "a")}})
-    assert ConfigSource(cwd=tmp_path, home=home).load().current == ""
+    elsewhere = ConfigSource(cwd=tmp_path, home=home).load()
+    assert elsewhere.current == ""
+    assert elsewhere.advice == "Pass runAs, set filebox.agent, or work in the agent's folder."  # it is there already
     assert ConfigSource(cwd=home, home=home).load().current == "a"
 
 

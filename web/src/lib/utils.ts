@@ -34,7 +34,10 @@ export function notOnlySpaces(text: string, why: string) {
 
 /** Without the marks of Markdown, of which a sentence that was cut out has only some. */
 export function plain(text: string): string {
-  return text.replace(/\*\*|`/g, "");
+  return text
+    .replace(/^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|\|?[ \t]*:?-{2,}[-:| \t]*$)/gm, "")
+    .replace(/^[ \t]*\||\|[ \t]*$/gm, "")
+    .replace(/\*\*|`/g, "");
 }
 
 /** A number of bytes, in MiB where it is that much. */

@@ -17,9 +17,8 @@ export const en = {
   olderLeftOut: "1 older entry is left out.|{n} older entries are left out.",
   resolve: "Resolve",
   reject: "Reject",
-  resolveSure: "“{title}” moves from the inbox to Resolved.",
-  rejectSure: "“{title}” moves from the inbox to Rejected.",
-  onlyReply: "Only a later reply brings it back.",
+  resolveSure: "“{title}” moves from the inbox to Resolved. Only a later reply brings it back.",
+  rejectSure: "“{title}” moves from the inbox to Rejected. Only a later reply brings it back.",
   resolved: "Resolved",
   rejected: "Rejected",
 };
@@ -41,9 +40,8 @@ export const zh: Record<keyof typeof en, string> = {
   olderLeftOut: "还有 {n} 条更早的内容没有显示。",
   resolve: "标为已解决",
   reject: "拒绝",
-  resolveSure: "“{title}”会从收件箱移到“已解决”。",
-  rejectSure: "“{title}”会从收件箱移到“已拒绝”。",
-  onlyReply: "之后只有新的回复才会让它回到收件箱。",
+  resolveSure: "“{title}”会从收件箱移到“已解决”。之后只有新的回复才会让它回到收件箱。",
+  rejectSure: "“{title}”会从收件箱移到“已拒绝”。之后只有新的回复才会让它回到收件箱。",
   resolved: "已标为解决",
   rejected: "已拒绝",
 };

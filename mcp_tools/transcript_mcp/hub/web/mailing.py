@@ -39,8 +39,9 @@ class MailRoom:
         ]
 
     def projects(self, _asked: Asked) -> dict[str, Any]:
-        """All projects."""
-        return {"projects": [{"key": each.key, "slug": each.slug} for each in self._mail.projects()]}
+        """All projects, and the key of the one in which somebody wrote last; null where nobody has."""
+        newest = self._mail.reader.read(recent.written_to_last, None)
+        return {"projects": [{"key": each.key, "slug": each.slug} for each in self._mail.projects()], "newest": newest}
 
     def agents(self, asked: Asked) -> dict[str, Any]:
         """The agents of a project, the most recently active first, each with how much it has not read."""

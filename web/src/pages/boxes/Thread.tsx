@@ -128,7 +128,7 @@ function Sure(props: { what: "resolve" | "reject"; title: string; no: () => void
   return (
     <div className="flex flex-col gap-4">
       <p className="text-sm [overflow-wrap:anywhere]">
-        {t(`${what}Sure`, { title: props.title })} {t("onlyReply")}
+        {t(`${what}Sure`, { title: props.title })}
       </p>
       <div className="flex justify-end gap-2">
         <Button variant="outline" data-first onClick={props.no}>

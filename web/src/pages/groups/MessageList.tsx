@@ -288,7 +288,9 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
   const language = useLanguage();
   const [open, setOpen] = useState(false);
   const list = useRef<HTMLUListElement>(null);
-  useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [open]);
+  useEffect(() => {
+    list.current?.scrollIntoView({ block: "nearest" }); // some browsers give a promise, which is no clean-up
+  }, [open]);
   const sorted = [...decisions].sort((one, other) => one.agent.localeCompare(other.agent));
   return (
     <div className="mt-1">

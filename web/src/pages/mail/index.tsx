@@ -27,11 +27,11 @@ const VIEWS: { name: string; title: Key; icon: ReactNode }[] = [
 /** #/mail/PROJECT/VIEW/WHAT: a thread, or the letters of an agent. */
 export function MailPage({ place }: { place: string[] }) {
   const t = useT();
-  const projects = useData<{ projects: Project[] }>("/api/mail/projects", {}, ofMail);
+  const projects = useData<{ projects: Project[]; newest: string | null }>("/api/mail/projects", {}, ofMail);
   return (
     <Loaded data={projects}>
-      {({ projects: known }) => {
-        const project = place[0] ?? known.at(-1)?.key;
+      {({ projects: known, newest }) => {
+        const project = place[0] ?? newest ?? known.at(-1)?.key;
         if (!project) return <Empty icon={<Mail />} title={t("noMail")} text={t("noMailHint")} />;
         return <MailOf project={project} known={known} view={place[1] ?? "threads"} open={place[2]} />;
       }}

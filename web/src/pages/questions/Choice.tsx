@@ -1,5 +1,7 @@
+import { Square, SquareCheck } from "lucide-react";
 import { Markdown } from "@/components/Markdown";
 import type { WireChoice } from "@/lib/assistant/socket";
+import { useT } from "@/lib/i18n";
 import { cn } from "@/lib/utils";
 
 interface Props {
@@ -29,15 +31,18 @@ export function Offered({ choice }: { choice: WireChoice }) {
 /** The answers that an agent offers; one of them, or several where it said so. */
 export function Choice({ choice, asked, name, chosen, onChoose }: Props) {
   const title = choice.question || choice.header;
+  const t = useT();
   const toggle = (label: string) => {
-    if (chosen.includes(label)) onChoose(chosen.filter((each) => each !== label));
-    else onChoose(choice.multiple ? [...chosen, label] : [label]);
+    const labels = new Set(choice.multiple ? chosen : chosen.filter((each) => each === label));
+    if (!labels.delete(label)) labels.add(label);
+    onChoose(choice.options.map((option) => option.label).filter((each) => labels.has(each))); // in the agent's order
   };
   return (
     <fieldset className="min-w-0" aria-label={title.slice(0, 200) || undefined}>
       {title.trim() && title.trim() !== asked.trim() && (
         <Markdown text={title} className="mb-1.5 text-sm font-medium" />
       )}
+      {choice.multiple && <p className="mb-1.5 text-xs text-muted-foreground">{t("chooseSeveral")}</p>}
       <div className="flex flex-wrap gap-2">
         {choice.options.map((option, index) => {
           const on = chosen.includes(option.label);
@@ -58,7 +63,14 @@ export function Choice({ choice, asked, name, chosen, onChoose }: Props) {
                 // No change is told of a radio button that is on; yet words alone are an answer, too.
                 onClick={() => on && !choice.multiple && toggle(option.label)}
               />
-              <span className="font-medium">{option.label}</span>
+              <span className="font-medium">
+                {choice.multiple && (
+                  <span aria-hidden className="mr-1.5 inline-flex align-[-2px] [&_svg]:size-4">
+                    {on ? <SquareCheck /> : <Square />}
+                  </span>
+                )}
+                {option.label}
+              </span>
               {option.description && <span className="block text-xs text-muted-foreground">{option.description}</span>}
             </label>
           );

@@ -113,10 +113,11 @@ export function Talking({ talk, wanted }: Props) {
  * is being written in it for something else stays there.
  */
 function purposeOf(talk: Talk, picked: string, wanted: string | undefined, drafts: (name: string) => Draft): Purpose {
-  const kept = talk.items.findLast((item) => item.kind !== "message" && !isOpen(item) && hasWords(drafts(item.id)));
-  if (kept) return { is: "kept", item: kept };
   const open = talk.items.filter(isOpen);
-  const item = open.find((each) => each.id === picked) ?? open.find((each) => each.id === wanted) ?? open[0];
+  const chosen = open.find((each) => each.id === picked);
+  const kept = talk.items.findLast((item) => item.kind !== "message" && !isOpen(item) && hasWords(drafts(item.id)));
+  if (kept && !chosen) return { is: "kept", item: kept };
+  const item = chosen ?? open.find((each) => each.id === wanted) ?? open[0];
   const writing = picked === "" && hasWords(drafts(unaskedTo(talk.key)));
   return !item || picked === "unasked" || writing ? { is: "unasked" } : { is: "answer", item };
 }
