@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from nanobot_transcript.cli.serve import _pages, listening_at
+from nanobot_transcript.cli.serve import _addresses, listening_at
 from nanobot_transcript.settings import Settings
 
 
@@ -40,5 +40,5 @@ ASKERS = {"tokens": {"ada": "secret-3"}}
 def test_no_page_is_told_that_nobody_can_open(
     sections: dict[str, Any], rooms: tuple[str, ...], opened: list[str]
 ) -> None:
-    said = " ".join(_pages(PAGE, Settings.model_validate(sections), rooms))
+    said = " ".join(_addresses(PAGE, Settings.model_validate(sections), rooms))
     assert [word for word in said.split() if word.startswith(PAGE)] == opened
