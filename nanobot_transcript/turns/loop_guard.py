@@ -149,5 +149,6 @@ def _around(message: Entry, talk: Sequence[Entry]) -> tuple[Sequence[Entry], Seq
 
 def _names(message: Entry, agent: AgentProfile) -> set[str]:
     mentions = message.get("mentions")
-    named = [mention.get("name") for mention in mentions if isinstance(mention, dict)] if mentions else []
+    known = mentions if isinstance(mentions, list) else []  # lines that other programs wrote may hold anything there
+    named = [mention.get("name") for mention in known if isinstance(mention, dict)]
     return {agent.name, *agent.aliases, *(name for name in named if isinstance(name, str))}

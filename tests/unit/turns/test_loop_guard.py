@@ -204,6 +204,13 @@ def test_odd_entries_of_others_disturb_nobody(talk: Any) -> None:
     assert verdict(talk, ALPHA).reason == "hop_limit"
 
 
+@pytest.mark.parametrize("odd", [5, True, {"a": 1}, [5], [["b"]]])
+def test_mentions_that_are_no_list_of_them_keep_no_bot_from_deciding(talk: Any, odd: Any) -> None:
+    talk.person()
+    assert verdict(talk, ALPHA, talk.bot("Beta", "Thanks!", mentions=odd)).reason == "courtesy"
+    assert verdict(talk, ALPHA, talk.bot("Beta", "Which port is it?", mentions=odd)).reason == "in_limits"
+
+
 def test_processes_that_race_at_the_limit_end_what_they_began(talk: Any) -> None:
     """Five bots decide at the same moment about the same message: each sees three turns, none sees the other four."""
     talk.person()
