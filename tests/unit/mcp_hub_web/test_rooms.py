@@ -1,5 +1,6 @@
 """What the page asks for: groups, mail, mailboxes, the system, and who may ask."""
 
+import json
 import logging
 from typing import Any
 
@@ -124,6 +125,18 @@ async def test_the_last_that_a_bot_decided_about_a_message_counts(page: ClientSe
     assert {each["before"]["reason"] for each in decisions["om_claim"]} == {"score_low"}
     (stopped,) = decisions["om_last"]
     assert (stopped["respond"], stopped["reason"], "before" in stopped) == (False, "hop_limit", False)
+
+
+@pytest.mark.parametrize("odd", [["claim"], {"a": 1}, 5])
+async def test_a_decision_with_an_odd_stage_keeps_no_other_from_being_shown(
+    page: ClientSession, home: WebHome, odd: Any
+) -> None:
+    name = f"om_stage_{len(str(odd))}"
+    home.decide(name, "Alpha", True, Reason.NAMED, 1.0)
+    line = {"v": 1, "chat": CHAT, "message_id": name, "agent": "Alpha", "stage": odd}
+    with home.log.path_of(CHAT).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+    assert name in (await ask(page, "groups/decisions", chat=CHAT))["decisions"]
 
 
 async def test_news_tell_messages_edits_and_recalls_behind_a_place(page: ClientSession, home: WebHome) -> None:

@@ -125,7 +125,7 @@ class GroupsRoom:
             by_agent = found.setdefault(str(each.get("message_id")), {})
             agent, shown = str(each.get("agent")), _decision(each)
             earlier = by_agent.get(agent)
-            if earlier is not None and each.get("stage") in LATER:
+            if earlier is not None and shown["stage"] in LATER:
                 shown["before"] = earlier.get("before", earlier)
             by_agent[agent] = shown
         return {"decisions": {message: list(by_agent.values()) for message, by_agent in found.items()}}
@@ -297,9 +297,9 @@ class GroupsRoom:
 
 
 def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
-    reason = str(record.get("reason"))
-    kept = {name: record.get(name) for name in ("agent", "respond", "score", "stage", "open", "ts")}
-    return {**kept, "reason": reason, "sentence": _SENTENCES.get(reason, reason)}
+    texts = {name: str(record.get(name)) for name in ("agent", "stage", "reason")}  # whatever stands there
+    kept = {name: record.get(name) for name in ("respond", "score", "open", "ts")}
+    return {**texts, **kept, "sentence": _SENTENCES.get(texts["reason"], texts["reason"])}
 
 
 def _is_bot(entry: Entry) -> bool:
