@@ -12,6 +12,7 @@ from nanobot_transcript.cli.output import console, printable
 from nanobot_transcript.cli.tables import shortened
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.session_key import split
+from nanobot_transcript.turns.speakers import id_at
 
 if TYPE_CHECKING:
     from datetime import date
@@ -79,7 +80,8 @@ class View:
             self._senders.clear()
             self._width = self._console.width
             self._forget_at = now + _NAMES_HOLD
-        known = (entry["sender"], entry.get("sender_name"))
+        told = entry.get("sender_name")
+        known = (entry["sender"], told if isinstance(told, str) else None)
         return self._senders.get(known) or self._senders.setdefault(known, shown_name(self._store, entry))
 
     def _text(self, session_key: str, entry: Entry) -> str:
@@ -89,7 +91,7 @@ class View:
         if op is not None and op != "edit":
             return f"({op})"
         mark = "✎ " if op == "edit" or entry.get("edited") else ""
-        replied = self._names.get((session_key, entry.get("reply_to") or ""))
+        replied = self._names.get((session_key, id_at(entry, "reply_to") or ""))
         head = f"↪ {replied}: " if replied else ""
         return printable(head + mark + (entry["content"] or f"({entry.get('msg_type') or 'empty'})"))
 

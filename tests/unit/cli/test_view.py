@@ -3,7 +3,9 @@
 import io
 import sys
 from types import FrameType
+from typing import Any
 
+import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -59,6 +61,17 @@ def test_a_bot_is_bold_and_what_was_done_to_a_message_dim(store: GroupTranscript
     view.entry(TEAM, {**page.entries[0], "op": "recall", "target": "om_1"})
     assert "\x1b[2m⌫ took a message back\x1b[0m" in seen.getvalue()
     assert "\x1b[1m" not in seen.getvalue()[len(bot) :]
+
+
+@pytest.mark.parametrize("odd", [["a"], {"a": 1}, 5])
+def test_metadata_that_is_no_text_keeps_nothing_from_being_shown(store: GroupTranscriptStore, odd: Any) -> None:
+    fields: Any = dict.fromkeys(("sender_name", "reply_to", "root_id", "thread_id", "agent", "msg_type"), odd)
+    store.append(TEAM, "user", "Written by another program", "on_ada", "om_odd", 1.0, **fields)
+    store.append(TEAM, "user", "And a person's", "on_bo", "om_plain", 2.0)
+    out, seen = terminal()
+    shown(store, out)
+    assert "Written by another program" in seen.getvalue()
+    assert "And a person's" in seen.getvalue()
 
 
 def test_a_message_costs_little_work(store: GroupTranscriptStore) -> None:
