@@ -210,7 +210,8 @@ class SqliteQuestionStore:
 
         def work(connection: sqlite3.Connection) -> HistoryPage:
             columns = _WORDS if query.words_only else "records.*"
-            source, order, match = "records", "records.seq", []
+            # The plus leaves ids to their index: in the order of seq, all records of the scope would be looked at.
+            source, order, match = "records", "+records.seq" if query.ids else "records.seq", []
             if words:
                 source = "records_words CROSS JOIN records ON records.seq = records_words.rowid"
                 order, match = "records_words.rowid", ["records_words MATCH ?"]

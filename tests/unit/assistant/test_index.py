@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,6 +190,31 @@ async def test_a_long_question_that_waited_before_is_found_once_it_is_answered(t
         kept = connection.execute("SELECT count(*) FROM records_words WHERE records_words MATCH 'end'").fetchone()[0]
     assert kept == 0  # nothing of what was taken out of the index stays in it
     store.close()
+
+
+async def test_records_are_found_by_their_ids_without_a_look_at_all_others(
+    store: SqliteQuestionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ask(store, "q1", "q2", "q3")
+    read, asked = Database.read, list[str]()
+
+    def traced(self: Database, work: Any, missing: Any) -> Any:
+        def noted(connection: sqlite3.Connection) -> Any:
+            connection.set_trace_callback(asked.append)
+            try:
+                return work(connection)
+            finally:
+                connection.set_trace_callback(None)
+
+        return read(self, noted, missing)
+
+    monkeypatch.setattr(Database, "read", traced)
+    page = await store.history("s", HistoryQuery(ids=("q1", "q3"), words_only=True))
+    assert [record.question.id for record in page.records] == ["q3", "q1"]
+    with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection:
+        (statement,) = (each for each in asked if each.startswith("SELECT"))
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
+    assert plan[0] == "SEARCH records USING INDEX sqlite_autoindex_records_1 (scope=? AND id=?)"
 
 
 async def test_the_newest_are_found_without_a_look_at_all_others(store: SqliteQuestionStore, tmp_path: Path) -> None:
