@@ -389,6 +389,40 @@ def test_a_question_is_noticed_also_where_the_history_of_it_comes_first(open_pag
     page.wait_for_function("(name) => heard.notices.filter((each) => each.title === name).length === 1", arg=agent.name)
 
 
+def test_a_history_that_was_read_before_an_answer_and_comes_after_it_opens_no_question_again(
+    open_page: OpenPage, agent: Agent, hub: str
+) -> None:
+    asked: list[str] = []
+
+    def pass_on(route: "WebSocketRoute") -> None:
+        server, history = route.connect_to_server(), list[bytes]()
+
+        def from_hub(data: str | bytes) -> None:
+            assert isinstance(data, bytes)
+            cmd = wire.decoded("WebsocketMessage", data).Cmd
+            if cmd == "GetHistory" and not history:
+                history.append(data)
+                answered(hub, asked[0], "Bo", "Yes, deploy.")
+                return
+            route.send(data)
+            if cmd == "AskQuestionReplyNotification":
+                route.send(history[0])
+
+        server.on_message(from_hub)
+
+    answer = agent.ask("Deploy now?")
+    page = agent.talk(open_page("#/questions"))
+    asked.append(page.locator("article[data-item]").first.get_attribute("data-item") or "")
+    page.route_web_socket("**/ws", pass_on)
+    page.reload()
+    page.locator("article[data-item]").first.wait_for()
+    page.wait_for_timeout(1000)  # the history is there by now
+    assert page.locator("article[data-state=answered]").get_by_text("Yes, deploy.").count() == 1
+    assert page.locator("article[data-state=waiting]").count() == 0
+    assert said(answer) == ["Yes, deploy."]
+    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").wait_for()
+
+
 def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage, agent: Agent, line: Line) -> None:
     first = agent.ask("Hello?")
     page = agent.talk(open_page("#/questions", base=line.address))

@@ -335,7 +335,13 @@ function took(records: readonly WireRecord[], next: Partial<State>): void {
   const found = records.map(ofRecord);
   for (const item of found) if (item.kind !== "message" && item.state !== "waiting") arrived(item.id, item.contents);
   change(next);
-  put(found.filter((item) => !sending.has(item.id)));
+  put(found.filter((item) => !sending.has(item.id) && !isOutdated(item)));
+}
+
+/** The hub may have read a record before something ended, and send it after the page was told of the end. */
+function isOutdated({ id, state: then }: Item): boolean {
+  const now = state.get().items.get(id)?.state;
+  return then === "waiting" && now !== undefined && now !== then;
 }
 
 function put(items: Item[]): void {
