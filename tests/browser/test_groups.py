@@ -297,3 +297,27 @@ def test_who_writes_comes_to_the_end_where_it_will_be_said(open_page: OpenPage, 
     home.store.append(chat, "assistant", "Said from here", "Beta", "om_sent_here", now + 200, sender_kind="bot")
     page.locator("#m-om_sent_here").wait_for()
     page.wait_for_function(IN_SIGHT, arg="m-om_sent_here")
+
+
+def test_what_was_said_is_not_drawn_again_with_each_key(open_page: OpenPage, home: WebHome) -> None:
+    chat, now, many = "feishu:oc_drawn", int(time.time() * 1000) - 100_000, 40
+    for number in range(many):
+        home.store.append(chat, "user", f"Line {number}", "on_ada", f"om_drawn_{number}", now + number)
+    counting = """
+        const real = Date.prototype.toDateString;
+        window.drawn = 0;
+        Date.prototype.toDateString = function () {
+            drawn += 1;
+            return real.call(this);
+        };
+    """
+    page = open_page(f"#/groups/{chat}", script=counting)
+    page.get_by_role("log").get_by_text(f"Line {many - 1}", exact=True).wait_for()
+    field = page.get_by_role("textbox", name="Say something in the group")
+    field.focus()
+    page.wait_for_timeout(500)  # what is asked for at first is there by now
+    before = page.evaluate("drawn")
+    assert before >= many
+    page.keyboard.type("Hello")
+    assert field.input_value() == "Hello"
+    assert page.evaluate("drawn") - before < many  # what stands beside has its times, too

@@ -27,11 +27,16 @@ export function useDraft<T extends object>(place: string, empty: T): Drafting<T>
   return {
     draft: { ...empty, ...kept?.fields },
     key,
-    change: (fields) => put(place, { fields: { ...drafts.get().get(place)?.fields, ...fields }, key: onceKey() }),
+    change: (fields) => changeDraft(place, fields),
     done: () => {
       if (drafts.get().get(place)?.key === key) put(place, undefined);
     },
   };
+}
+
+/** What `change` of `useDraft` does, for who does not follow the draft. */
+export function changeDraft(place: string, fields: object): void {
+  put(place, { fields: { ...drafts.get().get(place)?.fields, ...fields }, key: onceKey() });
 }
 
 function put(place: string, kept: Kept | undefined): void {

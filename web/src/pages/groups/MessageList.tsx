@@ -1,5 +1,5 @@
 import { ArrowDown, Bot, Check, CircleHelp, CircleStop, CornerUpLeft, Minus, Pencil, Reply, Undo2 } from "lucide-react";
-import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Fragment, type ReactNode, memo, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Avatar, Time } from "@/components/common";
 import { Markdown } from "@/components/Markdown";
 import { Badge } from "@/components/ui/badge";
@@ -31,7 +31,9 @@ interface Props {
   onReply: (message: Message) => void;
 }
 
-export function MessageList({ chat, messages, older, loadOlder, decisions, wanted, sent, onReply }: Props) {
+/** Drawn anew only when something of it has changed: not with each key that is pressed in the field below. */
+export const MessageList = memo(function MessageList(props: Props) {
+  const { chat, messages, older, loadOlder, decisions, wanted, sent, onReply } = props;
   const t = useT();
   const language = useLanguage();
   const { frame, atEnd, onScroll } = useEndInSight();
@@ -162,7 +164,7 @@ export function MessageList({ chat, messages, older, loadOlder, decisions, wante
       )}
     </div>
   );
-}
+});
 
 function Recalled({ message }: { message: Message }) {
   const t = useT();

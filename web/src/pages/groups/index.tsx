@@ -1,5 +1,5 @@
 import { MessagesSquare, PanelRight, Search, X } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { Avatar, Empty, Highlit, Loading, Problem } from "@/components/common";
 import { Find } from "@/components/Find";
 import { HitList } from "@/components/HitList";
@@ -10,7 +10,7 @@ import { Back, Bar, Split } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { useData } from "@/lib/data";
-import { useDraft } from "@/lib/drafts";
+import { changeDraft, useDraft } from "@/lib/drafts";
 import { useLanguage, useT } from "@/lib/i18n";
 import { toWrite, useKeys } from "@/lib/keys";
 import { useBackCloses } from "@/lib/over";
@@ -131,6 +131,8 @@ function hasRoom(): boolean {
   return matchMedia("(min-width: 1180px)").matches;
 }
 
+const NONE: Record<string, Decision[]> = {};
+
 interface TalkingProps {
   chat: string;
   known: Chat | undefined;
@@ -150,6 +152,13 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
   useKeys({ Escape: () => (over ? setSide(false) : go("groups")) });
   const { draft, change } = useDraft<{ answering?: Message | undefined }>(draftOf(chat), {});
   const [sent, setSent] = useState(0);
+  const reply = useCallback(
+    (answering: Message) => {
+      changeDraft(draftOf(chat), { answering });
+      toWrite();
+    },
+    [chat],
+  );
   const concerns = (what: string) => (news: { room: string; what?: string; chat?: string }) =>
     news.room === "groups" && news.what === what && (news.chat === undefined || news.chat === chat);
   const members = useData<{ members: Member[] }>("/api/groups/members", { chat }, concerns("members"));
@@ -202,13 +211,10 @@ function Talking({ chat, known, listed, wanted }: TalkingProps) {
             messages={talk.messages}
             older={talk.older !== null}
             loadOlder={talk.loadOlder}
-            decisions={decisions.value?.decisions ?? {}}
+            decisions={decisions.value?.decisions ?? NONE}
             wanted={there ? wanted : undefined}
             sent={sent}
-            onReply={(answering) => {
-              change({ answering });
-              toWrite();
-            }}
+            onReply={reply}
           />
         )}
         <Composer
