@@ -4,6 +4,7 @@ import pytest
 from browser.conftest import OpenPage
 from browser.people import Agent, fill, said, send
 from browser.test_pages import GROUP, THREAD
+from support.line import Line
 from support.web_home import WebHome
 
 pytestmark = pytest.mark.timeout(120)
@@ -108,6 +109,33 @@ def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, 
     page.reload()
     page.get_by_role("log").get_by_text("as the sea").wait_for()
     page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.drafts') === null")
+
+
+def test_an_answer_and_a_message_that_are_on_their_way_outlive_a_reload(
+    open_page: OpenPage, agent: Agent, line: Line
+) -> None:
+    answer = agent.ask("Red or blue?")
+    page = agent.talk(open_page("#/questions", base=line.address))
+    fill(page, "Blue as the sea")
+    line.hush()
+    send(page)
+    page.locator("article[data-state=sending]").wait_for()
+    line.cut()
+    line.mend()
+    page.reload()
+    assert said(answer) == ["Blue as the sea"]
+    page.locator("article[data-state=answered]").get_by_text("Blue as the sea").wait_for()
+    page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.on-its-way') === null")
+    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").fill("Mind the gap.")
+    line.hush()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("on its way").wait_for()
+    line.cut()
+    line.mend()
+    page.reload()
+    page.get_by_text("waits for the agent").wait_for()
+    assert page.get_by_role("log").get_by_text("Mind the gap.").count() == 1
+    page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.on-its-way') === null")
 
 
 def test_words_that_were_written_with_one_token_are_not_there_with_another(

@@ -1,8 +1,9 @@
 // The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only.
 
 const KEY = "nanobot-transcript.token";
-/** Under what the tab keeps what is being written; it goes with the token under which it was written. */
+/** Under what the tab keeps what is being written, and what is on its way; both go with the token under which that was. */
 export const DRAFTS = "nanobot-transcript.drafts";
+export const ON_ITS_WAY = "nanobot-transcript.on-its-way";
 
 let kept = "";
 let brought = false;
@@ -45,7 +46,7 @@ export function enterWith(value: string): void {
 /** False where the browser keeps nothing; then it lasts until the page is left. */
 function store(value: string): boolean {
   try {
-    if (value !== read()) sessionStorage.removeItem(DRAFTS);
+    if (value !== read()) for (const key of [DRAFTS, ON_ITS_WAY]) sessionStorage.removeItem(key);
     if (value) sessionStorage.setItem(KEY, value);
     else sessionStorage.removeItem(KEY);
     return true;

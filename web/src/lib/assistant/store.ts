@@ -4,6 +4,7 @@ import { type Draft, hasWords, restoreDraft, takeDraft, unaskedTo } from "@/lib/
 import { Histories } from "@/lib/assistant/histories";
 import { type Item, type Kind, SENDING, type Talk, ofMessage, ofRecord, ofRequest, talkKey } from "@/lib/assistant/items";
 import { type Frame, Socket, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
+import { ON_ITS_WAY } from "@/lib/token";
 import { onceKey } from "@/lib/utils";
 import { Watched, useWatched } from "@/lib/watched";
 
@@ -51,8 +52,46 @@ const NOTHING: State = {
   found: undefined,
 };
 
-/** Answers and messages of which nobody has said yet that they arrived, by the id of what is answered or written. */
-const sending = new Map<string, Sending>();
+/**
+ * Answers and messages of which nobody has said yet that they arrived, by the id of what is answered or written. Those
+ * without files outlive a reload of the page.
+ */
+class Sendings extends Map<string, Sending> {
+  override set(id: string, each: Sending): this {
+    super.set(id, each);
+    this.store();
+    return this;
+  }
+
+  override delete(id: string): boolean {
+    const was = super.delete(id);
+    this.store();
+    return was;
+  }
+
+  /** What was on its way when the page was loaded anew. */
+  restore(): void {
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(ON_ITS_WAY) ?? "[]") as [string, Sending][];
+      for (const [id, each] of kept) super.set(id, { ...each, item: { ...each.item, seq: 0n } });
+    } catch {
+      // It was not kept.
+    }
+  }
+
+  private store(): void {
+    const words = [...this].filter(([, { draft }]) => !draft.files.length);
+    const kept = words.map(([id, each]) => [id, { ...each, item: { ...each.item, seq: 0 } }]);
+    try {
+      if (kept.length) sessionStorage.setItem(ON_ITS_WAY, JSON.stringify(kept));
+      else sessionStorage.removeItem(ON_ITS_WAY);
+    } catch {
+      // Without storage, or in a full one, it lasts as long as the page.
+    }
+  }
+}
+
+const sending = new Sendings();
 const state = new Watched<State>(NOTHING);
 const histories = new Histories((frame) => state.get().open && (socket?.send(frame) ?? false));
 let socket: Socket | undefined;
@@ -67,7 +106,10 @@ let troubled = false;
 
 export function startAssistant(onAsked: (item: Item) => void): void {
   asked = onAsked;
-  socket ??= new Socket(nickname, heard, became, tooMuch);
+  if (socket) return;
+  sending.restore();
+  put([...sending.values()].map(onItsWay));
+  socket = new Socket(nickname, heard, became, tooMuch);
 }
 
 function became(open: boolean): void {
@@ -110,8 +152,13 @@ export function answer(item: Item, contents: WireContent[]): void {
       : { Cmd: "WorkReportReply", WorkReportRequest: request, WorkReportResponse: response };
   sending.set(item.id, { frame, draft: takeDraft(item.id), contents, item });
   socket?.send(frame);
-  put([{ ...item, state: SENDING, by: nickname(), contents, ended: hubNow() }]);
+  put([onItsWay({ contents, item })]);
   askWhetherArrived();
+}
+
+/** What is answered or written, as it is shown meanwhile. */
+function onItsWay({ contents, item }: Pick<Sending, "contents" | "item">): Item {
+  return { ...item, state: SENDING, by: nickname(), contents, ended: hubNow() };
 }
 
 /** Writes to an agent that has asked nothing what stands in a draft; false when the line is broken. */
@@ -120,9 +167,9 @@ export function write(talk: Talk, draftOf: string, text: string, contents: WireC
   const message = { id: onceKey(), projectDirectory: project, agentName: agent, text, contents };
   const frame = { Cmd: WRITTEN, AgentMessage: message };
   if (!socket?.send(frame)) return false;
-  const item: Item = { ...ofMessage(message), asked: hubNow(), state: SENDING, by: nickname() };
+  const item: Item = { ...ofMessage(message), asked: hubNow() };
   sending.set(message.id, { frame, draft: takeDraft(draftOf), contents, item });
-  put([item]);
+  put([onItsWay({ contents, item })]);
   socket.check([]); // it stays on its way where nothing comes back
   return true;
 }
