@@ -108,6 +108,28 @@ def test_a_box_in_which_somebody_is_about_to_write_does_not_become_the_answer_to
     assert page.get_by_role("textbox", name="Your answer").input_value() == ""
 
 
+def test_what_somebody_writes_on_when_the_box_lets_go_calls_nothing_on_the_page(
+    open_page: OpenPage, agent: Agent
+) -> None:
+    from playwright.sync_api import expect
+
+    answer = agent.ask("Deploy now?")
+    page = agent.talk(open_page("#/questions"))
+    fill(page, "Yes.")
+    send(page)
+    assert said(answer) == ["Yes."]
+    page.get_by_role("textbox", name=f"Write to {agent.name} unasked").focus()
+    here = page.url
+    agent.ask("Drop the database?", wait=0)
+    page.get_by_role("log").get_by_text("Drop the database?").wait_for()
+    page.keyboard.type("just a minute, can we do 2 things? 1", delay=20)
+    assert page.url == here
+    assert page.get_by_role("dialog").count() == 0
+    page.wait_for_timeout(1200)  # nobody writes on for so long
+    page.keyboard.press("c")
+    expect(page.get_by_role("dialog", name="Write to another agent")).to_be_visible()
+
+
 def test_one_double_click_confirms_one_report(open_page: OpenPage, agent: Agent, hub: str) -> None:
     for name in ("one", "two"):
         about = {"Summary": f"Step {name} is done.", "AgentName": agent.name, "ProjectDirectory": "/srv/shop"}

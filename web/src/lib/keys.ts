@@ -1,5 +1,15 @@
 import { useEffect, useEffectEvent } from "react";
 
+/** Milliseconds without a key after which nobody writes on. */
+const PAUSE = 1000;
+let wroteOn = -PAUSE;
+
+/** Takes the focus from the field in which somebody may be writing: what they write on calls nothing on the page. */
+export function letGo(field: HTMLElement): void {
+  field.blur();
+  wroteOn = performance.now();
+}
+
 /** Calls what belongs to a key, unless somebody types or a dialog is open. Escape leaves the field in which they type. */
 export function useKeys(keys: Record<string, () => void>): void {
   const pressed = useEffectEvent((event: KeyboardEvent) => {
@@ -11,6 +21,10 @@ export function useKeys(keys: Record<string, () => void>): void {
       return;
     }
     if (target?.closest("input, textarea, select, dialog[open], [contenteditable]")) return;
+    if (event.key.length === 1 && performance.now() - wroteOn < PAUSE) {
+      wroteOn = performance.now();
+      return;
+    }
     const call = keys[event.key];
     if (!call) return;
     event.preventDefault();

@@ -7,6 +7,7 @@ import { type Draft, changeDraft, hasWords, takeDraft } from "@/lib/assistant/dr
 import { type Item, type Talk, takesWords } from "@/lib/assistant/items";
 import { answer, write } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
+import { letGo } from "@/lib/keys";
 import { cn, plain } from "@/lib/utils";
 import { contentsOf, inWords, isReady } from "@/pages/questions/reply";
 import { AddFile, Files, useAddFiles } from "@/pages/questions/files";
@@ -105,7 +106,7 @@ function useLettingGo(answered: string): RefObject<HTMLElement | null> {
   const footer = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const focused = document.activeElement;
-    if (answered && focused instanceof HTMLElement && footer.current?.contains(focused)) focused.blur();
+    if (answered && focused instanceof HTMLElement && footer.current?.contains(focused)) letGo(focused);
   }, [answered]);
   return footer;
 }
