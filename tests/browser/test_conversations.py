@@ -130,6 +130,26 @@ def test_what_somebody_writes_on_when_the_box_lets_go_calls_nothing_on_the_page(
     expect(page.get_by_role("dialog", name="Write to another agent")).to_be_visible()
 
 
+def test_the_next_question_is_brought_into_sight_also_where_somebody_came_for_the_one_before(
+    open_page: OpenPage, agent: Agent, hub: str
+) -> None:
+    from playwright.sync_api import expect
+
+    agent.ask("Drop the database?", wait=0).result()
+    report(hub, agent.name, [f"Step {number} is done." for number in range(30)])
+    answer = agent.ask("Deploy now?")
+    page = agent.talk(open_page("#/questions"))
+    last = page.locator("article", has_text="Deploy now?")
+    last.wait_for()
+    page.goto(f"{page.url}/{last.get_attribute('data-item')}")
+    page.reload()
+    expect(last).to_be_in_viewport()
+    fill(page, "Yes.")
+    send(page)
+    assert said(answer) == ["Yes."]
+    expect(page.locator("article", has_text="Drop the database?")).to_be_in_viewport()
+
+
 def test_one_double_click_confirms_one_report(open_page: OpenPage, agent: Agent, hub: str) -> None:
     for name in ("one", "two"):
         about = {"Summary": f"Step {name} is done.", "AgentName": agent.name, "ProjectDirectory": "/srv/shop"}

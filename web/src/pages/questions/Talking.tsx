@@ -44,7 +44,7 @@ export function Talking({ talk, wanted }: Props) {
   const purpose = purposeOf(talk, picked, wanted, drafts);
   const name = purpose.is === "unasked" ? unaskedTo(talk.key) : purpose.item.id;
   const answered = purpose.is === "answer" ? purpose.item.id : "";
-  const aimed = useAimed(talk, state.known ? answered : "", picked);
+  const shown = useShown(talk, wanted, state.known ? answered : undefined, picked);
   const isNew = !talk.items.length;
   useEffect(() => {
     if (isNew) enterBox(); // there is nothing to read
@@ -71,7 +71,7 @@ export function Talking({ talk, wanted }: Props) {
         label={t("questions")}
         first={talk.items[0]?.id}
         older={hasOlder(talk, state) ? () => loadOlderOf(talk) : undefined}
-        shown={talk.items.some((item) => item.id === wanted) ? wanted : aimed}
+        shown={state.known && talk.items.some((item) => item.id === shown) ? shown : undefined}
       >
         {isNew && (
           <p className="py-6 text-center text-sm text-muted-foreground [overflow-wrap:anywhere]">
@@ -123,14 +123,16 @@ function purposeOf(talk: Talk, picked: string, wanted: string | undefined, draft
 }
 
 /**
- * What the box has come to answer without being told to; it is brought into sight. Undefined where that is the end, which
- * is in sight anyway.
+ * What is brought into sight: what somebody came for, and from then on what the box has come to answer without being told
+ * to. Undefined where that is the end, which is in sight anyway. `answered` is undefined until that is known.
  */
-function useAimed(talk: Talk, answered: string, picked: string): string | undefined {
-  const [aim, setAim] = useState<{ at: string; shown: string | undefined }>({ at: "", shown: undefined });
-  if (aim.at !== answered) {
+function useShown(talk: Talk, wanted: string | undefined, answered: string | undefined, picked: string): string | undefined {
+  const [aim, setAim] = useState<{ at?: string | undefined; of?: string | undefined; shown?: string | undefined }>({});
+  if (aim.of !== wanted) setAim({ at: answered, of: wanted, shown: wanted });
+  else if (aim.at !== answered) {
     const seen = answered === picked || answered === talk.items.at(-1)?.id;
-    setAim({ at: answered, shown: seen ? undefined : answered || undefined });
+    const comes = aim.at === undefined && wanted !== undefined;
+    setAim({ at: answered, of: wanted, shown: comes ? wanted : seen ? undefined : answered || undefined });
   }
   return aim.shown;
 }
