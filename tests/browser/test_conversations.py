@@ -187,6 +187,18 @@ def test_lines_are_shown_as_they_were_typed(open_page: OpenPage, agent: Agent) -
     assert reply == ["First,", "then <b>", "last."]
 
 
+@pytest.mark.parametrize("mark", [">", "> ", "- "])
+def test_a_text_that_is_nested_too_deeply_is_shown_as_it_was_typed(
+    open_page: OpenPage, agent: Agent, mark: str
+) -> None:
+    agent.ask(mark * 2400 * (2 // len(mark)) + "the end", wait=0).result()
+    page = agent.talk(open_page("#/questions"))
+    page.get_by_role("log").get_by_text("the end").wait_for()
+    fill(page, "Yes.")
+    send(page)
+    page.locator("article[data-state=answered]").wait_for()
+
+
 def test_a_very_long_text_is_folded_until_somebody_wants_all_of_it(
     open_page: OpenPage, agent: Agent, picture: Picture
 ) -> None:

@@ -37,14 +37,17 @@ function keepLines() {
 }
 
 export const Markdown = memo(function Markdown({ text, className }: { text: string; className?: string }) {
-  return (
-    <div className={cn("markdown text-[15px] leading-relaxed", className)}>
-      <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={allowed}>
-        {text}
-      </ReactMarkdown>
-    </div>
-  );
+  return <div className={cn("markdown text-[15px] leading-relaxed", className)}>{read(text)}</div>;
 });
+
+/** A text that is nested too deeply to be read is shown as it was typed: nobody's words take the page away. */
+function read(text: string): ReactNode {
+  try {
+    return ReactMarkdown({ remarkPlugins: plugins, components, urlTransform: allowed, children: text });
+  } catch {
+    return <p className="whitespace-pre-wrap">{text}</p>;
+  }
+}
 
 function Link({ href, children }: { href: string | undefined; children: ReactNode }) {
   if (!href) return <span>{children}</span>;
