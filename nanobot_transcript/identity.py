@@ -7,9 +7,11 @@ given twice.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
-__all__ = ["AgentProfile", "agent_names", "is_own", "name_clashes", "person_sender"]
+from nanobot_transcript.entry import Ids
+
+__all__ = ["AgentProfile", "agent_names", "is_own", "name_clashes", "person_sender", "sender_ids"]
 
 _SUFFIX_LENGTH: Final = 4
 
@@ -37,10 +39,15 @@ def person_sender(ids: Mapping[str, Any]) -> str:
     return next((str(ids[kind]) for kind in ("union_id", "user_id", "open_id") if ids.get(kind)), "")
 
 
+def sender_ids(entry: Mapping[str, Any]) -> Ids:
+    """The ids of the writer of an entry, by their kind; none where there is something else: anybody may write it."""
+    ids = entry.get("ids")
+    return cast("Ids", ids) if isinstance(ids, dict) else Ids()
+
+
 def is_own(entry: Mapping[str, Any], app_id: str) -> bool:
     """True when the bot with this ``app_id`` wrote the entry; a name proves nothing."""
-    ids = entry.get("ids")
-    return bool(app_id) and isinstance(ids, Mapping) and ids.get("app_id") == app_id and _is_bot(entry)
+    return bool(app_id) and sender_ids(entry).get("app_id") == app_id and _is_bot(entry)
 
 
 def agent_names(wanted: Mapping[str, str]) -> dict[str, str]:

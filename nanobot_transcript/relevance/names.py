@@ -8,7 +8,7 @@ so that 小明明 does not name 小明, nor "Alpha Bot" Alpha.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, sender_ids
 from nanobot_transcript.relevance.text import is_dense, words
 from nanobot_transcript.scripts import folded
 
@@ -200,8 +200,7 @@ def _glued(text: str, left: int, right: int) -> bool:
 
 def speaker_of(entry: Mapping[str, Any]) -> str:
     """The id under which the writer of an entry is known; for a bot its app id before its name."""
-    ids = entry.get("ids")
-    app_id = ids.get("app_id") if isinstance(ids, Mapping) else None
+    app_id = sender_ids(entry).get("app_id")
     if isinstance(app_id, str) and app_id:
         return app_id
     return _first(entry, _SENDERS) or "?"

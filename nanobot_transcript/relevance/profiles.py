@@ -7,6 +7,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownNameError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.naming import in_words, shown_name
+from nanobot_transcript.turns.speakers import ids_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -60,7 +61,7 @@ def up_to(store: "GroupTranscriptStore", session_key: str, message_id: str) -> t
     """The message with this id and what was recorded before it, oldest first; None when there is no such message."""
     history: list[Entry] = []
     for entry in store.scan(session_key):
-        if message_id == entry["message_id"] or message_id in entry.get("message_ids", ()):
+        if message_id in ids_of(entry):
             return entry, sorted(history, key=lambda one: one["ts"])
         history.append(entry)
         if len(history) > 2 * _HISTORY:

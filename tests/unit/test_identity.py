@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from nanobot_transcript.identity import agent_names, is_own, name_clashes, person_sender
+from nanobot_transcript.identity import agent_names, is_own, name_clashes, person_sender, sender_ids
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,13 @@ def test_an_own_line_is_recognised_by_app_id_and_never_by_name() -> None:
     assert not is_own(line | {"ids": {}}, "cli_a")
     assert not is_own({"role": "assistant", "sender": "Alpha"}, "cli_a")
     assert not is_own(line, "")
+
+
+@pytest.mark.parametrize("ids", [None, [], "cli_a", 7])
+def test_whatever_stands_for_the_ids_of_a_line_makes_it_nobodys(ids: object) -> None:
+    line = {"role": "assistant", "sender": "Alpha", "sender_kind": "bot", "ids": ids}
+    assert sender_ids(line) == {}
+    assert not is_own(line, "cli_a")
 
 
 def test_a_persons_line_seen_by_an_app_is_not_the_apps_own() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
-from nanobot_transcript.identity import is_own
+from nanobot_transcript.identity import is_own, sender_ids
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.speakers import id_at
@@ -124,7 +124,7 @@ class GroupContext:
         nameless = next((entry for entry in people if not self._host.names.knows(entry)), None)
         if nameless is None:
             return False
-        sender, ids = nameless["sender"], nameless.get("ids", {})
+        sender, ids = nameless["sender"], sender_ids(nameless)
         if sender in (ids.get("union_id"), ids.get("user_id")):  # another app's open id says nothing to this one
             self._host.roster.ask(chat_id, app_id, sender, ids)
         await self._host.roster.told(chat_id)

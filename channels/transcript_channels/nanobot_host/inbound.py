@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.identity import sender_ids
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.feishu import Message, Recall, message_from_event, recall_from_event
@@ -186,7 +187,7 @@ class Inbound:
     def _recognise(self, message: Message, key: str, observer: str) -> None:
         """The bot that sent this had recorded it by itself: now its open id is known, too."""
         entry = self._store.get(key, message.message_id)
-        app_id = entry.get("ids", {}).get("app_id") if entry else None
+        app_id = sender_ids(entry).get("app_id") if entry else None
         open_id = message.sender_ids.get("open_id")
         if app_id and open_id:
             self._names.link(observer, open_id, app_id)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import sender_ids
 from nanobot_transcript.session_key import FEISHU, split
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.gatekeeper import Turn
@@ -93,7 +94,7 @@ async def publish(channel: Any, chat_id: str, entry: Entry, name: str) -> None:
         metadata["_wants_stream"] = True
     message = InboundMessage(
         channel=channel.name,
-        sender_id=str(entry.get("ids", {}).get("app_id") or entry["sender"]),
+        sender_id=str(sender_ids(entry).get("app_id") or entry["sender"]),
         chat_id=chat_id,
         # With a line before it nothing a bot says can be one of nanobot's commands.
         content=f"{safe(name)}, another bot of this group, says:\n{safe(entry['content'])}",
