@@ -7,9 +7,7 @@ given twice.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
-
-from nanobot_transcript.entry import Ids
+from typing import Any, Final, Literal
 
 __all__ = ["AgentProfile", "agent_names", "is_own", "name_clashes", "person_sender", "sender_ids"]
 
@@ -39,10 +37,10 @@ def person_sender(ids: Mapping[str, Any]) -> str:
     return next((str(ids[kind]) for kind in ("union_id", "user_id", "open_id") if ids.get(kind)), "")
 
 
-def sender_ids(entry: Mapping[str, Any]) -> Ids:
+def sender_ids(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """The ids of the writer of an entry, by their kind; none where there is something else: anybody may write it."""
     ids = entry.get("ids")
-    return cast("Ids", ids) if isinstance(ids, dict) else Ids()
+    return ids if isinstance(ids, Mapping) else {}
 
 
 def is_own(entry: Mapping[str, Any], app_id: str) -> bool:

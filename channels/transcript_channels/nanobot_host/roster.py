@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ class Roster:
         self.patience: float = _PATIENCE
         """Seconds for which a turn waits for names."""
 
-    def ask(self, chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
+    def ask(self, chat_id: str, app_id: str, sender: str, ids: Mapping[str, Any]) -> None:
         """Begin to find out what ``sender`` and the other people of a group are called. Waits for nothing."""
         with self._mutex:
             now = self._clock()
@@ -84,7 +84,7 @@ class Roster:
         if unanswered:
             self._forget(lookup, chat_id)
 
-    def _look_up(self, lookup: "Future[None]", chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
+    def _look_up(self, lookup: "Future[None]", chat_id: str, app_id: str, sender: str, ids: Mapping[str, Any]) -> None:
         due = self._clock() + _SOONER
         try:
             if self._members.name_of(sender):  # by a mention, or another process has asked
@@ -183,7 +183,7 @@ def _title(client: Any, chat_id: str) -> str | None:
     return (response.data.name or "") if response.success() else None
 
 
-def _kind(sender: str, ids: Ids) -> str:
+def _kind(sender: str, ids: Mapping[str, Any]) -> str:
     """Which of the ids the stable sender is."""
     if sender == ids.get("union_id"):
         return "union_id"
