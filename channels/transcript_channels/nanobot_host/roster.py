@@ -7,12 +7,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from nanobot_transcript.entry import Ids
 from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.seldom import Seldom
+
+if TYPE_CHECKING:
+    from nanobot_transcript.entry import Ids
 
 __all__ = ["Roster"]
 
