@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import BOUND, OpenPage
+from browser.expecting import expect
 from browser.people import Agent, answered, begun, call_me, fill, report, said, send
 from PIL import Image
 from support.line import Line
@@ -171,7 +172,7 @@ def test_the_time_left_is_the_hubs_where_the_browsers_clock_is_wrong(
     page.reload()
     agent.talk(page)
     page.locator("article", has_text="10 min left" if told else "Which plan?").wait_for()
-    assert page.get_by_role("log").get_by_text(" left").count() == (1 if told else 0)
+    expect(page.get_by_role("log").get_by_text(" left")).to_have_count(1 if told else 0)
 
 
 def test_nothing_is_shown_or_heard_that_nobody_asked_for(open_page: OpenPage, agent: Agent) -> None:
@@ -201,13 +202,13 @@ def test_an_answer_whose_line_breaks_in_the_middle_arrives_whole_and_once(
     page.get_by_role("log").get_by_text("And while you were away?").wait_for(timeout=3 * BOUND)
     assert said(answer) == [everything]
     page.get_by_text("answered by Ada").wait_for()
-    assert page.get_by_text("Connecting …").count() == 0
+    expect(page.get_by_text("Connecting …")).to_have_count(0)
     fill(page, "Lunch.")
     send(page)
     assert said(second) == ["Lunch."]
     page.reload()
     page.get_by_role("log").get_by_text("Tell me everything.").wait_for()
-    assert page.get_by_role("log").locator("article[data-state=answered]").count() == 2
+    expect(page.get_by_role("log").locator("article[data-state=answered]")).to_have_count(2)
 
 
 def test_an_answer_that_arrived_before_the_line_broke_is_not_given_again(
@@ -224,7 +225,7 @@ def test_an_answer_that_arrived_before_the_line_broke_is_not_given_again(
     page.get_by_text("Connecting …").first.wait_for(state="detached", timeout=3 * BOUND)
     again = agent.ask("Anything else?")
     page.get_by_role("log").get_by_text("Anything else?").wait_for()
-    assert page.get_by_role("log").get_by_text("Once.", exact=True).count() == 1
+    expect(page.get_by_role("log").get_by_text("Once.", exact=True)).to_have_count(1)
     fill(page, "No.")
     send(page)
     assert said(again) == ["No."]
@@ -241,12 +242,12 @@ def test_an_answer_on_a_line_that_has_gone_silent_is_on_its_way_until_the_hub_ha
     article = page.locator("article", has_text="Deploy now?")
     article.get_by_text("on its way").wait_for()
     page.wait_for_timeout(2000)  # what was told too early was told within a second
-    assert article.get_by_text("on its way").count() == 1
+    expect(article.get_by_text("on its way")).to_have_count(1)
     picture(page, "questions-sending")
     assert said(answer) == ["Yes."]
     page.locator("article[data-state=answered]").wait_for()
-    assert article.get_by_text("on its way").count() == 0
-    assert page.get_by_role("log").get_by_text("Yes.", exact=True).count() == 1
+    expect(article.get_by_text("on its way")).to_have_count(0)
+    expect(page.get_by_role("log").get_by_text("Yes.", exact=True)).to_have_count(1)
     assert page.get_by_text("answered first").count() == 0
 
 
@@ -417,7 +418,7 @@ def test_a_history_that_was_read_before_an_answer_and_comes_after_it_opens_no_qu
     page.reload()
     page.locator("article[data-item]").first.wait_for()
     page.wait_for_timeout(1000)  # the history is there by now
-    assert page.locator("article[data-state=answered]").get_by_text("Yes, deploy.").count() == 1
+    expect(page.locator("article[data-state=answered]").get_by_text("Yes, deploy.")).to_have_count(1)
     assert page.locator("article[data-state=waiting]").count() == 0
     assert said(answer) == ["Yes, deploy."]
     page.get_by_role("textbox", name=f"Write to {agent.name} unasked").wait_for()
@@ -436,7 +437,7 @@ def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage,
     assert line.wait_cut(BOUND / 1000)
     line.mend()
     page.get_by_text("waits for the agent").wait_for(timeout=3 * BOUND)
-    assert page.get_by_text("waits for the agent").count() == 1
+    expect(page.get_by_text("waits for the agent")).to_have_count(1)
     second = agent.ask("And?")
     fill(page, "Go on.")
     send(page)
@@ -476,7 +477,7 @@ def test_a_group_whose_news_break_off_shows_each_message_once_when_it_is_back(
     line.mend()
     page.locator("[data-connection=live]").first.wait_for(timeout=3 * BOUND)
     log.get_by_text("Said while the line was broken").wait_for()
-    assert log.get_by_text("Said while the line was broken").count() == 1
+    expect(log.get_by_text("Said while the line was broken")).to_have_count(1)
 
 
 def test_who_answers_second_is_told_who_was_first(open_page: OpenPage, agent: Agent, line: Line) -> None:
@@ -495,6 +496,6 @@ def test_who_answers_second_is_told_who_was_first(open_page: OpenPage, agent: Ag
     second.get_by_text("answered by Ada").wait_for()
     second.get_by_role("log").get_by_text("Red.").wait_for()
     assert second.get_by_role("log").get_by_text("Blue.").count() == 0
-    assert first.get_by_text("answered by Ada").count() == 1
+    expect(first.get_by_text("answered by Ada")).to_have_count(1)
     second.reload()
     second.get_by_text("answered by Ada").wait_for()

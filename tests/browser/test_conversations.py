@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.people import Agent, connect, fill, said, send
 
 if TYPE_CHECKING:
@@ -49,11 +50,11 @@ def test_answer_this_leads_to_where_it_is_answered(open_page: OpenPage, agent: A
     page.locator("article", has_text="Which branch?").get_by_role("button", name="Answer this one").click()
     page.wait_for_function("() => document.activeElement.type === 'radio'")
     page.keyboard.press("Space")
-    assert page.get_by_role("radio", name="main").is_checked()
+    expect(page.get_by_role("radio", name="main")).to_be_checked()
     page.locator("article", has_text="Red or blue?").get_by_role("button", name="Answer this one").click()
     page.wait_for_function(f"() => ({FOCUSED}) === 'Your answer …'")
     page.keyboard.type("1 is red")
-    assert page.get_by_role("textbox", name="Your answer").input_value() == "1 is red"
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("1 is red")
     page.get_by_role("button", name="Write unasked").click()
     page.wait_for_function(f"() => ({FOCUSED}).startsWith('Write to')")
     page.get_by_role("button", name="Answer it").click()
@@ -64,8 +65,6 @@ def test_answer_this_leads_to_where_it_is_answered(open_page: OpenPage, agent: A
 def test_what_the_box_answers_is_in_sight_and_the_box_lets_go_when_that_changes_by_itself(
     open_page: OpenPage, agent: Agent, picture: Picture, phone: bool
 ) -> None:
-    from playwright.sync_api import expect
-
     lines = "\n\n".join(f"Line {number}" for number in range(15))
     answers = [agent.ask(f"Question 0?\n\n{lines}")]
     page = open_page("#/questions", phone=phone)
@@ -85,7 +84,7 @@ def test_what_the_box_answers_is_in_sight_and_the_box_lets_go_when_that_changes_
     page.wait_for_function(f"() => ({FOCUSED}) === 'BODY'")
     page.keyboard.type("xx")
     page.keyboard.press("Control+Enter")
-    assert field.input_value() == ""
+    expect(field).to_have_value("")
     first = 1 if "Question 1?" in page.locator("article[data-aimed]").inner_text() else 2
     for answer in (answers[first], answers[3 - first]):
         fill(page, "Next.")
@@ -105,14 +104,12 @@ def test_a_box_in_which_somebody_is_about_to_write_does_not_become_the_answer_to
     agent.ask("Drop the database?", wait=0)
     page.get_by_role("log").get_by_text("Drop the database?").wait_for()
     page.keyboard.type("ok")
-    assert page.get_by_role("textbox", name="Your answer").input_value() == ""
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("")
 
 
 def test_what_somebody_writes_on_when_the_box_lets_go_calls_nothing_on_the_page(
     open_page: OpenPage, agent: Agent
 ) -> None:
-    from playwright.sync_api import expect
-
     answer = agent.ask("Deploy now?")
     page = agent.talk(open_page("#/questions"))
     fill(page, "Yes.")
@@ -133,8 +130,6 @@ def test_what_somebody_writes_on_when_the_box_lets_go_calls_nothing_on_the_page(
 def test_the_next_question_is_brought_into_sight_also_where_somebody_came_for_the_one_before(
     open_page: OpenPage, agent: Agent, hub: str
 ) -> None:
-    from playwright.sync_api import expect
-
     agent.ask("Drop the database?", wait=0).result()
     report(hub, agent.name, [f"Step {number} is done." for number in range(30)])
     answer = agent.ask("Deploy now?")

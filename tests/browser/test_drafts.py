@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import BOUND, OpenPage
+from browser.expecting import expect
 from browser.people import Agent, call_me, connect, fill, said, send
 from support.line import Line
 
@@ -51,12 +52,12 @@ def test_of_two_open_questions_the_box_answers_the_older_or_the_one_that_is_pick
     newer = agent.ask("Large or small?")
     fill(page, "Red, I")
     page.get_by_role("log").get_by_text("Large or small?").wait_for()
-    assert page.get_by_role("textbox", name="Your answer").input_value() == "Red, I"
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("Red, I")
     page.get_by_role("button", name="Answer this one").click()
     fill(page, "Small.")
     send(page)
     assert said(newer) == ["Small."]
-    assert page.get_by_role("textbox", name="Your answer").input_value() == "Red, I"
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("Red, I")
     fill(page, "Red, I think.")
     send(page)
     assert said(older) == ["Red, I think."]
@@ -72,13 +73,13 @@ def test_words_that_somebody_else_was_faster_than_are_kept_and_can_be_sent(open_
     assert said(answer) == ["Red."]
     second.get_by_text("Ada answered first. What you wrote was not sent.").wait_for()
     kept = second.get_by_role("textbox", name="What you wrote")
-    assert kept.input_value() == "Blue, as the"
+    expect(kept).to_have_value("Blue, as the")
     kept.press("Control+Enter")
-    assert kept.input_value() == "Blue, as the"
+    expect(kept).to_have_value("Blue, as the")
     second.get_by_role("button", name="Send as a message").click()
     second.get_by_text("waits for the agent").wait_for()
     second.get_by_role("log").get_by_text("Blue, as the").wait_for()
-    assert kept.count() == 0
+    expect(kept).to_have_count(0)
 
 
 def test_words_that_are_kept_do_not_stand_in_the_way_of_another_answer(open_page: OpenPage, agent: Agent) -> None:
@@ -94,7 +95,7 @@ def test_words_that_are_kept_do_not_stand_in_the_way_of_another_answer(open_page
     fill(second, "Small.")
     send(second)
     assert said(newer) == ["Small."]
-    assert second.get_by_role("textbox", name="What you wrote").input_value() == "Blue, as the"
+    expect(second.get_by_role("textbox", name="What you wrote")).to_have_value("Blue, as the")
 
 
 def test_an_answer_that_came_second_is_kept_too(open_page: OpenPage, agent: Agent, line: Line) -> None:
@@ -110,7 +111,7 @@ def test_an_answer_that_came_second_is_kept_too(open_page: OpenPage, agent: Agen
     send(second)
     line.mend()
     second.get_by_text("Ada answered first.").wait_for()
-    assert second.get_by_role("textbox", name="What you wrote").input_value() == "Blue."
+    expect(second.get_by_role("textbox", name="What you wrote")).to_have_value("Blue.")
     second.get_by_role("button", name="Discard").click()
     second.get_by_role("textbox", name="unasked").wait_for()
 
@@ -121,7 +122,7 @@ def test_options_fit_a_phone_and_the_question_stands_there_once(open_page: OpenP
     agent.talk(page)
     path = page.get_by_text(PATH)
     path.wait_for()
-    assert page.get_by_role("log").get_by_text("Which path?").count() == 1
+    expect(page.get_by_role("log").get_by_text("Which path?")).to_have_count(1)
     assert page.get_by_role("log").get_by_text("**").count() == 0
     assert path.evaluate("each => each.getBoundingClientRect().right") < 390
     path.click()
@@ -186,13 +187,13 @@ def test_an_answer_that_the_store_cannot_keep_comes_back_into_the_box(open_page:
     fill(page, "A long and careful answer")
     send(page)
     page.get_by_text("Not sent: The disk is full.").wait_for()
-    assert page.get_by_role("textbox", name="Your answer").input_value() == "A long and careful answer"
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("A long and careful answer")
     page.get_by_role("button", name="Write unasked").click()
     field = page.get_by_role("textbox", name="unasked")
     field.fill("A message")
     field.press("Control+Enter")
     page.get_by_text("Not sent: The disk is full.").wait_for()
-    assert field.input_value() == "A message"
+    expect(field).to_have_value("A message")
     full[0] = False
     page.get_by_role("button", name="Answer it").click()
     send(page)
@@ -237,7 +238,7 @@ def test_a_frame_for_which_the_hub_hangs_up_is_not_sent_again(open_page: OpenPag
     send(page)
     page.get_by_text("Not sent: the hub does not take that much at once.").wait_for()
     page.get_by_text("Connecting …").first.wait_for(state="detached", timeout=3 * BOUND)
-    assert page.get_by_role("textbox", name="Your answer").input_value() == "More than the hub takes"
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("More than the hub takes")
     assert between.commands.count("AskQuestionReply") == 1
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.people import connect
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def test_what_was_found_in_an_old_conversation_is_shown(serve: Callable[..., str
 def test_what_was_found_in_a_long_conversation_is_loaded_in_sight_and_marked(
     serve: Callable[..., str], open_page: OpenPage
 ) -> None:
-    from playwright.sync_api import expect
-
     hub = serve()
     _ask(hub, "first", "Which harbour has the lighthouse?")
     _answer(hub, "first", "The northern one.")
@@ -108,8 +107,6 @@ def test_the_hits_show_all_words_that_were_looked_for_in_questions_and_answers(
 def test_a_hit_that_was_scrolled_away_comes_back_with_another_click(
     serve: Callable[..., str], open_page: OpenPage
 ) -> None:
-    from playwright.sync_api import expect
-
     hub = serve()
     _ask(hub, "first", "Which harbour has the lighthouse?")
     _report(hub, "Steps", 60)
@@ -126,8 +123,6 @@ def test_a_hit_that_was_scrolled_away_comes_back_with_another_click(
 def test_all_hits_are_shown_also_where_answers_carry_large_pictures(
     serve: Callable[..., str], open_page: OpenPage
 ) -> None:
-    from playwright.sync_api import expect
-
     hub = serve()
     image = {"type": "image", "data": "A" * 3_000_000, "mime_type": "image/png"}
     for number in range(7):

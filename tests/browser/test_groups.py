@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.people import Agent, Blocks, fill, said, send
 from browser.test_pages import GROUP, TOO_WIDE, Picture, faults
 from support.web_home import CHAT, WebHome
@@ -71,7 +72,7 @@ def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
     home.decide_later("om_open", "Beta", "claim_seen")
     asked.get_by_role("button", name="Alpha claimed it and answers Beta saw the claim, stays silent").click()
     asked.get_by_text("It was the first to claim the message, and answers.").wait_for()
-    assert asked.get_by_text("Before that: What was said before does not suggest").count() == 2
+    expect(asked.get_by_text("Before that: What was said before does not suggest")).to_have_count(2)
     home.decide_later("om_open", "Beta", "taken_over")
     asked.get_by_text("The bot that had claimed the message did not answer; this one steps in.").wait_for()
     asked.get_by_role("button", expanded=True).click()
@@ -185,7 +186,7 @@ def test_a_thread_that_began_before_the_record_leads_nowhere_and_loads_nothing(
     mark.wait_for()
     mark.click()
     assert mark.evaluate("each => each.tagName") == "P"
-    assert page.get_by_role("button", name="Show earlier messages").count() == 1
+    expect(page.get_by_role("button", name="Show earlier messages")).to_have_count(1)
 
 
 def test_a_found_message_that_was_scrolled_away_comes_back_with_another_click(
@@ -215,7 +216,7 @@ def test_a_card_whose_question_has_ended_asks_for_no_answer(open_page: OpenPage,
     answer(answering, agent, asked)
     link = card.get_by_role("link", name="Answered: see it on the page of questions")
     link.wait_for()
-    assert card.get_by_role("link").count() == 1
+    expect(card.get_by_role("link")).to_have_count(1)
     link.click()
     page.get_by_role("log").get_by_text("Deploy now?").wait_for()
 
@@ -319,5 +320,5 @@ def test_what_was_said_is_not_drawn_again_with_each_key(open_page: OpenPage, hom
     before = page.evaluate("drawn")
     assert before >= many
     page.keyboard.type("Hello")
-    assert field.input_value() == "Hello"
+    expect(field).to_have_value("Hello")
     assert page.evaluate("drawn") - before < many  # what stands beside has its times, too

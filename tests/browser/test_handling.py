@@ -4,6 +4,7 @@ import time
 
 import pytest
 from browser.conftest import BOUND, OpenPage
+from browser.expecting import expect
 from browser.people import Agent
 from browser.test_pages import GROUP, Picture
 from support.line import Line
@@ -16,8 +17,6 @@ pytestmark = pytest.mark.timeout(120)
 
 
 def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_page: OpenPage) -> None:
-    from playwright.sync_api import expect
-
     page = open_page(GROUP)
     page.locator("#m-om_5").wait_for()
     page.keyboard.press("?")
@@ -32,7 +31,7 @@ def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_
     field.wait_for()
     page.keyboard.press("c")
     expect(field).to_be_focused()
-    assert field.input_value() == ""
+    expect(field).to_have_value("")
 
 
 def test_a_mail_leaves_its_inbox_only_after_somebody_was_asked(
@@ -78,8 +77,6 @@ def test_the_button_to_reply_is_as_large_beside_a_wide_message(open_page: OpenPa
 
 
 def test_why_a_bot_answers_the_newest_message_comes_into_sight(open_page: OpenPage, home: WebHome) -> None:
-    from playwright.sync_api import expect
-
     chat = "feishu:oc_why"
     furnished(home, chat)
     page = open_page(f"#/groups/{chat}")
@@ -89,8 +86,6 @@ def test_why_a_bot_answers_the_newest_message_comes_into_sight(open_page: OpenPa
 
 
 def test_to_change_the_token_begins_in_its_field(open_page: OpenPage) -> None:
-    from playwright.sync_api import expect
-
     page = open_page("#/questions")
     page.get_by_role("button", name="Change").click()
     expect(page.get_by_label("Token", exact=True)).to_be_focused()
@@ -106,14 +101,14 @@ def test_back_closes_what_is_told_about_a_group_where_it_lies_over_the_page(open
     about.wait_for()
     page.go_back()
     about.wait_for(state="hidden")
-    assert page.locator("#m-om_5").count() == 1
+    expect(page.locator("#m-om_5")).to_have_count(1)
     button.click()
     page.keyboard.press("Escape")
     about.wait_for(state="hidden")
     button.click()
     about.get_by_role("button", name="Close").click()
     about.wait_for(state="hidden")
-    assert page.locator("#m-om_5").count() == 1
+    expect(page.locator("#m-om_5")).to_have_count(1)
     page.go_back()
     page.get_by_role("log").wait_for(state="hidden")
     assert page.url.endswith("#/groups")

@@ -2,6 +2,7 @@
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.people import Agent, fill, said, send
 from browser.test_pages import GROUP, THREAD
 from support.line import Line
@@ -29,8 +30,8 @@ def test_a_letter_that_was_closed_is_there_when_it_is_opened_again(open_page: Op
             page.get_by_role("heading", name="Stores").wait_for()
             page.go_back()
         page.get_by_role("button", name="Write").click()
-        assert form.get_by_label("Subject").input_value() == f"Kept {place}"
-        assert form.get_by_label("Text, in Markdown").input_value() == "Half of a sen"
+        expect(form.get_by_label("Subject")).to_have_value(f"Kept {place}")
+        expect(form.get_by_label("Text, in Markdown")).to_have_value("Half of a sen")
 
 
 def test_to_whom_a_letter_goes_is_kept_with_it_until_it_is_sent(open_page: OpenPage) -> None:
@@ -42,14 +43,14 @@ def test_to_whom_a_letter_goes_is_kept_with_it_until_it_is_sent(open_page: OpenP
     form.get_by_label("Subject").fill("Dinner")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Write").click()
-    assert form.get_by_role("checkbox", name="BlueLake").is_checked()
-    assert form.get_by_label("Importance").input_value() == "high"
+    expect(form.get_by_role("checkbox", name="BlueLake")).to_be_checked()
+    expect(form.get_by_label("Importance")).to_have_value("high")
     form.get_by_label("Text, in Markdown").fill("At eight.")
     form.get_by_role("button", name="Send").click()
     page.get_by_role("heading", name="Dinner").first.wait_for()
     page.get_by_role("button", name="Write").click()
-    assert form.get_by_label("Subject").input_value() == ""
-    assert not form.get_by_role("checkbox", name="BlueLake").is_checked()
+    expect(form.get_by_label("Subject")).to_have_value("")
+    expect(form.get_by_role("checkbox", name="BlueLake")).not_to_be_checked()
 
 
 def test_the_letter_to_one_agent_is_not_the_one_to_another(open_page: OpenPage) -> None:
@@ -61,7 +62,7 @@ def test_the_letter_to_one_agent_is_not_the_one_to_another(open_page: OpenPage) 
     page.goto(f"{page.url.partition('#')[0]}{MAIL}/agents/GreenCastle")
     page.get_by_role("heading", name="GreenCastle").wait_for()
     page.get_by_role("button", name="Write").last.click()
-    assert form.get_by_label("Subject").input_value() == ""
+    expect(form.get_by_label("Subject")).to_have_value("")
 
 
 def test_words_in_a_box_are_there_after_a_visit_to_another_page(open_page: OpenPage) -> None:
@@ -78,7 +79,7 @@ def test_words_in_a_box_are_there_after_a_visit_to_another_page(open_page: OpenP
         page.get_by_role("heading", name="Stores").wait_for()
         page.go_back()
         field.wait_for()
-        assert field.input_value() == "Not yet sent", place
+        expect(field, place).to_have_value("Not yet sent")
         field.fill("")
 
 
@@ -92,7 +93,7 @@ def test_what_words_in_a_group_answer_is_kept_with_them(open_page: OpenPage, hom
     page.get_by_role("heading", name="Stores").wait_for()
     page.go_back()
     page.locator("footer").get_by_text("Reply to Beta: I can, it takes four minutes.").wait_for()
-    assert field.input_value() == "Thanks for"
+    expect(field).to_have_value("Thanks for")
 
 
 def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, agent: Agent) -> None:
@@ -102,8 +103,8 @@ def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, 
     fill(page, "as the sea")
     page.reload()
     page.get_by_role("radio", name="Blue").wait_for()
-    assert page.get_by_role("radio", name="Blue").is_checked()
-    assert page.get_by_role("textbox", name="Your answer").input_value() == "as the sea"
+    expect(page.get_by_role("radio", name="Blue")).to_be_checked()
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("as the sea")
     send(page)
     assert said(answer) == ["Blue\n\nas the sea"]
     page.reload()
@@ -134,7 +135,7 @@ def test_an_answer_and_a_message_that_are_on_their_way_outlive_a_reload(
     line.mend()
     page.reload()
     page.get_by_text("waits for the agent").wait_for()
-    assert page.get_by_role("log").get_by_text("Mind the gap.").count() == 1
+    expect(page.get_by_role("log").get_by_text("Mind the gap.")).to_have_count(1)
     page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.on-its-way') === null")
 
 

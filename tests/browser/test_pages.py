@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 from browser.conftest import AXE, OpenPage
+from browser.expecting import expect
 from support.web_home import CHAT, PROJECT, WebHome
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def test_a_group_is_followed_live_with_edits_recalls_and_decisions(
     log = page.get_by_role("log")
     log.get_by_text("Who can run the migration on staging?").first.wait_for()
     assert first_paint(page) <= 1000
-    assert log.get_by_text("林小雨 recalled a message").count() == 1
+    expect(log.get_by_text("林小雨 recalled a message")).to_have_count(1)
     assert "hunter2" not in page.content()
     assert page.locator("article script").count() == 0
     log.get_by_text("<script>alert(1)</script>").wait_for()
@@ -56,7 +57,7 @@ def test_a_group_is_followed_live_with_edits_recalls_and_decisions(
     log.get_by_text("Live and corrected").wait_for()
     home.store.recall(CHAT, "om_live_0", "on_ada")
     log.get_by_text("Ada Byrne recalled a message").wait_for()
-    assert log.get_by_text("Live and corrected").count() == 0
+    expect(log.get_by_text("Live and corrected")).to_have_count(0)
     picture(page, "groups")
 
 
@@ -71,7 +72,7 @@ def test_a_person_finds_a_message_and_posts_with_the_keyboard(open_page: OpenPag
     field.fill("Is 1.4 out?")
     field.press("Control+Enter")
     page.get_by_text("waits for a bot to send it").wait_for()
-    assert field.input_value() == ""
+    expect(field).to_have_value("")
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     page.get_by_role("dialog").get_by_text("Send what was written").wait_for()

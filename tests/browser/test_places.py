@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.people import Agent, begun, said
 from browser.test_answering import STUBS
 from browser.test_pages import GROUP, PLACES, THREAD, TOO_WIDE, show
@@ -65,7 +66,7 @@ def test_no_link_of_an_agent_leads_to_the_hub_or_brings_a_token(open_page: OpenP
     page = agent.talk(open_page("#/questions"))
     page.get_by_role("log").get_by_role("link", name="the manual").wait_for()
     page.get_by_role("log").get_by_text("link 3").wait_for()
-    assert page.get_by_role("log").get_by_role("link").count() == 1
+    expect(page.get_by_role("log").get_by_role("link")).to_have_count(1)
 
 
 def test_addresses_that_lead_nowhere_say_so(open_page: OpenPage) -> None:

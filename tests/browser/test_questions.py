@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import BOUND, OpenPage
+from browser.expecting import expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -79,7 +80,7 @@ def test_a_question_is_answered_from_a_phone_and_other_pages_are_told_by_whom(
     talk.get_by_text("answered by Ada").wait_for()
     talk.get_by_text("Yes", exact=True).wait_for()  # what else there was to choose
     other.locator("a[data-row]").get_by_text("Ada: Tomorrow After nine.").wait_for()
-    assert other.get_by_role("textbox", name="Your answer").count() == 0
+    expect(other.get_by_role("textbox", name="Your answer")).to_have_count(0)
     picture(other, "questions")
 
 
@@ -91,11 +92,11 @@ def test_where_only_options_count_there_is_no_field_and_a_choice_can_be_taken_ba
     page.get_by_text("Which colour?").last.wait_for()
     assert page.get_by_role("textbox", name="Your answer").count() == 0
     button = page.get_by_role("button", name="Answer")
-    assert button.is_disabled()
+    expect(button).to_be_disabled()
     page.get_by_text("Red", exact=True).click()
-    assert button.is_enabled()
+    expect(button).to_be_enabled()
     page.get_by_text("Red", exact=True).click()
-    assert button.is_disabled()
+    expect(button).to_be_disabled()
     page.get_by_text("Blue", exact=True).click()
     button.click()
     assert said(answer) == ["Blue"]

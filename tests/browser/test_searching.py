@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.people import connect
 from browser.test_pages import GROUP, THREAD
 from support.web_home import WebHome
@@ -88,10 +89,10 @@ def _walk(page: "Page") -> None:
     page.keyboard.press("/")
     page.keyboard.press("Escape")
     page.wait_for_function("() => document.activeElement === document.body")
-    assert page.get_by_role("searchbox").input_value() == "harbour"
+    expect(page.get_by_role("searchbox")).to_have_value("harbour")
     page.keyboard.press("j")
     page.wait_for_function("() => document.querySelectorAll('[data-row]')[2].ariaCurrent === 'true'")
-    assert page.locator("[data-hits] [data-row]").count() == len(HARBOURS)
+    expect(page.locator("[data-hits] [data-row]")).to_have_count(len(HARBOURS))
 
 
 def _at(page: "Page") -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.test_pages import TOO_WIDE, Picture, faults
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def test_the_chinese_page_tells_problems_in_chinese_with_the_original_behind(
     foreign = page.get_by_role("listitem").filter(has_text="别处的网页试图调用 hub，已拒绝。")
     foreign.get_by_text("如果这是你自己的页面，请把它的来源加入 hub.allowed_origins。").wait_for()
     english = foreign.get_by_text("Pages from elsewhere may not call the hub.")
-    assert not english.is_visible()
+    expect(english).not_to_be_visible()
     foreign.get_by_text("英文原文").click()
     english.wait_for()
     wrong = page.get_by_role("listitem").filter(has_text="对页面接口的请求缺少内容或内容有误。")

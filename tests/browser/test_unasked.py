@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 from browser.conftest import OpenPage
+from browser.expecting import expect
 from browser.people import Agent, fill, said, send
 from browser.test_pages import TOO_WIDE, Picture, faults
 from browser.test_places import focused
@@ -66,7 +67,7 @@ def test_an_agent_that_never_asked_is_written_to_at_the_address_of_its_conversat
     assert faults(page, "an empty conversation") == []
     write(page, agent.name, "Use the other branch.")
     page.get_by_role("log").get_by_text("waits for the agent").wait_for()
-    assert page.get_by_text("has asked and reported nothing yet").count() == 0
+    expect(page.get_by_text("has asked and reported nothing yet")).to_have_count(0)
     page.reload()
     page.goto(f"{page.url.partition('#')[0]}#/questions")
     page.get_by_role("link", name=agent.name).filter(has_text="Use the other branch.").click()
@@ -84,7 +85,7 @@ def test_an_address_is_the_conversation_however_it_is_spelled(open_page: OpenPag
     write(page, agent.name, "Hello")
     page.get_by_role("log").get_by_text("Hello").wait_for()
     page.get_by_role("log").get_by_text("waits for the agent").wait_for()
-    assert page.locator("a[data-row][aria-current=true]").filter(has_text=agent.name).count() == 1
+    expect(page.locator("a[data-row][aria-current=true]").filter(has_text=agent.name)).to_have_count(1)
     answer = agent.ask("Which one?", wait=0)
     fill(page, "This one.")
     send(page)
@@ -192,7 +193,7 @@ def test_a_session_leads_only_to_agents_that_are_given_what_is_written_with_this
         for token, name in (("token-of-mine", "Mine"), ("token-of-yours", "Yours")):
             page = open_page(f"?token={token}#/io/s", base=hub)
             page.get_by_role("link", name=f"Write to {name}").wait_for()
-            assert page.get_by_role("link", name="Write to").count() == 1
+            expect(page.get_by_role("link", name="Write to")).to_have_count(1)
         go_on(page, times=2)
         assert [each.result(30) for each in waiting] == ["Go on.", "Go on."]
         page.get_by_role("link", name="Write to").wait_for(state="detached")

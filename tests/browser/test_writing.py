@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser.conftest import OpenPage, Served, _hub
+from browser.expecting import expect
 from support.web_home import PROJECT, WebHome
 
 from transcript_mcp.mail.values import Draft
@@ -29,8 +30,6 @@ def strict_hub(home: WebHome, browser: "Browser") -> Iterator[str]:
 
 
 def test_a_form_begins_in_its_subject(open_page: OpenPage) -> None:
-    from playwright.sync_api import expect
-
     for place in (MAIL, "#/boxes/dev_agent/inbox"):
         page = open_page(place)
         page.get_by_role("button", name="Write").click()
@@ -48,7 +47,7 @@ def test_a_form_says_what_it_needs_before_it_can_be_sent(open_page: OpenPage) ->
     form.get_by_role("button", name="Send").click()
     form.get_by_role("alert").filter(has_text="Choose to whom it goes.").wait_for()
     form.locator("label").filter(has_text="BlueLake").click()
-    assert form.get_by_role("alert").count() == 0
+    expect(form.get_by_role("alert")).to_have_count(0)
     form.get_by_role("button", name="Send").click()
     page.get_by_role("heading", name="Lunch").first.wait_for()
 
@@ -113,14 +112,14 @@ def test_kinds_of_mail_that_are_short_for_something_say_for_what(open_page: Open
         "INFO",
     ]
     kinds.select_option("ER")
-    assert kinds.input_value() == "ER"
+    expect(kinds).to_have_value("ER")
 
 
 def test_the_page_of_mail_opens_where_somebody_wrote_last(open_page: OpenPage, home: WebHome) -> None:
     home.mail.register_agent("/srv/empty", "RedStone")  # the newest project; nobody has written in it
     page = open_page("#/mail")
     page.get_by_role("combobox", name="Project").wait_for()
-    assert page.get_by_role("combobox", name="Project").input_value() == PROJECT
+    expect(page.get_by_role("combobox", name="Project")).to_have_value(PROJECT)
 
 
 def test_a_letter_goes_only_to_agents_that_the_form_shows(open_page: OpenPage, home: WebHome) -> None:
@@ -131,7 +130,7 @@ def test_a_letter_goes_only_to_agents_that_the_form_shows(open_page: OpenPage, h
     page = open_page(f"{MAIL}/agents/human")
     page.get_by_role("heading", name="human").wait_for()
     page.get_by_text("Re: Lunch").wait_for()
-    assert page.get_by_role("button", name="Write").count() == 1  # the one of the whole page
+    expect(page.get_by_role("button", name="Write")).to_have_count(1)  # the one of the whole page
     home.mail.reply(human, sent.id, Draft(body="With soup."))
     page = open_page(f"{MAIL}/threads/LUNCH-1")
     page.get_by_text("With soup.").last.wait_for()
@@ -161,8 +160,6 @@ def test_a_message_from_long_ago_is_found_and_nothing_is_shown_twice(open_page: 
 
 
 def test_a_message_that_was_searched_for_is_in_sight(open_page: OpenPage, home: WebHome) -> None:
-    from playwright.sync_api import expect
-
     chat = "feishu:oc_tall"
     for number in range(120):
         home.store.append(chat, "user", f"Row {number}", "on_ada", f"om_tall_{number}", 1_700_000_000_000 + number)
@@ -209,9 +206,9 @@ def test_what_is_known_stays_on_the_page_while_the_hub_does_not_answer(open_page
     blue = home.mail.acting(PROJECT, "BlueLake")
     home.mail.send(PROJECT, blue, Draft("Another", "Text.", to=["GreenCastle"]))
     page.get_by_role("alert").wait_for()
-    assert page.get_by_role("link", name="Build plan for users").is_visible()
+    expect(page.get_by_role("link", name="Build plan for users")).to_be_visible()
     page.unroute("**/api/mail/threads*")
     page.get_by_role("button", name="Try again").click()
     page.get_by_role("link", name="Another").wait_for()
-    assert page.get_by_role("alert").count() == 0
+    expect(page.get_by_role("alert")).to_have_count(0)
     open_page.wrong.clear()  # the browser itself says that a request failed
