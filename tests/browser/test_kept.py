@@ -1,5 +1,7 @@
 """What somebody has begun to write is still there when they come back to where they wrote it."""
 
+from pathlib import Path
+
 import pytest
 from browser.conftest import OpenPage
 from browser.expecting import expect
@@ -80,6 +82,8 @@ def test_words_in_a_box_are_there_after_a_visit_to_another_page(open_page: OpenP
         page.go_back()
         field.wait_for()
         expect(field, place).to_have_value("Not yet sent")
+        page.reload()
+        expect(field, place).to_have_value("Not yet sent")
         field.fill("")
 
 
@@ -94,6 +98,33 @@ def test_what_words_in_a_group_answer_is_kept_with_them(open_page: OpenPage, hom
     page.go_back()
     page.locator("footer").get_by_text("Reply to Beta: I can, it takes four minutes.").wait_for()
     expect(field).to_have_value("Thanks for")
+    page.reload()
+    page.locator("footer").get_by_text("Reply to Beta: I can, it takes four minutes.").wait_for()
+    expect(field).to_have_value("Thanks for")
+
+
+def test_the_browser_asks_before_a_page_is_left_with_a_file_that_was_not_sent(
+    open_page: OpenPage, agent: Agent, tmp_path: Path
+) -> None:
+    answer = agent.ask("Which plan?")
+    page = agent.talk(open_page("#/questions"))
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    fill(page, "This one:")
+    page.reload()
+    expect(page.get_by_role("textbox", name="Your answer")).to_have_value("This one:")
+    assert asked == []
+    plan = tmp_path / "plan.md"
+    plan.write_text("# Plan")
+    page.locator("footer input[type=file]").set_input_files(plan)
+    page.get_by_role("button", name="Remove plan.md").wait_for()
+    page.reload()
+    assert asked == ["beforeunload"]
+    send(page)
+    assert said(answer) == ["This one:"]
+    page.get_by_role("log").get_by_text("This one:").wait_for()
+    page.reload()
+    assert asked == ["beforeunload"]
 
 
 def test_words_and_options_for_a_question_outlive_a_reload(open_page: OpenPage, agent: Agent) -> None:

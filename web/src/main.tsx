@@ -1,12 +1,14 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "@/App";
-import { startDrafts } from "@/lib/assistant/drafts";
+import { startDrafts as startAnswers } from "@/lib/assistant/drafts";
+import { startDrafts } from "@/lib/drafts";
 import { startTheme } from "@/lib/theme";
 import { takeToken } from "@/lib/token";
 import "@/index.css";
 
 takeToken();
+startAnswers();
 startDrafts();
 startTheme();
 const root = document.getElementById("root");

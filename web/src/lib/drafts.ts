@@ -1,6 +1,7 @@
-// What somebody has begun to write, by the place that it belongs to. It outlives the view in which it is written, for as
-// long as the page is open.
+// What somebody has begun to write, by the place that it belongs to. It outlives the view in which it is written, and
+// a reload of the page.
 
+import { keep, kept } from "@/lib/tab";
 import { onceKey } from "@/lib/utils";
 import { Watched, useWatched } from "@/lib/watched";
 
@@ -18,7 +19,14 @@ export interface Drafting<T> {
   done: () => void;
 }
 
+const NAME = "drafts";
 const drafts = new Watched<ReadonlyMap<string, Kept>>(new Map());
+drafts.watch(() => keep(NAME, [...drafts.get()]));
+
+/** Brings back what was being written before the page was loaded anew; once it is known with which token. */
+export function startDrafts(): void {
+  drafts.set(new Map(kept<Kept>(NAME)));
+}
 
 /** The fields of what is being written at a place; several views may each have some of them. */
 export function useDraft<T extends object>(place: string, empty: T): Drafting<T> {

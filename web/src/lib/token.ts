@@ -1,9 +1,8 @@
 // The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only.
 
+import { forgetKept } from "@/lib/tab";
+
 const KEY = "nanobot-transcript.token";
-/** Under what the tab keeps what is being written, and what is on its way; both go with the token under which that was. */
-export const DRAFTS = "nanobot-transcript.drafts";
-export const ON_ITS_WAY = "nanobot-transcript.on-its-way";
 
 let kept = "";
 let brought = false;
@@ -37,6 +36,11 @@ export function token(): string {
   return kept;
 }
 
+/** Enough of the token to know it by, and never all of it. */
+export function tokenEnding(): string {
+  return `…${kept.slice(-Math.min(4, Math.floor(kept.length / 3)) || kept.length)}`;
+}
+
 /** Opens the page anew with another token: nothing that the one before has shown stays in it. */
 export function enterWith(value: string): void {
   if (!store(value.trim())) location.hash = `/?token=${encodeURIComponent(value)}`;
@@ -46,7 +50,7 @@ export function enterWith(value: string): void {
 /** False where the browser keeps nothing; then it lasts until the page is left. */
 function store(value: string): boolean {
   try {
-    if (value !== read()) for (const key of [DRAFTS, ON_ITS_WAY]) sessionStorage.removeItem(key);
+    if (value !== read()) forgetKept(); // it was written under the token before
     if (value) sessionStorage.setItem(KEY, value);
     else sessionStorage.removeItem(KEY);
     return true;

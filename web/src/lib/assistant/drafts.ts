@@ -1,8 +1,9 @@
 // What somebody has begun to write, by what it belongs to. It outlives the view in which it is written, and it comes
-// back when it could not be sent. Words and chosen options outlive a reload of the page, too.
+// back when it could not be sent. Words and chosen options outlive a reload of the page, too; before files are lost with
+// it, the browser asks.
 
 import type { WireContent } from "@/lib/assistant/socket";
-import { DRAFTS } from "@/lib/token";
+import { askBeforeLeaving, keep, kept } from "@/lib/tab";
 import { Watched, useWatched } from "@/lib/watched";
 
 export interface Attached {
@@ -24,12 +25,14 @@ export interface Draft {
 }
 
 const EMPTY: Draft = { text: "", files: [], chosen: {}, problem: "" };
+const NAME = "answers";
 const drafts = new Watched<ReadonlyMap<string, Draft>>(new Map());
 drafts.watch(store);
 
 /** Brings back what was being written before the page was loaded anew; once it is known with which token. */
 export function startDrafts(): void {
-  drafts.set(stored());
+  drafts.set(new Map(kept<Partial<Draft>>(NAME).map(([key, draft]) => [key, { ...EMPTY, ...draft }])));
+  askBeforeLeaving(() => [...drafts.get().values()].some((draft) => draft.files.length));
 }
 
 /** The name of the draft of a message to an agent that has asked nothing; that of an answer has the question's id. */
@@ -73,21 +76,7 @@ export function hasWords(draft: Draft): boolean {
 
 function store(): void {
   const written = [...drafts.get()]
-    .map(([key, { text, chosen }]) => [key, { text, chosen }] as const)
-    .filter(([, { text, chosen }]) => text.trim() || Object.values(chosen).some((labels) => labels.length));
-  try {
-    if (written.length) sessionStorage.setItem(DRAFTS, JSON.stringify(written));
-    else sessionStorage.removeItem(DRAFTS);
-  } catch {
-    // Without storage, or in a full one, they last as long as the page.
-  }
-}
-
-function stored(): Map<string, Draft> {
-  try {
-    const written = JSON.parse(sessionStorage.getItem(DRAFTS) ?? "[]") as [string, Pick<Draft, "text" | "chosen">][];
-    return new Map(written.map(([key, draft]) => [key, { ...EMPTY, ...draft }]));
-  } catch {
-    return new Map();
-  }
+    .map(([key, { text, chosen }]): [string, Partial<Draft>] => [key, { text, chosen }])
+    .filter(([, { text = "", chosen = {} }]) => text.trim() || Object.values(chosen).some((labels) => labels.length));
+  keep(NAME, written);
 }

@@ -4,7 +4,7 @@ import { type Draft, hasWords, restoreDraft, takeDraft, unaskedTo } from "@/lib/
 import { Histories } from "@/lib/assistant/histories";
 import { type Item, type Kind, SENDING, type Talk, ofMessage, ofRecord, ofRequest, talkKey } from "@/lib/assistant/items";
 import { type Frame, Socket, type WireContent, type WireRecord, type WireRequest } from "@/lib/assistant/socket";
-import { ON_ITS_WAY } from "@/lib/token";
+import { askBeforeLeaving, keep, kept } from "@/lib/tab";
 import { onceKey } from "@/lib/utils";
 import { Watched, useWatched } from "@/lib/watched";
 
@@ -32,6 +32,7 @@ interface Sending {
   item: Item;
 }
 
+const ON_ITS_WAY = "on-its-way";
 const COMES_AGAIN = 5000;
 /** How many hits of a search are shown. */
 const HITS = 100;
@@ -71,23 +72,15 @@ class Sendings extends Map<string, Sending> {
 
   /** What was on its way when the page was loaded anew. */
   restore(): void {
-    try {
-      const kept = JSON.parse(sessionStorage.getItem(ON_ITS_WAY) ?? "[]") as [string, Sending][];
-      for (const [id, each] of kept) super.set(id, { ...each, item: { ...each.item, seq: 0n } });
-    } catch {
-      // It was not kept.
-    }
+    for (const [id, each] of kept<Sending>(ON_ITS_WAY)) super.set(id, { ...each, item: { ...each.item, seq: 0n } });
   }
 
   private store(): void {
     const words = [...this].filter(([, { draft }]) => !draft.files.length);
-    const kept = words.map(([id, each]) => [id, { ...each, item: { ...each.item, seq: 0 } }]);
-    try {
-      if (kept.length) sessionStorage.setItem(ON_ITS_WAY, JSON.stringify(kept));
-      else sessionStorage.removeItem(ON_ITS_WAY);
-    } catch {
-      // Without storage, or in a full one, it lasts as long as the page.
-    }
+    keep(
+      ON_ITS_WAY,
+      words.map(([id, each]) => [id, { ...each, item: { ...each.item, seq: 0 } }]),
+    );
   }
 }
 
@@ -109,6 +102,7 @@ export function startAssistant(onAsked: (item: Item) => void): void {
   if (socket) return;
   sending.restore();
   put([...sending.values()].map(onItsWay));
+  askBeforeLeaving(() => [...sending.values()].some(({ draft }) => draft.files.length));
   socket = new Socket(nickname, heard, became, tooMuch);
 }
 

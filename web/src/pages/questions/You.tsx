@@ -5,7 +5,7 @@ import { Input, Label } from "@/components/ui/input";
 import { nickname, setNickname, useAssistant } from "@/lib/assistant/store";
 import { useT } from "@/lib/i18n";
 import { go } from "@/lib/router";
-import { enterWith, token } from "@/lib/token";
+import { enterWith, token, tokenEnding } from "@/lib/token";
 import { notOnlySpaces } from "@/lib/utils";
 
 /** Under what name a person answers, and with which token. */
@@ -39,7 +39,7 @@ export function You() {
         <div className="flex items-center gap-1.5 text-xs text-muted-foreground">
           <KeyRound className="size-3.5 shrink-0" aria-hidden />
           <span className="min-w-0 flex-1 truncate" data-token>
-            {token() ? t("onToken", { end: ending(token()) }) : t("onNoToken")}
+            {token() ? t("onToken", { end: tokenEnding() }) : t("onNoToken")}
           </span>
           <Button variant="ghost" size="sm" className="h-7" aria-expanded={changing} onClick={() => setChanging(!changing)}>
             {t("changeToken")}
@@ -83,14 +83,9 @@ export function TokenField({ refused }: { refused?: string }) {
       </div>
       {refused && token() && (
         <p role="alert" className="text-sm text-destructive">
-          {t("tokenWrongEnding", { end: ending(token()) })}
+          {t("tokenWrongEnding", { end: tokenEnding() })}
         </p>
       )}
     </form>
   );
-}
-
-/** Enough of a token to know it by, and never all of it. */
-function ending(token: string): string {
-  return `…${token.slice(-Math.min(4, Math.floor(token.length / 3)) || token.length)}`;
 }
