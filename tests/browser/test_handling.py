@@ -114,17 +114,25 @@ def test_back_closes_what_is_told_about_a_group_where_it_lies_over_the_page(open
     assert page.url.endswith("#/groups")
 
 
-def test_questions_say_what_to_do_while_the_hub_does_not_answer(open_page: OpenPage, agent: Agent, line: Line) -> None:
+@pytest.mark.parametrize("phone", [False, True])
+def test_every_page_says_once_what_to_do_while_the_hub_does_not_answer(
+    open_page: OpenPage, agent: Agent, line: Line, phone: bool
+) -> None:
     agent.ask("Still there?", wait=0)
     hint = "Is nanobot-transcript serve running? This page tries again by itself."
-    for phone in (False, True):
-        page = open_page("#/questions", base=line.address, phone=phone)
-        page.get_by_role("link", name=agent.name).first.click()
-        page.get_by_role("log").get_by_text("Still there?").wait_for()
-        line.cut()
-        page.get_by_role("alert").filter(has_text=hint).filter(visible=True).wait_for()
-        line.mend()
-        page.get_by_role("alert").first.wait_for(state="hidden", timeout=3 * BOUND)
+    page = open_page("#/questions", base=line.address, phone=phone)
+    page.get_by_role("link", name=agent.name).first.click()
+    page.get_by_role("log").get_by_text("Still there?").wait_for()
+    line.cut()
+    told = page.get_by_role("alert").filter(has_text=hint).filter(visible=True)
+    told.wait_for()
+    for room in ("questions", "groups", "mail", "boxes", "io", "system"):
+        page.locator(f"nav a[href='#/{room}']").click()
+        page.wait_for_timeout(300)  # its own requests have failed by now
+        expect(told).to_have_count(1)
+    line.mend()
+    expect(page.get_by_role("alert")).to_have_count(0, timeout=3 * BOUND)
+    page.get_by_role("heading", name="Stores").wait_for()
 
 
 WHOLE = """field => {

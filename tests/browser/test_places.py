@@ -39,6 +39,7 @@ def test_questions_ask_for_their_token_and_say_which_one_it_is(serve: Callable[.
     enter(page, OWN["ada"])
     page.get_by_text("No agent has asked anything yet").wait_for()
     page.get_by_text("The questions of token …-ada").wait_for()
+    page.get_by_text("Only what was asked with the token …-ada is shown here.").wait_for()
     page.reload()
     page.get_by_text("The questions of token …-ada").wait_for()
     page.get_by_role("button", name="Change").click()

@@ -1,5 +1,6 @@
 import { Cable, HandHelping, Inbox, Keyboard, Mail, MessagesSquare, ServerCog } from "lucide-react";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
+import { Away } from "@/components/Away";
 import { Choices } from "@/components/Choices";
 import { Problem } from "@/components/common";
 import { Fence } from "@/components/Fence";
@@ -197,7 +198,8 @@ function Frame({ about }: { about: About }) {
           <Connected connection={connection} />
           <Choices />
         </div>
-        <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
+        <main id="main" tabIndex={-1} className="group/main flex min-h-0 flex-1 flex-col outline-none">
+          <Away broken={connection === "offline" || (page?.name === QUESTIONS && line === "offline" && !refused)} />
           {page && !opensQuestions && <Fence key={page.name}>{page.show(place.slice(1))}</Fence>}
           {!page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
         </main>

@@ -49,7 +49,13 @@ export function Problem({ error, retry }: { error: ApiError; retry?: () => void 
   const t = useT();
   const unreachable = error.code === "unreachable";
   return (
-    <div role="alert" className="m-3 flex items-start gap-2.5 rounded-lg border border-destructive/50 p-3 text-sm">
+    <div
+      role="alert"
+      className={cn(
+        "m-3 flex items-start gap-2.5 rounded-lg border border-destructive/50 p-3 text-sm",
+        unreachable && "group-has-data-away/main:hidden in-data-away:flex!", // told once, above the page
+      )}
+    >
       <CircleAlert className="mt-0.5 size-4 shrink-0 text-destructive" />
       <div className="min-w-0 flex-1">
         <p className="font-medium">{unreachable ? t("unreachable") : error.message}</p>

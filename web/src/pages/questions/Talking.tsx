@@ -19,7 +19,6 @@ import { Contents } from "@/pages/questions/Contents";
 import { enterBox } from "@/pages/questions/enterBox";
 import { Folded } from "@/pages/questions/Folded";
 import { contentsOf, isReady } from "@/pages/questions/reply";
-import { Unreachable } from "@/pages/questions/Unreachable";
 
 const entry = "group/entry scroll-mt-4";
 /** The bubble of what somebody came for has a frame for a moment. */
@@ -64,9 +63,6 @@ export function Talking({ talk, wanted }: Props) {
         {talk.waiting > 0 && <Badge variant="solid">{t("waitingCount", { n: talk.waiting })}</Badge>}
         {!state.open && <Badge variant="warning">{t("connecting")}</Badge>}
       </Bar>
-      <div className="md:hidden">
-        <Unreachable /> {/* the list, which says it as well, is not there */}
-      </div>
       <Log
         label={t("questions")}
         first={talk.items[0]?.id}

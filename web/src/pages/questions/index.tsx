@@ -13,11 +13,11 @@ import { useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
 import { useNotifying, wantNotify } from "@/lib/notify";
 import { go, href } from "@/lib/router";
+import { token, tokenEnding } from "@/lib/token";
 import { TokenField, You } from "@/pages/questions/You";
 import { Found } from "@/pages/questions/Found";
 import { TalkRow } from "@/pages/questions/Talks";
 import { Talking } from "@/pages/questions/Talking";
-import { Unreachable } from "@/pages/questions/Unreachable";
 import { useWanted } from "@/pages/questions/useWanted";
 import { WriteTo } from "@/pages/questions/WriteTo";
 
@@ -59,7 +59,6 @@ export function QuestionsPage({ place }: { place: string[] }) {
               )}
               <NotifyButton />
             </Bar>
-            <Unreachable />
             {state.problem && !state.refused && (
               <p role="alert" className="border-b px-4 py-2 text-sm text-destructive">
                 {state.problem}
@@ -73,7 +72,9 @@ export function QuestionsPage({ place }: { place: string[] }) {
               ) : !talks.length && !state.known ? (
                 !state.problem && <Loading />
               ) : !talks.length ? (
-                <Empty icon={<HandHelping />} title={t("noQuestions")} text={t("noQuestionsHint")} />
+                <Empty icon={<HandHelping />} title={t("noQuestions")} text={t("noQuestionsHint")}>
+                  {token() && <p className="max-w-sm text-sm">{t("onlyOfToken", { end: tokenEnding() })}</p>}
+                </Empty>
               ) : (
                 <ul>
                   {talks.map((each) => (
