@@ -41,7 +41,7 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
       <Bar>
         <Back to={href("boxes", agent, box)} />
         <div className="min-w-0 flex-1">
-          <h2 className="truncate text-sm font-semibold">{value?.title ?? id}</h2>
+          <h2 className="line-clamp-2 text-sm font-semibold [overflow-wrap:anywhere]">{value?.title ?? id}</h2>
           <p className="flex gap-1.5 pt-0.5">
             <Kind type={value?.type} />
             {value && <Badge variant="outline">{t(`box_${value.box}`)}</Badge>}

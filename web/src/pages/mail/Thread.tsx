@@ -24,7 +24,7 @@ export function Thread({ project, id, view }: { project: string; id: string; vie
       <Bar>
         <Back to={href("mail", project, view)} />
         <div className="min-w-0 flex-1">
-          <h2 className="truncate text-sm font-semibold">{thread.value?.messages[0]?.subject ?? id}</h2>
+          <h2 className="line-clamp-2 text-sm font-semibold [overflow-wrap:anywhere]">{thread.value?.messages[0]?.subject ?? id}</h2>
           <p className="truncate text-xs text-muted-foreground">{id}</p>
         </div>
       </Bar>
