@@ -13,6 +13,7 @@ LOCAL: Final = "local"
 """The token of who needs none, and the name of the token that stands for it where there are tokens."""
 
 _LONGEST: Final = 1000
+_ANY: Final = f"Use any token of up to {_LONGEST} characters; who uses the same one sees the same questions."
 
 
 class Scopes:
@@ -44,7 +45,7 @@ class Scopes:
             return f"open/{given.hex()[:32]}"
         raise TokenRefusedError(
             "This token is not known here." if token else "A token is needed.",
-            hint="Use a token of assistant.tokens or hub.tokens.",
+            hint=_ANY if self._open else "Use a token of assistant.tokens or hub.tokens.",
         )
 
     def of_caller(self, identity: str | None) -> str:

@@ -23,8 +23,9 @@ def test_without_any_every_token_has_a_scope_of_its_own() -> None:
     assert scopes.of_token("test-token") == scopes.of_token("test-token")
     assert scopes.of_token("test-token") != scopes.of_token("local")
     assert "test-token" not in scopes.of_token("test-token")
-    with pytest.raises(TokenRefusedError):
+    with pytest.raises(TokenRefusedError) as refused:
         scopes.of_token("  ")
+    assert "any token" in refused.value.hint
 
 
 def test_what_other_machines_reach_needs_a_known_token() -> None:
