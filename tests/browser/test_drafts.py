@@ -127,6 +127,7 @@ def test_options_fit_a_phone_and_the_question_stands_there_once(open_page: OpenP
     assert path.evaluate("each => each.getBoundingClientRect().right") < 390
     path.click()
     page.get_by_role("radio", name=PATH).press("Control+Enter")
+    expect(page.get_by_role("log")).to_be_focused()
     assert said(answer) == [PATH]
 
 

@@ -150,14 +150,18 @@ interface AskedProps {
 function Asked({ item, draft, connected, aimed, current, whole, choose, enter }: AskedProps) {
   const t = useT();
   const waiting = isOpen(item);
-  const send = () => waiting && connected && isReady(item, draft) && answer(item, contentsOf(item, draft));
+  const send = (article: HTMLElement) => {
+    if (!waiting || !connected || !isReady(item, draft)) return;
+    answer(item, contentsOf(item, draft));
+    article.closest<HTMLElement>("[role=log]")?.focus(); // the options, of which one has the focus, go
+  };
   return (
     <article
       className={cn("flex flex-col gap-2.5", entry)}
       data-item={item.id}
       data-state={item.state}
       data-aimed={aimed || undefined}
-      onKeyDown={(event) => isSend(event) && send()}
+      onKeyDown={(event) => isSend(event) && send(event.currentTarget)}
     >
       <Card
         className={cn(
