@@ -194,6 +194,18 @@ def test_a_text_that_is_nested_too_deeply_is_shown_as_it_was_typed(
     page.locator("article[data-state=answered]").wait_for()
 
 
+@pytest.mark.parametrize("mark", ["-", " "])
+def test_a_line_of_one_mark_does_not_keep_the_page_from_showing_anything(
+    open_page: OpenPage, agent: Agent, mark: str
+) -> None:
+    """In time that grows with the square of its length it would be minutes."""
+    agent.ask(f"Deploy now?\n\nx\n{mark * 400_000}the end", wait=0).result()
+    page = agent.talk(open_page("#/questions"))
+    fill(page, "Yes.")
+    send(page)
+    page.locator("article[data-state=answered]").wait_for()
+
+
 def test_a_very_long_text_is_folded_until_somebody_wants_all_of_it(
     open_page: OpenPage, agent: Agent, picture: Picture
 ) -> None:

@@ -35,7 +35,7 @@ export function notOnlySpaces(text: string, why: string) {
 /** Without the marks of Markdown, of which a sentence that was cut out has only some. */
 export function plain(text: string): string {
   return text
-    .replace(/^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|\|?[ \t]*:?-{2,}[-:| \t]*$)/gm, "")
+    .replace(/^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|(?:\|[ \t]*)?:?--[-:| \t]*$)/gm, "")
     .replace(/^[ \t]*\||\|[ \t]*$/gm, "")
     .replace(/\*\*|`/g, "");
 }
