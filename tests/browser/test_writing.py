@@ -122,6 +122,23 @@ def test_the_page_of_mail_opens_where_somebody_wrote_last(open_page: OpenPage, h
     expect(page.get_by_role("combobox", name="Project")).to_have_value(PROJECT)
 
 
+def test_a_letter_in_another_project_takes_nobody_out_of_the_one_they_see(open_page: OpenPage, home: WebHome) -> None:
+    home.mail.send(PROJECT, home.mail.human(PROJECT), Draft("Lunch", "At twelve.", to=["BlueLake"]))
+    page = open_page("#/mail")
+    project = page.get_by_role("combobox", name="Project")
+    expect(project).to_have_value(PROJECT)
+    page.get_by_role("button", name="Write").click()
+    home.mail.register_agent("/srv/elsewhere", "RedField")
+    home.mail.send("/srv/elsewhere", home.mail.human("/srv/elsewhere"), Draft("Noise", "Loud.", to=["RedField"]))
+    home.mail.register_agent("/srv/later", "RedField")  # whoever knows of this one knows of the letter
+    project.locator("option", has_text="/srv/later").wait_for(state="attached")
+    expect(project).to_have_value(PROJECT)
+    page.get_by_role("dialog").get_by_text("BlueLake", exact=True).wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Mail").first.click()  # where somebody wrote last, when it is opened anew
+    expect(project).to_have_value("/srv/elsewhere")
+
+
 def test_a_letter_goes_only_to_agents_that_the_form_shows(open_page: OpenPage, home: WebHome) -> None:
     human = home.mail.human(PROJECT)
     blue = home.mail.acting(PROJECT, "BlueLake")

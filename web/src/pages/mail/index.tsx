@@ -1,5 +1,5 @@
 import { Lock, Mail, Users } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Empty } from "@/components/common";
 import { LetterList } from "@/components/LetterList";
 import { Loaded } from "@/components/Loaded";
@@ -28,10 +28,16 @@ const VIEWS: { name: string; title: Key; icon: ReactNode }[] = [
 export function MailPage({ place }: { place: string[] }) {
   const t = useT();
   const projects = useData<{ projects: Project[]; newest: string | null }>("/api/mail/projects", {}, ofMail);
+  const first = projects.value && (projects.value.newest ?? projects.value.projects.at(-1)?.key);
+  const [wanted] = place;
+  const project = wanted ?? first;
+  useEffect(() => {
+    // It stays open, wherever somebody writes next.
+    if (!wanted && first) location.replace(href("mail", first));
+  }, [wanted, first]);
   return (
     <Loaded data={projects}>
-      {({ projects: known, newest }) => {
-        const project = place[0] ?? newest ?? known.at(-1)?.key;
+      {({ projects: known }) => {
         if (!project) return <Empty icon={<Mail />} title={t("noMail")} text={t("noMailHint")} />;
         return <MailOf project={project} known={known} view={place[1] ?? "threads"} open={place[2]} />;
       }}
