@@ -112,6 +112,14 @@ def test_several_options_are_given_in_the_order_of_the_agent(open_page: OpenPage
     assert said(answer) == ["Test, Live"]
 
 
+def test_an_option_that_an_agent_names_twice_is_answered_once(open_page: OpenPage, ask: Ask) -> None:
+    answer = ask("Which one?", ["Red", "Red", "Blue"])
+    page = conversation(open_page("#/questions"))
+    page.get_by_role("radio", name="Red").first.locator("..").click()
+    page.get_by_role("button", name="Answer").click()
+    assert said(answer) == ["Red"]
+
+
 def test_a_report_is_confirmed_and_an_agent_is_written_to_unasked(open_page: OpenPage, ask: Ask) -> None:
     report = ask("All tests pass.", name="TaskFinish")
     page = conversation(open_page("#/questions"))

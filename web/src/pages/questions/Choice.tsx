@@ -35,7 +35,8 @@ export function Choice({ choice, asked, name, chosen, onChoose }: Props) {
   const toggle = (label: string) => {
     const labels = new Set(choice.multiple ? chosen : chosen.filter((each) => each === label));
     if (!labels.delete(label)) labels.add(label);
-    onChoose(choice.options.map((option) => option.label).filter((each) => labels.has(each))); // in the agent's order
+    const offered = new Set(choice.options.map((option) => option.label));
+    onChoose([...offered].filter((each) => labels.has(each))); // in the agent's order
   };
   return (
     <fieldset className="min-w-0" aria-label={title.slice(0, 200) || undefined}>
