@@ -181,3 +181,22 @@ def test_the_ring_around_what_has_the_focus_is_seen_on_all_sides(open_page: Open
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.activeElement.role === 'log'")
     assert page.evaluate(inside) == "-2px"
+
+
+def test_what_fails_takes_neither_the_rest_of_the_page_away_nor_the_next_place(open_page: OpenPage) -> None:
+    open_page.expected = "TypeError"
+    page = open_page("#/mail/%2Fsrv%2Fbackend")
+    page.route("**/api/mail/thread?*", lambda route: route.fulfill(json={}))
+    row = page.locator("main a[data-row]").first
+    row.click()
+    failed = page.get_by_role("alert").filter(has_text="This part of the page failed.")
+    failed.wait_for()
+    page.go_back()
+    row.wait_for()
+    expect(failed).to_have_count(0)
+    page.go_forward()
+    failed.wait_for()
+    page.unroute("**/api/mail/thread?*")
+    failed.get_by_role("button", name="Try again").click()
+    page.get_by_role("region", name="Thread").locator(".markdown").first.wait_for()
+    page.get_by_role("link", name="Groups").wait_for()

@@ -200,7 +200,7 @@ function Frame({ about }: { about: About }) {
         </div>
         <main id="main" tabIndex={-1} className="group/main flex min-h-0 flex-1 flex-col outline-none">
           <Away broken={connection === "offline" || (page?.name === QUESTIONS && line === "offline" && !refused)} />
-          {page && !opensQuestions && <Fence key={page.name}>{page.show(place.slice(1))}</Fence>}
+          {page && !opensQuestions && <Fence key={page.name} at={place.join("/")}>{page.show(place.slice(1))}</Fence>}
           {!page && <Nowhere to="#/" why={isOfOtherTokens ? t("questionsOnly") : undefined} />}
         </main>
       </div>

@@ -2,9 +2,19 @@ import { Component, type ReactNode } from "react";
 import { Button } from "@/components/ui/button";
 import { useT } from "@/lib/i18n";
 
+interface Props {
+  /** What is shown in it: something else is tried anew. */
+  at: string;
+  children: ReactNode;
+}
+
 /** Keeps a fault of what is in it from taking the rest of the page away. */
-export class Fence extends Component<{ children: ReactNode }, { fault: string }> {
-  override state = { fault: "" };
+export class Fence extends Component<Props, { at: string; fault: string }> {
+  override state = { at: this.props.at, fault: "" };
+
+  static getDerivedStateFromProps({ at }: Props, before: { at: string }): { at: string; fault: string } | null {
+    return at === before.at ? null : { at, fault: "" };
+  }
 
   static getDerivedStateFromError(error: unknown): { fault: string } {
     return { fault: String(error) };
