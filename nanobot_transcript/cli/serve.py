@@ -103,6 +103,8 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         asyncio.get_running_loop().add_signal_handler(number, _stop, stopped, number)
     try:
         name, port = await _listen(runner, settings)
+        if _holds_questions(settings, rooms):
+            await _listen_again(runner, settings)
         gc.collect()
         gc.freeze()  # what a hub is made of stays: looking through it again and again would stop all its clients
         if jsonl:
@@ -128,12 +130,16 @@ def _addresses(page: str, settings: "Settings", rooms: Collection[str]) -> Itera
         yield "The page for people wants a token of hub.tokens, and there is none."
     else:
         yield f"The page for people: {page}"
-    chosen = settings.hub.servers
-    if "assistant" in rooms and (chosen is None or "assistant" in chosen):
+    if _holds_questions(settings, rooms):
         if settings.assistant.tokens:
             yield f"Questions of agents: {page}?token=TOKEN#/questions, with one of assistant.tokens for TOKEN."
         if settings.assistant.listen is not None:
             yield f"Programs of Agent Assistant find it at {settings.assistant.listen}, too."
+
+
+def _holds_questions(settings: "Settings", rooms: Collection[str]) -> bool:
+    chosen = settings.hub.servers
+    return "assistant" in rooms and (chosen is None or "assistant" in chosen)
 
 
 def _stop(stopped: "Any", number: int) -> None:
@@ -148,7 +154,6 @@ async def _listen(runner: "web.AppRunner", settings: "LoadedSettings") -> tuple[
     await runner.setup()
     with _told(settings):
         await web.TCPSite(runner, settings.hub.host.strip("[]"), settings.hub.port).start()
-    await _listen_again(runner, settings)
     return runner.addresses[0][:2]
 
 

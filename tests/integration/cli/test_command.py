@@ -319,6 +319,13 @@ def test_the_second_address_is_told_where_questions_are_held(command: Command, e
     assert rest == ""
 
 
+def test_a_hub_without_questions_leaves_the_second_address_to_others(command: Command, env: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = {f"{VARIABLE}ASSISTANT__LISTEN": f"127.0.0.1:{taken.getsockname()[1]}"}
+        with hub_that_says(3, command, env | listen | {f"{VARIABLE}HUB__SERVERS": '["io"]'}) as lines:
+            assert lines[-1].startswith("The page for people: ")
+
+
 def test_a_second_hub_at_the_same_address_is_told_of_that_alone(command: Command, env: dict[str, str]) -> None:
     with hub_that_says(3, command, env) as lines:
         port = lines[1].split(":")[-1].split("/")[0]
