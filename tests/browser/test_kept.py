@@ -186,3 +186,23 @@ def test_words_that_were_written_with_one_token_are_not_there_with_another(
     page.goto(f"{hub}/?token=yet-another")
     page.get_by_text("…her").first.wait_for()
     page.wait_for_function("() => sessionStorage.getItem('nanobot-transcript.drafts') === null")
+
+
+def test_what_is_written_while_the_page_opens_with_another_token_is_not_there_then(
+    open_page: OpenPage, agent: Agent
+) -> None:
+    agent.ask("Red or blue?", wait=0)
+    page = agent.talk(open_page("#/questions"))
+    fill(page, "For one token")
+    page.evaluate("""() => addEventListener("beforeunload", () => {
+        const field = document.querySelector("footer textarea");
+        Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, "For one token alone");
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        sessionStorage.setItem("written", field.value);
+    })""")
+    page.get_by_role("button", name="Change").click()
+    page.get_by_label("Token", exact=True).fill("another-token")
+    page.get_by_role("button", name="Enter", exact=True).click()
+    page.get_by_text("…oken").first.wait_for()
+    assert page.evaluate("sessionStorage.getItem('written')") == "For one token alone"
+    assert page.evaluate("Object.keys(sessionStorage).filter((key) => key.includes('.kept.'))") == []

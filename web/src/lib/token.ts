@@ -1,6 +1,6 @@
 // The token comes with the address (?token= or #/?token=), leaves it at once, and is kept for this tab only.
 
-import { forgetKept } from "@/lib/tab";
+import { forgetKept, keepNoMore } from "@/lib/tab";
 
 const KEY = "nanobot-transcript.token";
 
@@ -43,6 +43,7 @@ export function tokenEnding(): string {
 
 /** Opens the page anew with another token: nothing that the one before has shown stays in it. */
 export function enterWith(value: string): void {
+  if (value.trim() !== kept) keepNoMore();
   if (!store(value.trim())) location.hash = `/?token=${encodeURIComponent(value)}`;
   location.reload();
 }
