@@ -28,7 +28,8 @@ class Roster:
     """The agents of one configuration file, and which of them lives in the working directory.
 
     ``current`` is empty when that is not known; ``reason`` is then a sentence that says why. ``doubt`` is one when the
-    file says another agent than the folder. ``of_all_projects`` when the file's own ``current_agent`` does not count.
+    file says another agent than the folder. ``of_all_projects`` when the file's own ``current_agent`` does not count,
+    ``nowhere`` when there is no working directory, as in the hub.
     """
 
     file: Path
@@ -37,10 +38,13 @@ class Roster:
     reason: str = ""
     doubt: str = ""
     of_all_projects: bool = False
+    nowhere: bool = False
 
     @property
     def advice(self) -> str:
         """How to say who this is."""
+        if self.nowhere:
+            return "Pass runAs, set filebox.agent, or call with a token of filebox.tokens."
         own = "work in the agent's folder" if self.of_all_projects else f"add current_agent to {self.file}"
         return f"Pass runAs, set filebox.agent, or {own}."
 
@@ -111,7 +115,7 @@ class ConfigSource:
         agents, current = _checked(_document(path), path)
         everybody = places(agents, path)
         if self.cwd is None:
-            return Roster(path, everybody, reason="There is no working directory to tell who this is.")
+            return Roster(path, everybody, reason="There is no working directory to tell who this is.", nowhere=True)
         here = _by_folder(path, everybody, Path(os.path.realpath(self.cwd)))
         of_all = path == self.home / CONFIG_NAME and self.cwd != self.home
         if current and not of_all:

@@ -71,6 +71,13 @@ def test_nobody_is_ever_taken_for_the_first_agent(tmp_path: Path, home: Path) ->
     assert "a, b" in roster.reason
 
 
+def test_where_there_is_no_folder_nobody_is_told_to_add_what_does_not_count_there(tmp_path: Path, home: Path) -> None:
+    write(home / ".filebox", {"current_agent": "a", "agents": {"a": str(tmp_path / "a")}})
+    hubs = ConfigSource(cwd=None, home=home).load()
+    assert hubs.current == ""
+    assert hubs.advice == "Pass runAs, set filebox.agent, or call with a token of filebox.tokens."
+
+
 def test_the_home_files_current_agent_is_nobody_elsewhere(tmp_path: Path, home: Path) -> None:
     write(home / ".filebox", {"current_agent": "a", "agents": {"a": str(tmp_path / "a")}})
     elsewhere = ConfigSource(cwd=tmp_path, home=home).load()
