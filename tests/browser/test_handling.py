@@ -184,7 +184,7 @@ def test_the_ring_around_what_has_the_focus_is_seen_on_all_sides(open_page: Open
 
 
 def test_what_fails_takes_neither_the_rest_of_the_page_away_nor_the_next_place(open_page: OpenPage) -> None:
-    open_page.expected = "TypeError"
+    open_page.expected = ("TypeError",)
     page = open_page("#/mail/%2Fsrv%2Fbackend")
     page.route("**/api/mail/thread?*", lambda route: route.fulfill(json={}))
     row = page.locator("main a[data-row]").first

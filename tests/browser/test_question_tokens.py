@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.conftest import BOUND, OpenPage
+from browser.conftest import BOUND, BROKEN_LINE, OpenPage
 from browser.people import asked, fill, send
 from support.line import Line
 
@@ -83,7 +83,7 @@ def test_who_has_a_token_of_the_questions_answers_them_and_sees_nothing_else(
 def test_the_page_comes_back_after_a_break_and_says_how_it_is_connected(
     guarded: str, open_page: OpenPage, ask: Ask
 ) -> None:
-    open_page.expected = "net::ERR"
+    open_page.expected = BROKEN_LINE
     with Line(guarded) as line:
         page = open_page(f"?token={ADA}", base=line.address)
         page.locator("[data-connection=live]").first.wait_for()
@@ -98,7 +98,7 @@ def test_the_page_comes_back_after_a_break_and_says_how_it_is_connected(
 
 
 def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, open_page: OpenPage, ask: Ask) -> None:
-    open_page.expected = "401"  # the browser itself says that it was refused
+    open_page.expected = ("401",)  # the browser itself says that it was refused
     question = ask(ADA, "Deploy the shop?")
     page = open_page("#/questions", base=guarded)
     page.get_by_text(LOCKED).wait_for()
@@ -127,7 +127,7 @@ def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, o
 def test_a_token_of_a_mailbox_agent_opens_nothing_and_makes_room_for_another(
     serve: Callable[..., str], open_page: OpenPage
 ) -> None:
-    open_page.expected = "403"  # the browser itself says that it was refused
+    open_page.expected = ("403",)  # the browser itself says that it was refused
     hub = serve(**TOKENS, filebox={"tokens": {"qa_agent": "token-of-qa"}})
     page = open_page("?token=token-of-qa", base=hub)
     page.get_by_role("alert").get_by_text("This token is a mailbox agent's").wait_for()
@@ -155,7 +155,7 @@ def test_a_token_that_was_taken_out_of_the_settings_is_said_to_be_unknown(
 def test_a_token_that_is_taken_out_while_the_page_waits_for_news_is_said_to_be_unknown(
     guarded: str, open_page: OpenPage
 ) -> None:
-    open_page.expected = "401"  # the browser itself says that it was refused
+    open_page.expected = ("401",)  # the browser itself says that it was refused
     page = open_page()
     page.route(
         "**/api/events",
@@ -166,7 +166,7 @@ def test_a_token_that_is_taken_out_while_the_page_waits_for_news_is_said_to_be_u
 
 
 def test_a_browser_that_keeps_nothing_takes_a_token_all_the_same(guarded: str, open_page: OpenPage) -> None:
-    open_page.expected = "401"  # the browser itself says that it was refused
+    open_page.expected = ("401",)  # the browser itself says that it was refused
     nothing_kept = "Object.defineProperty(window, 'sessionStorage', {get() { throw new DOMException('no') }})"
     page = open_page("#/questions", base=guarded, script=nothing_kept)
     enter(page, ADA)

@@ -80,7 +80,7 @@ def test_a_letter_of_nothing_but_spaces_is_not_sent(open_page: OpenPage, place: 
 
 
 def test_spaces_alone_are_no_token_and_forget_none(open_page: OpenPage, locked_hub: str) -> None:
-    open_page.expected = "401"  # the browser itself says that it was refused
+    open_page.expected = ("401",)  # the browser itself says that it was refused
     page = open_page("?token=wrong-token", base=locked_hub)
     page.get_by_text("This token is not known here.").wait_for()
     page.get_by_label("Token").fill("  ")
