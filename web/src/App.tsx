@@ -194,7 +194,7 @@ function Frame({ about }: { about: About }) {
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <div className="flex items-center gap-2 border-b bg-surface py-1 pr-1 pl-4 md:hidden">
           <Logo />
-          <span className="flex-1 text-sm font-semibold">nanobot-transcript</span>
+          <span className="min-w-0 flex-1 truncate text-sm font-semibold">nanobot-transcript</span>
           <Connected connection={connection} />
           <Choices />
         </div>
