@@ -357,7 +357,7 @@ async def test_a_turn_waits_for_the_names_of_people_the_platform_is_still_asked_
     assert entry.get("sender_name") == "Dee"
 
 
-@pytest.mark.parametrize("fault", [{"code": 99991672}, {"status": 502}, {"drop": True}, {"delay": 6.0}])
+@pytest.mark.parametrize("fault", [{"code": 99991672}, {"status": 502}, {"drop": True}, {"delay": 20.0}])
 async def test_a_turn_goes_on_when_names_cannot_be_had(scene: Scene, fault: dict[str, Any]) -> None:
     stranger = scene.feishu.add_person("Eve")
     group = scene.group(scene.alpha, stranger)

@@ -33,7 +33,9 @@ def fetch(folder: Path) -> Path:
         said = getattr(error, "stderr", "") or str(error)
         pytest.skip(f"the original FileBox is not tested against: npm cannot fetch it: {said.strip()[-200:]}")
     with tarfile.open(folder / done.stdout.split()[-1]) as archive:
-        archive.extractall(folder, filter="data")
+        if hasattr(tarfile, "data_filter"):  # not before Python 3.11.4
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(folder)
     return program
 
 
