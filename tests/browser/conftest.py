@@ -17,6 +17,7 @@ import pytest
 from browser.people import BOUND, Agent
 from support.hubs import listening
 from support.line import Line
+from support.waiting import PATIENCE
 from support.web_home import WebHome
 
 from transcript_mcp.hub import create_app
@@ -45,12 +46,12 @@ class Served:
 
     def __enter__(self) -> "Served":
         self._thread.start()
-        assert self._ready.wait(20)
+        assert self._ready.wait(PATIENCE)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(20)
+        self._thread.join(PATIENCE)
         self._loop.close()
 
 

@@ -6,10 +6,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from support.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-BOUND = 10_000
+BOUND = 1000 * PATIENCE
+"""In milliseconds, as the browser counts."""
 
 Blocks = list[dict[str, Any]]
 
@@ -31,7 +34,7 @@ class Agent:
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         body = json.dumps(message | {"params": {"name": "ask_question", "arguments": about}}).encode()
         request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=90) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)["result"]["content"]
 
     def talk(self, page: "Page") -> "Page":
@@ -47,7 +50,7 @@ def asked(hub: str, token: str, question: str) -> list[str]:
     body = json.dumps({"ID": uuid4().hex, "UserToken": token, "Request": about}).encode()
     address = f"{hub}/agentassistproto.SrvAgentAssist/AskQuestion"
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=90) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return [each["text"]["text"] for each in json.load(answer)["contents"]]
 
 
@@ -55,7 +58,7 @@ def connect(hub: str, call: str, body: dict[str, Any]) -> Any:
     """Makes a call over Connect with the hub's token for who needs none, and gives its answer."""
     headers = {"Content-Type": "application/json", "Authorization": "Bearer local"}
     request = urllib.request.Request(f"{hub}/agentassistproto.{call}", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return json.load(answer)
 
 
@@ -92,4 +95,4 @@ def send(page: "Page") -> None:
 
 
 def said(answer: "Future[Blocks]") -> list[str]:
-    return [block["text"] for block in answer.result(3 * BOUND / 1000)]
+    return [block["text"] for block in answer.result(PATIENCE)]

@@ -8,19 +8,18 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser.conftest import BOUND, OpenPage
+from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, answered, begun, call_me, fill, report, said, send
 from PIL import Image
 from support.line import Line
+from support.waiting import PATIENCE
 from support.web_home import WebHome
 
 from transcript_mcp.assistant import wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import WebSocketRoute
-
-pytestmark = pytest.mark.timeout(120)
 
 LONG = token_hex(100_000)
 """Words that do not become fewer on the line."""
@@ -44,7 +43,7 @@ def test_a_pasted_picture_reaches_the_agent_as_an_image(open_page: OpenPage, age
     page.get_by_role("textbox", name="Your answer").press("Control+V")
     page.get_by_role("button", name="Remove").wait_for()
     send(page)
-    text, picture = answer.result(BOUND / 1000)
+    text, picture = answer.result(PATIENCE)
     assert text["text"] == "Like this:"
     assert (picture["type"], picture["mimeType"]) == ("image", "image/png")
     shown = Image.open(io.BytesIO(base64.b64decode(picture["data"]))).convert("RGB")
@@ -61,7 +60,7 @@ def test_a_file_reaches_the_agent_with_its_name_and_bytes(open_page: OpenPage, a
     chooser.set_input_files([tmp_path / "计划.md", tmp_path / "a b.bin"])
     page.get_by_role("button", name="Remove").nth(1).wait_for()
     send(page)
-    plan, binary = (block["resource"] for block in answer.result(BOUND / 1000))
+    plan, binary = (block["resource"] for block in answer.result(PATIENCE))
     assert plan["text"] == "# 计划\n"
     assert base64.b64decode(binary["blob"]) == bytes(range(256))
     assert binary["uri"].endswith("/a%20b.bin")
@@ -195,11 +194,11 @@ def test_an_answer_whose_line_breaks_in_the_middle_arrives_whole_and_once(
     fill(page, everything)
     line.cut_after(50_000)
     send(page)
-    assert line.wait_cut(BOUND / 1000)
+    line.wait_cut()
     page.get_by_text("Connecting …").first.wait_for()
     second = agent.ask("And while you were away?")
     line.mend()
-    page.get_by_role("log").get_by_text("And while you were away?").wait_for(timeout=3 * BOUND)
+    page.get_by_role("log").get_by_text("And while you were away?").wait_for()
     assert said(answer) == [everything]
     page.get_by_text("answered by Ada").wait_for()
     expect(page.get_by_text("Connecting …")).to_have_count(0)
@@ -222,7 +221,7 @@ def test_an_answer_that_arrived_before_the_line_broke_is_not_given_again(
     assert said(answer) == ["Once."]
     line.cut()
     line.mend()
-    page.get_by_text("Connecting …").first.wait_for(state="detached", timeout=3 * BOUND)
+    page.get_by_text("Connecting …").first.wait_for(state="detached")
     again = agent.ask("Anything else?")
     page.get_by_role("log").get_by_text("Anything else?").wait_for()
     expect(page.get_by_role("log").get_by_text("Once.", exact=True)).to_have_count(1)
@@ -264,7 +263,7 @@ def test_an_answer_that_came_through_before_the_line_went_silent_is_this_pages_o
     line.mend()
     article = page.locator("article", has_text="Deploy now?")
     article.get_by_text("on its way").wait_for()
-    page.locator("article[data-state=answered]").wait_for(timeout=3 * BOUND)
+    page.locator("article[data-state=answered]").wait_for()
     assert page.get_by_text("answered first").count() == 0
 
 
@@ -317,7 +316,7 @@ def test_words_come_back_where_another_answer_counted_that_is_no_longer_among_th
     for number in range(110):
         report(hub, f"Step {number} is done.")
     article = page.locator("article[data-state=answered]", has_text="Deploy now?")
-    article.get_by_text("Yes, deploy.").wait_for(timeout=4 * BOUND)
+    article.get_by_text("Yes, deploy.").wait_for()
     field = page.locator("footer textarea")
     page.wait_for_function("(field) => field.value === 'No, never deploy.'", arg=field.element_handle())
 
@@ -434,9 +433,9 @@ def test_what_is_written_to_an_agent_survives_a_broken_line(open_page: OpenPage,
     page.get_by_role("textbox", name=f"Write to {agent.name} unasked").fill(everything)
     line.cut_after(50_000)
     page.get_by_role("button", name="Send").click()
-    assert line.wait_cut(BOUND / 1000)
+    line.wait_cut()
     line.mend()
-    page.get_by_text("waits for the agent").wait_for(timeout=3 * BOUND)
+    page.get_by_text("waits for the agent").wait_for()
     expect(page.get_by_text("waits for the agent")).to_have_count(1)
     second = agent.ask("And?")
     fill(page, "Go on.")
@@ -457,7 +456,7 @@ def test_what_is_written_to_an_agent_on_a_silent_line_comes_through_once(
     line.hush()
     page.get_by_role("button", name="Send").click()
     page.get_by_text("on its way").wait_for()
-    page.get_by_text("waits for the agent").wait_for(timeout=3 * BOUND)
+    page.get_by_text("waits for the agent").wait_for()
     second = agent.ask("And?")
     fill(page, "Go on.")
     send(page)
@@ -475,7 +474,7 @@ def test_a_group_whose_news_break_off_shows_each_message_once_when_it_is_back(
     page.locator("[data-connection=live]").first.wait_for(state="detached")
     home.say("on_ada", "Said while the line was broken", "om_away")
     line.mend()
-    page.locator("[data-connection=live]").first.wait_for(timeout=3 * BOUND)
+    page.locator("[data-connection=live]").first.wait_for()
     log.get_by_text("Said while the line was broken").wait_for()
     expect(log.get_by_text("Said while the line was broken")).to_have_count(1)
 

@@ -11,8 +11,6 @@ from browser.people import Agent, connect, fill, said, send
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.timeout(120)
-
 Picture = Callable[["Page", str], None]
 
 FOCUSED = "document.activeElement.ariaLabel || document.activeElement.value || document.activeElement.tagName"

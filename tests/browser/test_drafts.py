@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-from browser.conftest import BOUND, OpenPage
+from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, call_me, connect, fill, said, send
 from support.line import Line
@@ -14,8 +13,6 @@ from transcript_mcp.assistant import wire
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, WebSocketRoute
-
-pytestmark = pytest.mark.timeout(120)
 
 PATH = "/srv/backend/" + "a-path-without-any-place-to-wrap" * 5
 MIB = 1024 * 1024
@@ -238,7 +235,7 @@ def test_a_frame_for_which_the_hub_hangs_up_is_not_sent_again(open_page: OpenPag
     fill(page, "More than the hub takes")
     send(page)
     page.get_by_text("Not sent: the hub does not take that much at once.").wait_for()
-    page.get_by_text("Connecting …").first.wait_for(state="detached", timeout=3 * BOUND)
+    page.get_by_text("Connecting …").first.wait_for(state="detached")
     expect(page.get_by_role("textbox", name="Your answer")).to_have_value("More than the hub takes")
     assert between.commands.count("AskQuestionReply") == 1
 

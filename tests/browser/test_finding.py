@@ -4,15 +4,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import pytest
 from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import connect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def _ask(hub: str, name: str, text: str, *, agent: str = "Steps", project: str = "/srv/shop") -> None:

@@ -4,7 +4,6 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import pytest
 from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, Blocks, fill, said, send
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from playwright.sync_api import Locator, Page
-
-pytestmark = pytest.mark.timeout(120)
 
 COUNTED = "feishu:oc_counted"
 SEEN = "feishu:oc_seen"

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from browser.conftest import BOUND, OpenPage
+from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent
 from browser.test_pages import GROUP, Picture
@@ -12,8 +12,6 @@ from support.web_home import WebHome
 
 from nanobot_transcript.relevance import Reason
 from nanobot_transcript.relevance.decision import Decision, Stage
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_page: OpenPage) -> None:
@@ -131,7 +129,7 @@ def test_every_page_says_once_what_to_do_while_the_hub_does_not_answer(
         page.wait_for_timeout(300)  # its own requests have failed by now
         expect(told).to_have_count(1)
     line.mend()
-    expect(page.get_by_role("alert")).to_have_count(0, timeout=3 * BOUND)
+    expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_role("heading", name="Stores").wait_for()
 
 

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-import pytest
 from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, fill, said, send
 from browser.test_pages import GROUP, THREAD
 from support.line import Line
 from support.web_home import WebHome
-
-pytestmark = pytest.mark.timeout(120)
 
 MAIL = "#/mail/%2Fsrv%2Fbackend"
 

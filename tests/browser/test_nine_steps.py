@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.conftest import BOUND, OpenPage
+from browser.conftest import OpenPage
 from browser.people import call_me, fill, send
 from support.adapter_place import Place
 from support.mcp_client import connected
-
-pytestmark = pytest.mark.timeout(180)
+from support.waiting import PATIENCE
 
 SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "BlueLake", "timeout": 60}
-PATIENCE = 60.0
 
 
 class Work:
@@ -69,8 +67,8 @@ def test_the_nine_steps_from_the_file_of_the_adapter_to_what_is_confirmed_on_the
     page.get_by_role("log").get_by_text("发布 1.4 吗？").last.wait_for()
     fill(page, "好的，中午之后。")
     send(page)
-    assert work.answer.result(BOUND / 1000) == "好的，中午之后。"
+    assert work.answer.result(PATIENCE) == "好的，中午之后。"
     page.get_by_text("Released 1.4.").last.wait_for()
     page.get_by_role("button", name="Confirm").click()
-    assert work.confirmation.result(BOUND / 1000) == "OK"
+    assert work.confirmation.result(PATIENCE) == "OK"
     page.get_by_text("answered by Ada").last.wait_for()

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from browser.conftest import AXE, OpenPage
 from browser.expecting import expect
+from support.waiting import PATIENCE
 from support.web_home import CHAT, PROJECT, WebHome
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 Picture = Callable[["Page", str], None]
 GROUP, THREAD = f"#/groups/{quote(CHAT, safe='')}", f"#/mail/{quote(PROJECT, safe='')}/threads/USERS-1"
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def first_paint(page: "Page") -> float:
@@ -148,7 +147,7 @@ def call(hub: str, tool: str, **arguments: object) -> str:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{hub}/mcp/io", json.dumps(message).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return answer.read().decode()
 
 
@@ -157,7 +156,7 @@ def test_the_system_says_how_it_is_and_what_to_do(open_page: OpenPage, hub: str,
     page.get_by_role("heading", name="What went wrong lately").wait_for()
     foreign = urllib.request.Request(f"{hub}/api/about", headers={"Origin": "https://evil.example"})
     with pytest.raises(urllib.error.HTTPError):
-        urllib.request.urlopen(foreign, timeout=5)
+        urllib.request.urlopen(foreign, timeout=PATIENCE)
     page.get_by_text("Pages from elsewhere may not call the hub.").wait_for()
     page.get_by_text("What to do:").first.wait_for()
     page.get_by_text("Transcripts", exact=True).wait_for()

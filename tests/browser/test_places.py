@@ -18,8 +18,6 @@ from nanobot_transcript.outbox import Outbox
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.timeout(120)
-
 OWN = {"ada": "token-of-ada", "bo": "token-of-bo"}
 
 

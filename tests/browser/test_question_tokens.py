@@ -5,14 +5,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.conftest import BOUND, BROKEN_LINE, OpenPage
+from browser.conftest import BROKEN_LINE, OpenPage
 from browser.people import asked, fill, send
 from support.line import Line
+from support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-pytestmark = pytest.mark.timeout(120)
 
 MINE, ADA = "token-of-mine", "token-of-ada"
 TOKENS = {"hub": {"tokens": {"me": MINE}}, "assistant": {"tokens": {"ada": ADA, "bo": "token-of-bo"}}}
@@ -66,7 +65,7 @@ def test_who_has_a_token_of_the_questions_answers_them_and_sees_nothing_else(
     assert "Pay the bill?" not in page.content()
     fill(page, "After nine.")
     send(page)
-    assert hers.result(BOUND / 1000) == ["After nine."]
+    assert hers.result(PATIENCE) == ["After nine."]
     page.reload()
     assert pages(page) == ["Questions"]
     conversation(page)
@@ -76,7 +75,7 @@ def test_who_has_a_token_of_the_questions_answers_them_and_sees_nothing_else(
     mine_too = open_page(f"?token={MINE}", base=guarded)
     fill(conversation(mine_too), "Paid.")
     send(mine_too)
-    assert mine.result(BOUND / 1000) == ["Paid."]
+    assert mine.result(PATIENCE) == ["Paid."]
     assert mine_too.get_by_text("After nine.").count() == 0
 
 
@@ -94,7 +93,7 @@ def test_the_page_comes_back_after_a_break_and_says_how_it_is_connected(
         page.locator("[data-connection=live]").first.wait_for()
         fill(conversation(page), "Yes.")
         send(page)
-        assert answer.result(BOUND / 1000) == ["Yes."]
+        assert answer.result(PATIENCE) == ["Yes."]
 
 
 def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, open_page: OpenPage, ask: Ask) -> None:
@@ -121,7 +120,7 @@ def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, o
     assert pages(page) == ["Questions"]
     fill(conversation(page), "Yes.")
     send(page)
-    assert question.result(BOUND / 1000) == ["Yes."]
+    assert question.result(PATIENCE) == ["Yes."]
 
 
 def test_a_token_of_a_mailbox_agent_opens_nothing_and_makes_room_for_another(

@@ -7,13 +7,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser.conftest import BOUND, OpenPage
+from browser.conftest import OpenPage
 from browser.expecting import expect
+from support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-pytestmark = pytest.mark.timeout(120)
 
 Ask = Callable[..., "Future[dict[str, Any]]"]
 PROJECT = "/srv/backend"
@@ -41,13 +40,13 @@ def ask(hub: str) -> Iterator[Ask]:
             body = json.dumps({"ID": f"id-{text}", "UserToken": "local", "Request": about}).encode()
             address = f"{hub}/agentassistproto.SrvAgentAssist/{name}"
             request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
-            return calls.submit(lambda: json.load(urllib.request.urlopen(request, timeout=60)))
+            return calls.submit(lambda: json.load(urllib.request.urlopen(request, timeout=PATIENCE)))
 
         yield asking
 
 
 def said(answer: "Future[dict[str, Any]]") -> list[str]:
-    return [each["text"]["text"] for each in answer.result(BOUND / 1000)["contents"] if "text" in each]
+    return [each["text"]["text"] for each in answer.result(PATIENCE)["contents"] if "text" in each]
 
 
 def conversation(page: "Page") -> "Page":

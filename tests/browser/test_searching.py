@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import pytest
 from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import connect
@@ -12,8 +11,6 @@ from support.web_home import WebHome
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
-
-pytestmark = pytest.mark.timeout(120)
 
 HARBOURS = ("north", "south", "west")
 

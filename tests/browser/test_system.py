@@ -7,22 +7,20 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.test_pages import TOO_WIDE, Picture, faults
+from support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def request(address: str, body: Any = None, **headers: str) -> int:
     data = None if body is None else json.dumps(body).encode()
     kind = {} if body is None else {"Content-Type": "application/json"}
     try:
-        with urllib.request.urlopen(urllib.request.Request(address, data, kind | headers), timeout=20) as answer:
+        with urllib.request.urlopen(urllib.request.Request(address, data, kind | headers), timeout=PATIENCE) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code

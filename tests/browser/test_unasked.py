@@ -7,17 +7,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import pytest
 from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, fill, said, send
 from browser.test_pages import TOO_WIDE, Picture, faults
 from browser.test_places import focused
+from support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
-
-pytestmark = pytest.mark.timeout(120)
 
 PROJECT = "/srv/shop"
 
@@ -43,7 +41,7 @@ def wait_for_input(hub: str, calls: ThreadPoolExecutor, token: str = "", **argum
         about = {"name": "i_tool", "arguments": {"timeout": 60} | arguments}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": about}).encode()
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        with urllib.request.urlopen(urllib.request.Request(f"{hub}/mcp/io", body, headers), timeout=90) as answer:
+        with urllib.request.urlopen(urllib.request.Request(f"{hub}/mcp/io", body, headers), timeout=PATIENCE) as answer:
             return "".join(each["text"] for each in json.load(answer)["result"]["content"])
 
     return calls.submit(call)
@@ -89,7 +87,7 @@ def test_an_address_is_the_conversation_however_it_is_spelled(open_page: OpenPag
     answer = agent.ask("Which one?", wait=0)
     fill(page, "This one.")
     send(page)
-    assert answer.result(30)
+    assert answer.result(PATIENCE)
 
 
 def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
@@ -172,10 +170,10 @@ def test_a_session_leads_to_the_agent_that_waits_there_for_words_too(
         assert faults(page, "a session") == []
         link.click()
         write(page, agent.name, "Stop, please.")
-        assert "Stop, please." in waiting.result(30)
+        assert "Stop, please." in waiting.result(PATIENCE)
         page.goto(f"{page.url.partition('#')[0]}#/io/steps")
         go_on(page)
-        assert inputs.result(30) == "Go on."
+        assert inputs.result(PATIENCE) == "Go on."
         page.get_by_text("with the agent").wait_for()
         assert page.get_by_role("link", name="Write to").count() == 0
 
@@ -195,7 +193,7 @@ def test_a_session_leads_only_to_agents_that_are_given_what_is_written_with_this
             page.get_by_role("link", name=f"Write to {name}").wait_for()
             expect(page.get_by_role("link", name="Write to")).to_have_count(1)
         go_on(page, times=2)
-        assert [each.result(30) for each in waiting] == ["Go on.", "Go on."]
+        assert [each.result(PATIENCE) for each in waiting] == ["Go on.", "Go on."]
         page.get_by_role("link", name="Write to").wait_for(state="detached")
 
 
@@ -207,12 +205,12 @@ def test_without_questions_a_session_leads_to_no_agent(serve: Callable[..., str]
         page.locator("a[data-row]").get_by_text("agent waits").wait_for()
         assert page.get_by_role("link", name="Write to").count() == 0
         go_on(page)
-        assert waiting.result(30) == "Go on."
+        assert waiting.result(PATIENCE) == "Go on."
 
 
 def test_the_frame_around_what_was_come_for_is_as_wide_as_its_bubble(open_page: OpenPage, agent: Agent) -> None:
     for number in range(2):
-        agent.ask(f"Question {number}?", wait=0).result(20)
+        agent.ask(f"Question {number}?", wait=0).result(PATIENCE)
     page = agent.talk(open_page("#/questions"))
     ids = page.locator("[data-item]").evaluate_all("all => all.map((each) => each.dataset.item)")
     page.goto(f"{page.url.partition('#')[0]}{place(agent.name)}/{ids[0]}")
@@ -225,7 +223,7 @@ def test_the_frame_around_what_was_come_for_is_as_wide_as_its_bubble(open_page: 
 
 
 def test_an_open_question_never_has_no_seconds_left(open_page: OpenPage, agent: Agent) -> None:
-    agent.ask("Still open?", wait=0).result(20)
+    agent.ask("Still open?", wait=0).result(PATIENCE)
     page = agent.talk(open_page("#/questions"))
     page.get_by_role("log").get_by_text("left").wait_for()
     page.evaluate("((real) => { Date.now = () => real() + 3_600_000 })(Date.now)")  # as when the clock is set forward

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from browser.conftest import OpenPage, Served, _hub
 from browser.expecting import expect
+from support.waiting import PATIENCE
 from support.web_home import PROJECT, WebHome
 
 from transcript_mcp.mail.values import Draft
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
-
-pytestmark = pytest.mark.timeout(120)
 
 MAIL = "#/mail/%2Fsrv%2Fbackend"
 BELOW = "((box) => box.scrollHeight - box.scrollTop - box.clientHeight)"
@@ -197,7 +196,7 @@ def test_who_reads_further_up_stays_there_when_something_new_is_asked(open_page:
             body = json.dumps({"ID": name, "UserToken": "local", "Request": about | {"NotifyOnly": True}}).encode()
             address = f"{hub}/agentassistproto.SrvAgentAssist/WorkReport"
             request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
-            calls.submit(lambda: urllib.request.urlopen(request, timeout=30).read())
+            calls.submit(lambda: urllib.request.urlopen(request, timeout=PATIENCE).read())
 
         page = open_page("#/questions")
         ask("tall", "\n\n".join(f"Paragraph {number}" for number in range(20)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.conformance import PYTHONS
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 FIXTURE = str(Path(__file__).with_name("fixture.py"))
 
@@ -30,6 +30,6 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
         return urls[sdk]
 
     yield start
-    errors = {sdk: process.communicate(timeout=DEADLINE)[1] for sdk, process in running.items()}
+    errors = {sdk: process.communicate(timeout=PATIENCE)[1] for sdk, process in running.items()}
     assert [process.returncode for process in running.values()] == [0] * len(running)
     assert [text for text in errors.values() if "Traceback" in text] == []

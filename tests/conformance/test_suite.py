@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.conformance import ALPHA, SUITE, run_suite
 
-pytestmark = [pytest.mark.conformance, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.conformance]
 
 RUNS = [
     pytest.param("SDK 1", SUITE, (), 40, id="0.1.16-sdk1"),

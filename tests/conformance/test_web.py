@@ -10,7 +10,6 @@ DIST = ROOT / "mcp_tools" / "transcript_mcp" / "hub" / "web" / "dist"
 
 pytestmark = [
     pytest.mark.conformance,
-    pytest.mark.timeout(300),
     pytest.mark.skipif(not (ROOT / "web" / "node_modules" / ".stamp").exists(), reason="no Node packages; `make web`"),
 ]
 

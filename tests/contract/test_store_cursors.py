@@ -5,8 +5,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from support.procs import DEADLINE, Worker, until
+from support.procs import Worker, until
 from support.transcripts import contents, drain, drain_back
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore, InvalidCursorError, Retention
 from nanobot_transcript.entry import Entry
@@ -27,7 +28,7 @@ def fill(store: GroupTranscriptStore, first: int, last: int) -> list[str]:
 
 
 async def take(entries: AsyncIterator[Entry], count: int) -> list[Entry]:
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(PATIENCE):
         return [await anext(entries) for _ in range(count)]
 
 
@@ -217,7 +218,7 @@ async def test_follow_without_a_cursor_gives_only_what_comes_from_now_on(make_st
     fill(store, 0, 3)
     waiting = asyncio.create_task(take(store.follow(KEY), 1))
     number = 3
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(PATIENCE):
         while not waiting.done():
             fill(writer, number, number + 1)
             number += 1

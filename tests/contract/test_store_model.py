@@ -241,7 +241,6 @@ def _examples(count: int, steps: int) -> Iterator[None]:
     yield
 
 
-@pytest.mark.timeout(240)  # 1,200 steps with files and locks: seconds on a quiet machine, minutes on a busy one
 def test_random_histories_are_shown_as_a_simple_list_would_show_them() -> None:
     with _examples(40, 30):
         StoreMachine.TestCase("runTest").runTest()

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 from integration.assistant.conftest import running_hub
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.adapter import FILE, target_from
@@ -45,7 +45,7 @@ async def test_the_question_that_is_printed_gets_the_answer_that_is_printed(page
         question = asyncio.create_task(call(*asking))
         await until(lambda: hub.assistant._holding.records(None))
         assert (await call(*answering))[0] == 200
-        status, answer = await asyncio.wait_for(question, 10)
+        status, answer = await asyncio.wait_for(question, PATIENCE)
     said = json.loads(answering[2])["contents"]
     assert (status, answer["contents"]) == (200, said)
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.procs import DEADLINE
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["docs/en/mail.md", "docs/zh/mail.md"]
@@ -46,11 +45,11 @@ def port(tmp_path: Path, env: dict[str, str]) -> Iterator[int]:
     with (tmp_path / "log").open("wb") as log:
         hub = subprocess.Popen([*PROGRAM, "serve", "--port", str(port)], cwd=tmp_path, env=env, stderr=log)
     try:
-        asyncio.run(until(lambda: is_listening(port), DEADLINE))
+        asyncio.run(until(lambda: is_listening(port)))
         yield port
     finally:
         hub.terminate()
-        hub.wait(DEADLINE)
+        hub.wait(PATIENCE)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -63,7 +62,7 @@ def test_the_printed_program_runs(page: str, tmp_path: Path, env: dict[str, str]
         capture_output=True,
         check=True,
         text=True,
-        timeout=DEADLINE,
+        timeout=PATIENCE,
     )
     assert done.stdout == "['Plan']\nRe: Plan\n"
 
@@ -74,7 +73,7 @@ def test_the_printed_calls_do_what_they_say(page: str, tmp_path: Path, env: dict
     (calls,) = [block for block in blocks(page, "bash") if "curl" in block]
     script = calls.replace("127.0.0.1:8765", f"127.0.0.1:{port}").replace("curl -sS", "curl -sS -w '\\n'")
     done = subprocess.run(
-        ["bash", "-ec", script], cwd=tmp_path, env=env, capture_output=True, check=True, text=True, timeout=DEADLINE
+        ["bash", "-ec", script], cwd=tmp_path, env=env, capture_output=True, check=True, text=True, timeout=PATIENCE
     )
     made, begun, claimed, sent, inbox = (answer(line) for line in done.stdout.splitlines())
     assert made["name"] == "GreenCastle"
@@ -87,7 +86,7 @@ def test_the_printed_calls_do_what_they_say(page: str, tmp_path: Path, env: dict
     for line in look.strip().splitlines():
         words = line.split()[1:]
         shown = subprocess.run(
-            [*PROGRAM, *words], cwd=tmp_path, env=env, capture_output=True, check=True, text=True, timeout=DEADLINE
+            [*PROGRAM, *words], cwd=tmp_path, env=env, capture_output=True, check=True, text=True, timeout=PATIENCE
         )
         assert "GreenCastle" in shown.stdout, line
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from support.waiting import PATIENCE
 
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner import CommandOptions, CommandResponder, Prompt, build_messages
@@ -62,7 +63,13 @@ def test_the_printed_program_answers_and_records(page: str, tmp_path: Path) -> N
     code = blocks(page, "python")[-1]
     env = os.environ | {"HOME": str(tmp_path), "PYTHONWARNINGS": "error", "PYTHONUTF8": "1"}
     run = subprocess.run(
-        [sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, encoding="utf-8", timeout=30
+        [sys.executable, "-c", code],
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
     )
     answer, count = run.stdout.splitlines()
     assert "@Echo" in answer

@@ -9,13 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from support.waiting import PATIENCE
 from support.watched import Watched
 
-pytestmark = pytest.mark.timeout(150)
-
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 100.0
 
 
 def section(language: str) -> list[tuple[str, str]]:
@@ -48,7 +45,7 @@ def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Pa
     try:
         assert json.loads(simulator.stdout.readline())["event"] == "ready"
         command = [part.replace("simulated.yaml", str(tmp_path / "simulated.yaml")) for part in arguments(run)]
-        runner = Watched(command, env, terminal=False, deadline=SECONDS)
+        runner = Watched(command, env, terminal=False)
         try:
             runner.until("Connected: Alpha, Beta.")
             simulator.stdin.write(say)
@@ -58,7 +55,9 @@ def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Pa
             assert event["text"] == "Beta heard: @Beta are you there?"
         finally:
             runner.close()
-        shown = subprocess.run(arguments(tail), env=env, capture_output=True, check=True, timeout=60, encoding="utf-8")
+        shown = subprocess.run(
+            arguments(tail), env=env, capture_output=True, check=True, timeout=PATIENCE, encoding="utf-8"
+        )
         assert len(shown.stdout.splitlines()) == 2
     finally:
         simulator.kill()

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["docs/en/store.md", "docs/zh/store.md"]
@@ -28,7 +29,7 @@ def test_the_printed_programs_run_in_a_fresh_home(page: str, tmp_path: Path) -> 
             check=True,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PATIENCE,
         )
         for code in programs(page)
     ]

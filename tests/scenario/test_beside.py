@@ -19,7 +19,7 @@ from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import Choice, Content, Option, Question
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 HISTORY = "GET /open-apis/im/v1/messages"
 BUTTON = {"tag": "button", "text": {"tag": "plain_text", "content": "Yes"}, "value": {"choice": "yes"}}
@@ -94,8 +94,8 @@ async def test_a_post_comes_once_and_its_answers_come_back_though_the_sender_was
         assert press is not None
         assert (press.kind, press.value, press.sender) == ("action", {"choice": "yes"}, two.ada.union_id)
         outbox.revise(ship, {"schema": "2.0", "body": {"elements": [{"tag": "markdown", "content": "Shipped."}]}})
-        await until(lambda: "Shipped." in str(question.content), 20)
-        await until(lambda: "Shipped." in two.texts(group), 20)
+        await until(lambda: "Shipped." in str(question.content))
+        await until(lambda: "Shipped." in two.texts(group))
     said = [entry for entry in await two.recorded(group, 4) if entry.get("agent") == "Alpha"]
     assert [entry["message_id"] for entry in said] == [message.message_id, question.message_id]
     assert len(two.model.requests) == asked
@@ -113,7 +113,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
             after = len(group.messages)
             question = Question("s", str(number), "question", "Ship it now?", fetched=True, choices=choices)
             await assistant.ask(question)
-            await until(lambda after=after: len(group.messages) > after, 30)
+            await until(lambda after=after: len(group.messages) > after)
             card = group.messages[after]
             if said:
                 # Until the bot has noted where the card stands, a reply is for the agents, too.
@@ -123,7 +123,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
                 await two.feishu.press(card, two.ada, {"option": "1"})
             record = await assistant.wait("s", str(number), 20)
             assert (record.state, record.by, record.contents) == ("answered", "Ada", (Content("text", answer),))
-            await until(lambda card=card, answer=answer: f"Ada answered: {answer}" in str(card.content), 20)
+            await until(lambda card=card, answer=answer: f"Ada answered: {answer}" in str(card.content))
     assistant.close()
     assert len(two.model.requests) == asked
 
@@ -136,7 +136,7 @@ async def test_a_gap_is_filled_once_by_one_process(two: Scene) -> None:
     await unheard(two, group, *(f"unheard {number}" for number in range(GAP)))
     before = len(two.feishu.calls_to(HISTORY))
     await asyncio.gather(*(gateway.start() for gateway in two.gateways.values()))
-    entries = await two.recorded(group, 1 + GAP, timeout=30)
+    entries = await two.recorded(group, 1 + GAP)
     assert sorted(entry["content"] for entry in entries[1:]) == sorted(f"unheard {number}" for number in range(GAP))
     assert {entry.get("source") for entry in entries[1:]} == {"history"}
     two.when("what was said", "A lot.")
@@ -156,7 +156,7 @@ async def test_a_gap_of_a_lost_connection_is_filled_without_a_word(two: Scene) -
     await two.feishu.drop_connections()
     await unheard(two, group, "into the void")
     await two.feishu.wait_connected(two.alpha, two.beta)
-    await until(lambda: "into the void" in two.texts(group), 20)
+    await until(lambda: "into the void" in two.texts(group))
 
 
 async def test_without_the_scope_for_the_history_a_bot_answers_and_says_once_what_is_missing(two: Scene) -> None:

@@ -52,7 +52,7 @@ class Four(Scene):
         group, text = self.group(*self.bots, self.ada, self.bo), self.question()
         question = await self.feishu.say(group, self.ada, to + text)
         await self.decided(question.message_id)
-        await self.recorded(group, 2, timeout=30)
+        await self.recorded(group, 2)
         await self.ended(group, question.message_id)
         assert self.requests(text) == 1
 
@@ -61,11 +61,11 @@ class Four(Scene):
         group, text = self.group(*self.bots, self.ada, self.bo), self.question()
         self.slow = True
         question = await self.feishu.say(group, self.ada, text)
-        await until(lambda: self.requests(text) > 0, 20)
+        await until(lambda: self.requests(text) > 0)
         self.slow = False
         killed = self.gateways[self.request(text).api_key]
         await killed.kill()
-        await self.recorded(group, 2, timeout=30)
+        await self.recorded(group, 2)
         await self.ended(group, question.message_id, but=killed.app.name)
         assert self.requests(text) == 2
         assert self.record(group)[1].get("agent") != killed.app.name
@@ -79,14 +79,14 @@ class Four(Scene):
             lines = [line for path in logs.rglob("*.log") for line in path.read_text().splitlines()]
             return sum(message_id in line and '"claim"' not in line for line in lines)
 
-        await until(lambda: decisions() >= len(self.bots), 20)
+        await until(lambda: decisions() >= len(self.bots))
 
     async def ended(self, group: Chat, question: str, *, but: str = "") -> None:
         """Nobody has a mind to answer any more (``but`` the killed one), and there is one answer."""
         (entry,) = self.record(group)[1:]
         others = self.gateways.keys() - {entry.get("agent"), but}
         left = re.compile(f"{question} was answered by another bot|An answer to {question} is not sent")
-        await until(lambda: all(left.search(self.gateways[name].log) for name in others), 20)
+        await until(lambda: all(left.search(self.gateways[name].log) for name in others))
         answers = [message for message in group.messages if message.sender in self.bots]
         assert len(answers) == 1
         assert [entry.get("reply_to") for entry in self.record(group)[1:]] == [question]
@@ -108,13 +108,11 @@ async def four(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Four]:
             scene.store.close()
 
 
-@pytest.mark.timeout(180)
 async def test_four_bots_give_one_answer_to_a_question_for_nobody(four: Four) -> None:
     for _ in range(3):
         await four.one_answer()
 
 
-@pytest.mark.timeout(180)
 async def test_a_question_to_everybody_gets_one_answer_and_an_announcement_none(four: Four) -> None:
     group = four.group(*four.bots, four.ada, four.bo)
     announcement = await four.feishu.say(group, four.ada, "@all lunch is at noon")
@@ -125,7 +123,6 @@ async def test_a_question_to_everybody_gets_one_answer_and_an_announcement_none(
     assert four.texts(group) == ["@all lunch is at noon"]
 
 
-@pytest.mark.timeout(180)
 async def test_when_the_one_that_claimed_is_killed_another_answers_once(four: Four) -> None:
     await four.one_answer_after_a_kill()
 

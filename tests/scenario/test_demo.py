@@ -10,7 +10,7 @@ import pytest
 from support.demo import Demo
 from support.procs import until
 
-pytestmark = [pytest.mark.host, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.host]
 
 sees_processes = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 

@@ -58,10 +58,10 @@ async def discuss(scene: Discussion) -> Chat:
     group = scene.group()
     await scene.feishu.say(group, scene.bo, "a first message", wait=True)
     await scene.feishu.say(group, scene.ada, "@Alpha discuss it with Beta")
-    await until(lambda: len(group.messages) == 2 + LIMIT, 40)
+    await until(lambda: len(group.messages) == 2 + LIMIT)
     asked = scene.alpha if group.messages[-1].sender is scene.beta else scene.beta
     refused = f"{group.messages[-1].message_id} is not relayed: hop_limit"
-    await until(lambda: refused in scene.gateways[asked.name].log, 20)
+    await until(lambda: refused in scene.gateways[asked.name].log)
     return group
 
 
@@ -83,7 +83,6 @@ async def stops(scene: Discussion, *, pushed: bool) -> None:
     assert len(group.messages) == 2 + LIMIT
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("pushed", [False, True])
 async def test_two_bots_that_discuss_stop_at_the_limit(two: Discussion, pushed: bool) -> None:
     await stops(two, pushed=pushed)
@@ -98,12 +97,11 @@ async def test_two_bots_that_discuss_stop_at_the_limit_every_time(two: Discussio
     soak_row(discussions=20, pushed=pushed, beyond_the_limit=0)
 
 
-@pytest.mark.timeout(120)
 async def test_a_person_in_between_lets_them_go_on(two: Discussion) -> None:
     include_bots(two, on=False)
     group = await discuss(two)
     await two.feishu.say(group, two.ada, "@Beta and what else?")
-    await until(lambda: len(group.messages) == 3 + 2 * LIMIT, 40)
+    await until(lambda: len(group.messages) == 3 + 2 * LIMIT)
     entries = await two.recorded(group, 3 + 2 * LIMIT)
     assert [entry.get("agent") for entry in entries[3 + LIMIT :]] == ["Beta", "Alpha"] * (LIMIT // 2)
 
@@ -142,28 +140,26 @@ async def talk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Talk]:
             scene.store.close()
 
 
-@pytest.mark.timeout(180)
 async def test_with_everything_relayed_bots_hear_what_mentions_nobody_and_stop_at_the_limit(talk: Talk) -> None:
     group = talk.group()
     await talk.feishu.say(group, talk.bo, "a first message", wait=True)
     await talk.feishu.say(group, talk.ada, "@Beta say something")
-    await until(lambda: len(group.messages) == 2 + LIMIT, 60)
+    await until(lambda: len(group.messages) == 2 + LIMIT)
     last = group.messages[-1].message_id
-    await until(lambda: f"{last} is not relayed: hop_limit" in talk.gateways["Beta"].log, 20)
+    await until(lambda: f"{last} is not relayed: hop_limit" in talk.gateways["Beta"].log)
     await until(lambda: all("hop" in entry for entry in talk.record(group)[2:]))
     said = [(entry.get("agent"), entry.get("hop")) for entry in talk.record(group)[2:]]
     assert said == [("Beta", 1), ("Alpha", 2), ("Beta", 3), ("Alpha", 4)]
     assert len(group.messages) == 2 + LIMIT
 
 
-@pytest.mark.timeout(180)
 async def test_with_everything_relayed_the_gate_leaves_what_another_bot_says_to_a_person(talk: Talk) -> None:
     group = talk.group(talk.alpha, talk.beta, talk.ada)
     talk.sky = True
     await talk.feishu.say(group, talk.ada, "both are here", wait=True)
     answer = await talk.ask(group, talk.ada, "@Alpha what colour is the sky?", talk.alpha, "blue")
-    await until(lambda: f"Beta leaves {answer.message_id}: " in talk.gateways["Beta"].log, 20)
+    await until(lambda: f"Beta leaves {answer.message_id}: " in talk.gateways["Beta"].log)
     asked = await talk.feishu.say(group, talk.ada, "@Beta is it?")
-    await talk.feishu.wait_for_message(group, talk.beta, "So it is.", timeout=20)
+    await talk.feishu.wait_for_message(group, talk.beta, "So it is.")
     (first,) = talk.feishu.messages(group, talk.beta)
     assert first.created_ms >= asked.created_ms

@@ -10,7 +10,7 @@ from support.waiting import until
 
 from transcript_channels.simulator import FeishuSimulator, Reply, ScriptedModel
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 REACTION = "POST /open-apis/im/v1/messages/{message_id}/reactions"
 
@@ -79,7 +79,7 @@ async def test_what_follows_on_an_answer_is_answered_by_the_same_bot_only(gated:
     await gated.ask(group, gated.ada, "@Alpha count to two", gated.alpha, "One.")
     await gated.recorded(group, 2)
     message = await gated.feishu.say(group, gated.ada, "continue")
-    await gated.feishu.wait_for_message(group, gated.alpha, "Two.", timeout=20)
+    await gated.feishu.wait_for_message(group, gated.alpha, "Two.")
     await until(lambda: decisions(gated, message.message_id) == 2)
     entry = (await gated.recorded(group, 4))[3]
     assert (entry.get("agent"), entry.get("hop")) == ("Alpha", 1)
@@ -113,7 +113,7 @@ async def test_what_the_score_leaves_open_is_put_to_another_endpoint(gated: Scen
     message = await gated.feishu.say(group, gated.ada, "and the later ship?")
     await until(lambda: decisions(gated, message.message_id) == 1)
     if verdict == "true":
-        await gated.feishu.wait_for_message(group, gated.beta, "at three", timeout=20)
+        await gated.feishu.wait_for_message(group, gated.beta, "at three")
     await gated.ask(group, gated.ada, "@Beta which ships again?", gated.beta, "at two")
     (question,) = [one for one in gated.model.requests[asked:] if '"new_message"' in one.question]
     assert (question.api_key, question["model"]) == ("a key of its own", "the-judge")

@@ -9,7 +9,7 @@ from support.waiting import until
 
 from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 
 def instance(app: App, name: str) -> dict[str, str]:
@@ -27,9 +27,9 @@ async def twins(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
         instances = [instance(scene.alpha, "Alfa"), instance(scene.beta, "Bravo")]
         gateway = await scene.start(scene.alpha, channel={"instances": instances})
         try:
-            await feishu.wait_connected(scene.alpha, scene.beta, timeout=20)
+            await feishu.wait_connected(scene.alpha, scene.beta)
             # Until then nanobot takes a mention of anybody for a mention of its bot.
-            await until(lambda: gateway.log.count("bot open_id: ") == len(instances), 20)
+            await until(lambda: gateway.log.count("bot open_id: ") == len(instances))
             yield scene
         finally:
             await gateway.stop()
@@ -58,7 +58,7 @@ async def test_a_message_for_both_is_shown_to_neither_as_somebody_elses(twins: S
     twins.when("both of you", "Here.")
     await twins.feishu.say(group, twins.ada, "@Alpha @Beta both of you?")
     for app in (twins.alpha, twins.beta):
-        await twins.feishu.wait_for_message(group, app, "Here.", timeout=20)
+        await twins.feishu.wait_for_message(group, app, "Here.")
     for request in twins.model.requests:
         if "both of you" in request.last_user_text:
             assert request.text.count("both of you") == 1

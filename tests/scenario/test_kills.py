@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from support.gateways import Gateway
 from support.scene import Scene
+from support.waiting import PATIENCE
 
 from transcript_channels.simulator import Chat, FeishuSimulator, Message, Reply, ScriptedModel
 
@@ -54,7 +55,7 @@ async def kill_while_talking(scene: Scene, kills: int) -> tuple[Chat, list[Messa
         early = await check_acknowledged(scene, group, said)
         await gateway.start()
     pushes = [push for message in said for push in message.pushes]
-    await scene.feishu.wait_for(lambda: all(push.acked for push in pushes), 60, "all acknowledged")
+    await scene.feishu.wait_for(lambda: all(push.acked for push in pushes), PATIENCE, "all acknowledged")
     return group, said, early
 
 

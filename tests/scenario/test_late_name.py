@@ -9,7 +9,7 @@ from support.waiting import until
 
 from transcript_channels.simulator import FeishuSimulator, ScriptedModel
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -28,7 +28,7 @@ async def late(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]
 
 
 async def test_the_name_is_learned_later_and_new_entries_use_it(late: Scene) -> None:
-    await until(lambda: (bot := late.store.members.bot_of(late.alpha.app_id)) and bot.name == "Alpha", 30.0)
+    await until(lambda: (bot := late.store.members.bot_of(late.alpha.app_id)) and bot.name == "Alpha")
     group = late.group(late.alpha, late.ada, late.bo)
     await late.ask(group, late.ada, "@Alpha are you there?", late.alpha, "Here.")
     entries = await late.recorded(group, 2)

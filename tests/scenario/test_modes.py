@@ -10,7 +10,7 @@ from support.scene import Scene
 
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, ToolCall
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 
 class Modes(Scene):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from support.scene import Scene
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.store.jsonl.layout import stem_of
 from transcript_channels.simulator import Message, Reply, ToolCall, scopes
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
 MEMBERS = "GET /open-apis/im/v1/chats/{chat_id}/members"
 HISTORY = "GET /open-apis/im/v1/messages"
@@ -28,10 +28,10 @@ async def test_people_talk_alpha_answers_and_beta_knows_what_alpha_said(scene: S
     said = [await scene.feishu.say(group, scene.ada, "Nobody is asked here.")]
     said.append(await scene.feishu.say(group, scene.bo, "Me neither."))
     said.append(await scene.feishu.say(group, scene.bo, "@Alpha capital of France?"))
-    said.append(await scene.feishu.wait_for_message(group, scene.alpha, timeout=20))
+    said.append(await scene.feishu.wait_for_message(group, scene.alpha))
     await scene.recorded(group, 4)
     said.append(await scene.feishu.say(group, scene.ada, "@Beta what did Alpha say?"))
-    said.append(await scene.feishu.wait_for_message(group, scene.beta, timeout=20))
+    said.append(await scene.feishu.wait_for_message(group, scene.beta))
     entries = await scene.recorded(group, 6)
     assert [(entry["message_id"], entry["content"], entry["ts"]) for entry in entries] == [
         (message.message_id, message.text, message.created_ms) for message in said
@@ -85,7 +85,7 @@ async def test_a_turn_with_tools_is_recorded_without_their_hints(scene: Scene) -
         "There is a file.",
     )
     await scene.feishu.say(group, scene.ada, "@Alpha look around")
-    await scene.feishu.wait_for_message(group, scene.alpha, "There is a file.", timeout=20)
+    await scene.feishu.wait_for_message(group, scene.alpha, "There is a file.")
     entries = await scene.recorded(group, 3)
     assert [entry["content"] for entry in entries[1:]] == ["I will look.", "There is a file."]
     shown = [message.text for message in scene.feishu.messages(group, scene.alpha)]
@@ -167,7 +167,7 @@ async def _command(*arguments: str) -> str:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "nanobot_transcript.cli", *arguments, stdout=asyncio.subprocess.PIPE
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         printed, _ = await process.communicate()
     assert process.returncode == 0
     return printed.decode()
@@ -183,7 +183,7 @@ async def test_a_message_recalled_after_it_was_shown_is_gone_from_the_session(sc
     await scene.ask(group, scene.ada, "@Beta first question", scene.beta)
     assert "4711" in scene.request("first question").text
     second = await scene.feishu.say(group, scene.ada, "@Beta second question, code word Jericho")
-    await scene.feishu.wait_for_message(group, scene.beta, "Second", timeout=20)
+    await scene.feishu.wait_for_message(group, scene.beta, "Second")
     await scene.recorded(group, 5)
     for message in (shown, second):
         await scene.feishu.recall(message)
@@ -231,12 +231,12 @@ async def test_a_private_chat_leaves_no_trace(scene: Scene) -> None:
     private = scene.feishu.private_chat(scene.ada, scene.alpha)
     scene.when("just between us", "I keep secrets.")
     message = await scene.feishu.say_private(scene.ada, scene.alpha, "just between us")
-    await scene.feishu.wait_for_message(private, scene.alpha, "secrets", timeout=20)
+    await scene.feishu.wait_for_message(private, scene.alpha, "secrets")
     await scene.feishu.recall(message)
     scene.when("write to me", ToolCall("message", {"content": "psst", "chat_id": private.chat_id}), "Done.")
     group = scene.group()
     await scene.ask(group, scene.ada, "@Alpha write to me", scene.alpha, "Done.")
-    await scene.feishu.wait_for_message(private, scene.alpha, "psst", timeout=20)
+    await scene.feishu.wait_for_message(private, scene.alpha, "psst")
     await scene.recorded(group, 2)
     assert scene.traces(private.chat_id, "just between us", "I keep secrets", "psst", message.message_id) == []
 
@@ -301,7 +301,7 @@ async def test_the_tool_shows_no_other_chat(scene: Scene) -> None:
     await scene.feishu.say(group, scene.bo, "only for the group")
     scene.when("look into the group", ToolCall("group_transcript", {"limit": 5}), "I cannot.")
     await scene.feishu.say_private(scene.ada, scene.alpha, "look into the group")
-    await scene.feishu.wait_for_message(private, scene.alpha, "I cannot", timeout=20)
+    await scene.feishu.wait_for_message(private, scene.alpha, "I cannot")
     request = scene.request("look into the group")
     (result,) = request.tool_results
     assert "not a group chat" in result
@@ -312,7 +312,7 @@ async def test_what_is_pushed_twice_is_recorded_and_answered_once(scene: Scene) 
     group = scene.group()
     scene.when("say it once", "Once.")
     asked = await scene.feishu.say(group, scene.ada, "@Alpha say it once")
-    await scene.feishu.wait_for_message(group, scene.alpha, "Once.", timeout=20)
+    await scene.feishu.wait_for_message(group, scene.alpha, "Once.")
     await scene.feishu.push_again(asked)
     await scene.recorded(group, 2)
     assert scene.texts(group) == ["@Alpha say it once", "Once."]
@@ -328,7 +328,7 @@ async def test_what_cannot_be_recorded_is_pushed_again_and_answered_once(scene: 
     await until(lambda: 500 in asked.acks.values())
     in_the_way.rmdir()
     await scene.feishu.settled(asked.pushes)
-    await scene.feishu.wait_for_message(group, scene.alpha, "Hello.", timeout=20)
+    await scene.feishu.wait_for_message(group, scene.alpha, "Hello.")
     assert asked.acks == {"Alpha": 200, "Beta": 200}
     await until(lambda: sorted(scene.texts(group)) == ["@Alpha hello there", "Hello."])
     assert scene.requests("hello there") == 1
@@ -380,7 +380,7 @@ async def test_a_turn_goes_on_when_names_cannot_be_had(scene: Scene, fault: dict
 async def test_a_thousand_events_at_full_speed_become_a_thousand_entries_in_order(scene: Scene) -> None:
     group = scene.group()
     said = [await scene.feishu.say(group, scene.ada, f"message {number}", wait=False) for number in range(1000)]
-    await scene.feishu.settled([push for message in said for push in message.pushes], timeout=60)
+    await scene.feishu.settled([push for message in said for push in message.pushes])
     entries = scene.record(group)
     assert [entry["message_id"] for entry in entries] == [message.message_id for message in said]
     assert {code for message in said for code in message.acks.values()} == {200}
@@ -394,9 +394,9 @@ async def test_after_a_lost_connection_everything_is_there_once(scene: Scene) ->
         if number in (300, 700):
             await scene.feishu.drop_connections()
             await asyncio.sleep(0)
-    await scene.feishu.wait_connected(scene.alpha, scene.beta, timeout=20)
+    await scene.feishu.wait_connected(scene.alpha, scene.beta)
     pushes = [push for message in said for push in message.pushes]
-    await scene.feishu.wait_for(lambda: all(push.acked for push in pushes), 60, "all acknowledged")
+    await scene.feishu.wait_for(lambda: all(push.acked for push in pushes), PATIENCE, "all acknowledged")
     ids = [str(entry["message_id"]) for entry in scene.record(group)]
     assert sorted(ids) == sorted(message.message_id for message in said)
     ordered = [entry["message_id"] for entry in scene.store.recent(scene.key(group), 1000).entries]

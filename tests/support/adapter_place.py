@@ -9,6 +9,8 @@ import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from support.waiting import PATIENCE
+
 __all__ = ["Place"]
 
 
@@ -38,7 +40,7 @@ class Place:
         )
         self._stack.push_async_callback(_ended, started)
         assert started.stdout is not None
-        assert json.loads(await asyncio.wait_for(started.stdout.readline(), 40))["event"] == "ready"
+        assert json.loads(await asyncio.wait_for(started.stdout.readline(), PATIENCE))["event"] == "ready"
         return started
 
     def write_file(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from support.waiting import PATIENCE
 
 from transcript_mcp.assistant import wire
 
@@ -41,7 +42,7 @@ class Page:
         """One frame."""
         await self.socket.send_bytes(wire.new("WebsocketMessage", Cmd=cmd, **fields).SerializeToString())
 
-    async def frame(self, timeout: float = 10) -> Any:
+    async def frame(self, timeout: float = PATIENCE) -> Any:
         """The next frame. Raises ConnectionError when the socket was closed."""
         message = await self.socket.receive(timeout=timeout)
         if message.type is not aiohttp.WSMsgType.BINARY:
@@ -51,7 +52,7 @@ class Page:
 
     async def until(self, cmd: str) -> Any:
         """The next frame with this command; those before it are dropped."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 frame = await self.frame()
                 if frame.Cmd == cmd:
@@ -131,7 +132,7 @@ async def answer_times(port: int, rounds: int, count: int) -> list[list[float]]:
     """Milliseconds of ``count`` answers at once to callers of a hub, by processes of their own that cost little."""
     async with _benchmark("answering", "assistant", str(port), str(rounds), str(count)) as measuring:
         assert measuring.stdout is not None
-        return json.loads(await asyncio.wait_for(measuring.stdout.read(), 60))
+        return json.loads(await asyncio.wait_for(measuring.stdout.read(), PATIENCE))
 
 
 @asynccontextmanager
@@ -139,7 +140,7 @@ async def bare_relay() -> AsyncIterator[int]:
     """The port of a server that only hands answers on."""
     async with _benchmark("relay") as relay:
         assert relay.stdout is not None
-        yield int(await asyncio.wait_for(relay.stdout.readline(), 40))
+        yield int(await asyncio.wait_for(relay.stdout.readline(), PATIENCE))
 
 
 @asynccontextmanager

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.waiting import PATIENCE
+
 __all__ = ["output_of_programs"]
 
 _DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -17,5 +19,7 @@ def output_of_programs(page: str, home: Path) -> list[str]:
     programs = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     code = f"for program in {programs!r}: exec(program, {{'__name__': '__main__'}})"
     env = os.environ | {"HOME": str(home), "PYTHONWARNINGS": "error"}
-    done = subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=50)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=PATIENCE
+    )
     return done.stdout.splitlines()

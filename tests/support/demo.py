@@ -10,11 +10,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from support.waiting import PATIENCE
 from support.watched import Watched
 
 __all__ = ["Demo"]
 
-DEADLINE = 170.0
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]")
 
 
@@ -30,7 +30,7 @@ class Demo(Watched):
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
         env = {**kept, "HOME": str(self.home), "TMPDIR": str(self.temporary), "TERM": "xterm", **variables}
         command = [python, "-m", "nanobot_transcript.cli", "demo", *options]
-        super().__init__(command, env, terminal=terminal, deadline=DEADLINE)
+        super().__init__(command, env, terminal=terminal)
 
     @property
     def seen(self) -> str:
@@ -69,11 +69,11 @@ class Demo(Watched):
 
     def post_on_the_page(self, text: str, *, by: str) -> None:
         """Write into the group as the page does it: a bot says it."""
-        with urllib.request.urlopen(f"{self.page}/api/groups", timeout=DEADLINE) as answer:
+        with urllib.request.urlopen(f"{self.page}/api/groups", timeout=PATIENCE) as answer:
             (chat,) = json.load(answer)["chats"]
         body = json.dumps({"chat": chat["key"], "agent": by, "text": text}).encode()
         asked = urllib.request.Request(f"{self.page}/api/groups/post", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(asked, timeout=DEADLINE) as answer:
+        with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
             assert json.load(answer)["state"] == "queued"
 
     def expect_nothing_left(self) -> None:

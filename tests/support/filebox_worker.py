@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.waiting import PATIENCE
 from support.worker import ready, say, told_to_stop
 
 from nanobot_transcript.errors import MailNotFoundError, TranscriptError
@@ -113,7 +114,7 @@ def read_all_unread(config: str, agent: str, count: int) -> list[str]:
     mailbox = open_mailbox(config, agent, page=1000)
     ready()
     seen: list[str] = []
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and len(mailbox.names("inbox")) < count:
         time.sleep(0.01)
     while mails := mailbox.page("inbox", unread=True).mails:

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.waiting import PATIENCE
+
 from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
 
 __all__ = ["Gateway", "gateway_config", "running_gateway", "start_gateway"]
 
-START_SECONDS = 90.0  # two SDKs are imported at once, on a machine that may be busy
-STOP_SECONDS = 10.0
 _LAUNCHER = Path(__file__).with_name("redirected_nanobot.py")
 
 
@@ -79,9 +79,9 @@ class Gateway:
             return len(self.app.connections) > connections and len(self._identity_calls()) > known
 
         try:
-            await self.feishu.wait_for(ready, START_SECONDS, "the gateway")
+            await self.feishu.wait_for(ready, PATIENCE, "the gateway")
         except TimeoutError as error:
-            raise TimeoutError(f"the gateway was not ready in {START_SECONDS:g} s:\n{self.log[-4000:]}") from error
+            raise TimeoutError(f"the gateway was not ready in {PATIENCE:g} s:\n{self.log[-4000:]}") from error
 
     def _identity_calls(self) -> list[object]:
         return [call for call in self.feishu.calls_to("GET /open-apis/bot/v3/info", self.app) if call.status]
@@ -94,7 +94,7 @@ class Gateway:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
             try:
-                async with asyncio.timeout(STOP_SECONDS):
+                async with asyncio.timeout(PATIENCE):
                     await process.wait()
             except TimeoutError:
                 process.kill()
@@ -105,7 +105,7 @@ class Gateway:
         os.kill(self.pid, signal.SIGKILL)
         assert self.process is not None
         await self.process.wait()
-        await self.feishu.wait_for(lambda: not self.app.connections, 10.0, "the connection to end")
+        await self.feishu.wait_for(lambda: not self.app.connections, PATIENCE, "the connection to end")
 
 
 def _free_port() -> int:

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support.waiting import PATIENCE
+
 from transcript_channels.simulator import App, FeishuSimulator
 
 __all__ = ["LarkProcess", "lark_process"]
@@ -16,8 +18,6 @@ __all__ = ["LarkProcess", "lark_process"]
 JSON = dict[str, Any]
 
 _WORKER = Path(__file__).with_name("lark_worker.py")
-_START_SECONDS = 30.0
-_ANSWER_SECONDS = 15.0
 
 
 class LarkProcess:
@@ -45,7 +45,7 @@ class LarkProcess:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"do": command, **options}).encode() + b"\n")
         await self.process.stdin.drain()
-        async with asyncio.timeout(_ANSWER_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             return await self._answers.get()
 
     def received(self, event_type: str = "im.message.receive_v1") -> list[JSON]:
@@ -73,7 +73,7 @@ async def lark_process(feishu: FeishuSimulator, app: App) -> AsyncIterator[LarkP
     reader = asyncio.create_task(worker.read())
     try:
         known = len(app.connections)
-        await feishu.wait_for(lambda: len(app.connections) > known, _START_SECONDS, "lark-oapi to connect")
+        await feishu.wait_for(lambda: len(app.connections) > known, PATIENCE, "lark-oapi to connect")
         yield worker
     finally:
         if process.returncode is None:

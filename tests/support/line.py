@@ -6,6 +6,8 @@ from contextlib import suppress
 from typing import Self
 from urllib.parse import urlsplit
 
+from support.procs import until
+
 __all__ = ["Line"]
 
 _PIECE = 4096
@@ -66,14 +68,9 @@ class Line:
         """Keep back what the hub says until ``mend``."""
         self._flowing.clear()
 
-    def wait_cut(self, seconds: float) -> bool:
-        """Whether it was cut within so many seconds."""
-        ended = threading.Event()
-        for _ in range(int(seconds / 0.02)):
-            if not self._whole.is_set():
-                return True
-            ended.wait(0.02)
-        return False
+    def wait_cut(self) -> None:
+        """Return when it is cut."""
+        until(lambda: not self._whole.is_set(), "the line was cut")
 
     def _accept(self) -> None:
         while True:

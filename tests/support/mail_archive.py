@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from support.waiting import PATIENCE
+
 from nanobot_transcript.database import Database
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.layout import Archive, MailStore
@@ -18,7 +20,7 @@ NOON = 1_767_268_800.0
 def git(repo: Path, *arguments: str) -> str:
     """What git says; fails with its complaint."""
     command = ["git", "-C", str(repo), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, f"{arguments}: {done.stderr}"
     return done.stdout
 

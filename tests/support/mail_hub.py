@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 __all__ = ["HubProcess", "StartHub", "processes_of"]
 
@@ -28,7 +28,7 @@ class HubProcess:
             stdout=subprocess.PIPE,
         )
         assert self.process.stdout is not None
-        if not select.select([self.process.stdout], [], [], 2 * DEADLINE)[0]:
+        if not select.select([self.process.stdout], [], [], 2 * PATIENCE)[0]:
             self.kill()
         line = self.process.stdout.readline()
         assert line, "the hub does not start"
@@ -45,14 +45,14 @@ class HubProcess:
         """End it at once, if it has not ended."""
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(DEADLINE)
+        self.process.wait(PATIENCE)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
     def request(self, method: str, **params: Any) -> dict[str, Any]:
         """One JSON-RPC request without anything before it; the whole answer."""
         payload = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
-        return httpx.post(self.url, json=payload, timeout=DEADLINE).raise_for_status().json()
+        return httpx.post(self.url, json=payload, timeout=PATIENCE).raise_for_status().json()
 
     def call(self, tool: str, /, **arguments: Any) -> Any:
         """The data of a tool's answer; fails with its sentence."""

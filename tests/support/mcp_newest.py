@@ -6,6 +6,7 @@ from typing import Any
 from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.subscriptions import ResourceUpdated
+from support.waiting import PATIENCE
 
 __all__ = ["first_update", "newest"]
 
@@ -18,7 +19,7 @@ def newest(target: str | list[str], **options: Any) -> Client:
 
 async def first_update(client: Client, changed: str, subscribed: str) -> str:
     """Subscribe, have the server's ``touch`` change a resource, and return the URI that the client was told."""
-    async with asyncio.timeout(20), client.listen(resource_subscriptions=[subscribed]) as subscription:
+    async with asyncio.timeout(PATIENCE), client.listen(resource_subscriptions=[subscribed]) as subscription:
         await client.call_tool("touch", {"uri": changed})
         async for event in subscription:
             assert isinstance(event, ResourceUpdated)

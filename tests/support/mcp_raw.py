@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from support.mcp_client import SERVER
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 __all__ = ["RawClient"]
 
@@ -32,7 +32,7 @@ class RawClient:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.process.kill()
-        self.process.communicate(timeout=DEADLINE)
+        self.process.communicate(timeout=PATIENCE)
 
     def send(self, line: bytes) -> None:
         """Bytes as they are."""
@@ -72,7 +72,7 @@ class RawClient:
 
     def line(self) -> Any:
         """The next line of stdout, which has to be JSON."""
-        deadline = time.monotonic() + DEADLINE
+        deadline = time.monotonic() + PATIENCE
         while b"\n" not in self._buffer:
             chunk = self._chunk(deadline)
             assert chunk, f"the server ended: {self.process.poll()}"
@@ -88,7 +88,7 @@ class RawClient:
             self.process.stdin = None  # or communicate() would flush it
         else:
             self.process.send_signal(how)
-        rest, errors = self.process.communicate(timeout=DEADLINE)
+        rest, errors = self.process.communicate(timeout=PATIENCE)
         lines = (self._buffer + rest).splitlines()
         return self.process.returncode, [json.loads(line) for line in lines], errors.decode()
 

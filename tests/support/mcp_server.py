@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
+from support.waiting import PATIENCE
 
 from transcript_mcp.sdk import Context, HttpApp, Server, http_app, serve_stdio
 
@@ -106,7 +107,7 @@ def noise() -> str:
 
 def read_stdin() -> str:
     """What a child finds on its stdin."""
-    return repr(subprocess.run(["cat"], capture_output=True, timeout=10, check=True).stdout)
+    return repr(subprocess.run(["cat"], capture_output=True, timeout=PATIENCE, check=True).stdout)
 
 
 def hang() -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from support.waiting import PATIENCE
+
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError
 from nanobot_transcript.identity import AgentProfile
@@ -93,14 +95,14 @@ class MemoryChat:
         """What bots said and did not take back."""
         return [one.text for one in self.shown if not one.taken_back and agent in (None, one.agent)]
 
-    async def wait_for(self, true: Any, timeout: float = 10.0) -> None:  # noqa: ASYNC109
+    async def wait_for(self, true: Any) -> None:
         """Until ``true()``; asked whenever a bot says something."""
-        async with asyncio.timeout(timeout), self._changed:
+        async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(true)
 
-    async def answers(self, number: int = 1, timeout: float = 10.0) -> list[str]:  # noqa: ASYNC109
+    async def answers(self, number: int = 1) -> list[str]:
         """What bots said, once that many messages are there."""
-        await self.wait_for(lambda: len(self.texts()) >= number, timeout)
+        await self.wait_for(lambda: len(self.texts()) >= number)
         return self.texts()
 
     async def changed(self) -> None:

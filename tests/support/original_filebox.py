@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from support.waiting import PATIENCE
 
 __all__ = ["OriginalFileBox", "fetch"]
 
 PACKAGE = "@openkitchen/filebox-mcp@1.1.2"
-_DEADLINE = 30.0
 
 
 def fetch(folder: Path) -> Path:
@@ -28,7 +28,7 @@ def fetch(folder: Path) -> Path:
             pytest.skip(f"the original FileBox is not tested against: there is no {tool} on this machine")
     command = ["npm", "pack", PACKAGE, "--pack-destination", str(folder), "--silent"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=50, cwd=folder, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=folder, check=True)
     except (subprocess.SubprocessError, OSError) as error:
         said = getattr(error, "stderr", "") or str(error)
         pytest.skip(f"the original FileBox is not tested against: npm cannot fetch it: {said.strip()[-200:]}")
@@ -63,7 +63,7 @@ class OriginalFileBox:
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
-        self._process.wait(_DEADLINE)
+        self._process.wait(PATIENCE)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
@@ -107,7 +107,7 @@ class OriginalFileBox:
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        descriptor, deadline = self._process.stdout.fileno(), time.monotonic() + _DEADLINE
+        descriptor, deadline = self._process.stdout.fileno(), time.monotonic() + PATIENCE
         while b"\n" not in self._buffer:
             left = deadline - time.monotonic()
             assert left > 0, "the original program said nothing in time"

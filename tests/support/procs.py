@@ -11,10 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DEADLINE", "Worker", "holds_lock", "until"]
+from support.waiting import PATIENCE
 
-DEADLINE = 30.0
-"""Seconds a test waits for anything before it fails."""
+__all__ = ["Worker", "holds_lock", "until"]
 
 _TESTS = Path(__file__).resolve().parents[1]
 
@@ -45,13 +44,13 @@ class Worker:
         self.process.stdin.write(word.encode() + b"\n")
         self.process.stdin.flush()
 
-    def line(self, timeout: float = DEADLINE) -> Any:
+    def line(self, timeout: float = PATIENCE) -> Any:
         """The next JSON line; fails when the process ends or stays silent."""
         line = self._read_line(time.monotonic() + timeout)
-        assert line is not None, f"worker ended with {self.process.wait(5)}"
+        assert line is not None, f"worker ended with {self.process.wait(PATIENCE)}"
         return line
 
-    def result(self, timeout: float = DEADLINE) -> Any:
+    def result(self, timeout: float = PATIENCE) -> Any:
         """Wait for the orderly end; the last line said."""
         deadline = time.monotonic() + timeout
         while (line := self._read_line(deadline)) is not None:
@@ -67,7 +66,7 @@ class Worker:
     def kill(self) -> None:
         """SIGKILL, and wait for the end."""
         self.process.kill()
-        self.process.wait(DEADLINE)
+        self.process.wait(PATIENCE)
 
     def pause(self) -> None:
         """SIGSTOP, and wait until the process really stands still."""
@@ -105,7 +104,7 @@ class Worker:
         return json.loads(line)
 
 
-def until(condition: Callable[[], object], what: str, timeout: float = DEADLINE) -> None:
+def until(condition: Callable[[], object], what: str, timeout: float = PATIENCE) -> None:
     """Poll until ``condition()`` holds; fail after the deadline."""
     deadline = time.monotonic() + timeout
     while not condition():

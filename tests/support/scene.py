@@ -75,16 +75,16 @@ class Scene:
         """Their texts."""
         return [entry["content"] for entry in self.record(chat)]
 
-    async def recorded(self, chat: Chat, count: int, *, timeout: float = 15.0) -> list[Entry]:  # noqa: ASYNC109
+    async def recorded(self, chat: Chat, count: int) -> list[Entry]:
         """The record once it has ``count`` entries."""
-        await until(lambda: len(self.record(chat)) >= count, timeout)
+        await until(lambda: len(self.record(chat)) >= count)
         return self.record(chat)
 
     async def ask(self, chat: Chat, who: Person, text: str, app: App, containing: str = "", **options: Any) -> Message:
         """Say something to a bot and wait for its finished answer; returns the answer."""
         after = len(chat.messages)
         await self.feishu.say(chat, who, text, **options)
-        return await self.feishu.wait_for_message(chat, app, containing, timeout=20, after=after)
+        return await self.feishu.wait_for_message(chat, app, containing, after=after)
 
     def request(self, word: str) -> ModelRequest:
         """The newest request of the model in whose own text the word stands."""

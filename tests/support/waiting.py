@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
-__all__ = ["until"]
+__all__ = ["PATIENCE", "until"]
+
+PATIENCE: Final = 90.0
+"""Seconds after which a test gives up what it waits for: only what hangs takes that long, never a busy machine."""
 
 
-async def until(true: Callable[[], object], timeout: float = 15.0) -> None:  # noqa: ASYNC109
-    """Return when ``true()`` is; raises TimeoutError after ``timeout`` seconds."""
-    async with asyncio.timeout(timeout):
+async def until(true: Callable[[], object]) -> None:
+    """Return when ``true()`` is; raises TimeoutError when patience is over."""
+    async with asyncio.timeout(PATIENCE):
         while not true():  # noqa: ASYNC110 - for what tells nobody
             await asyncio.sleep(0.02)

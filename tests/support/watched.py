@@ -7,14 +7,15 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 
+from support.waiting import PATIENCE
+
 __all__ = ["Watched"]
 
 
 class Watched:
     """A process with standard output and standard error in one: a pipe, or a terminal on which one can type."""
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], *, terminal: bool, deadline: float) -> None:
-        self._deadline: float = deadline
+    def __init__(self, command: Sequence[str], env: Mapping[str, str], *, terminal: bool) -> None:
         self._raw: bytes = b""
         self._output, theirs = pty.openpty() if terminal else os.pipe()
         stdin = theirs if terminal else subprocess.DEVNULL
@@ -30,7 +31,7 @@ class Watched:
 
     def until(self, text: str, *, after: int = 0) -> int:
         """Wait until ``text`` is printed beyond the first ``after`` characters; returns where it ends."""
-        deadline = time.monotonic() + self._deadline
+        deadline = time.monotonic() + PATIENCE
         while (at := self.seen.find(text, after)) < 0:
             assert time.monotonic() < deadline, f"never saw {text!r} in:\n{self.seen}"
             assert self._read(0.2) or self.process.poll() is None or self._read(0), f"no {text!r} in:\n{self.seen}"
@@ -42,7 +43,7 @@ class Watched:
 
     def end(self) -> int:
         """Wait for the end; the exit code."""
-        deadline = time.monotonic() + self._deadline
+        deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"did not end:\n{self.seen}"
             self._read(0.1)
@@ -54,7 +55,7 @@ class Watched:
         """End it if it still runs."""
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(self._deadline)
+            self.process.wait(PATIENCE)
         os.close(self._output)
 
     def _read(self, wait: float) -> bool:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import PATIENCE
 
 import nanobot_transcript
 
@@ -37,7 +38,7 @@ HEAVY = ("lark_oapi", "nanobot", "mcp", "httpx", "aiohttp", "pydantic", "pydanti
 
 def run(code: str) -> str:
     """What a fresh interpreter prints."""
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout
 
 

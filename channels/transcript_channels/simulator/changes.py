@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-__all__ = ["Changes", "Notice"]
+__all__ = ["PATIENCE", "Changes", "Notice"]
 
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
+PATIENCE = 60.0
+"""Seconds a test waits for what others do, by default: a busy machine gets there, what hangs does not."""
 _RECHECK_SECONDS = 0.05
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self, TypeVar
 from aiohttp import web
 
 from transcript_channels.simulator import wire
-from transcript_channels.simulator.changes import Changes, Notice
+from transcript_channels.simulator.changes import PATIENCE, Changes, Notice
 
 __all__ = ["ModelRequest", "Reply", "ScriptedModel", "ToolCall"]
 
@@ -189,7 +189,7 @@ class ScriptedModel:
         """Call ``listener`` with a Notice ``request`` for each request; returns the function that ends it."""
         return self._changes.listen(listener)
 
-    async def wait_for(self, predicate: Callable[[], _T], timeout: float = 10.0, what: str = "") -> _T:
+    async def wait_for(self, predicate: Callable[[], _T], timeout: float = PATIENCE, what: str = "") -> _T:
         """The first true value of ``predicate()``. Raises TimeoutError after ``timeout`` seconds."""
         return await self._changes.wait_for(predicate, timeout, what)
 

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from transcript_channels.simulator import compose, ids
 from transcript_channels.simulator.api import all_routes
-from transcript_channels.simulator.changes import Changes, Notice
+from transcript_channels.simulator.changes import PATIENCE, Changes, Notice
 from transcript_channels.simulator.connections import ClientConfig, Connection, Gate, Refusal
 from transcript_channels.simulator.delivery import Delivery, Push
 from transcript_channels.simulator.faults import Fault, rate_limit_headers
@@ -173,7 +173,7 @@ class FeishuSimulator:
         in_thread: bool = False,
         at_ms: int | None = None,
         wait: bool = True,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> Message:
         """Somebody writes into a chat. ``@Name`` of a member, ``member.at`` and ``@all`` are mentions.
 
@@ -189,7 +189,7 @@ class FeishuSimulator:
         return message
 
     async def forward(
-        self, chat: Chat, sender: Member, messages: Sequence[Message], *, wait: bool = True, timeout: float = 10.0
+        self, chat: Chat, sender: Member, messages: Sequence[Message], *, wait: bool = True, timeout: float = PATIENCE
     ) -> Message:
         """Somebody forwards messages as one bundle. Its event and the history have a stub; ``GET`` of the bundle
         gives the messages.
@@ -209,7 +209,7 @@ class FeishuSimulator:
         content, mentions = compose.typed_content(message.msg_type, text, None, chat.members, self._world)
         self._platform.edit(message, content, mentions)
 
-    async def recall(self, message: Message, *, wait: bool = True, timeout: float = 10.0) -> list[Push]:
+    async def recall(self, message: Message, *, wait: bool = True, timeout: float = PATIENCE) -> list[Push]:
         """The sender takes a message back."""
         pushes = self._platform.recall(message)
         if wait:
@@ -228,7 +228,7 @@ class FeishuSimulator:
         *,
         tag: str = "button",
         form_value: dict[str, Any] | None = None,
-        timeout: float = 10.0,
+        timeout: float = PATIENCE,
     ) -> Push:
         """A person presses something on a card; ``push.response`` is what the app answered.
 
@@ -274,12 +274,12 @@ class FeishuSimulator:
         """Call ``listener`` for whatever happens (see ``Notice``); returns the function that ends it."""
         return self._changes.listen(listener)
 
-    async def wait_for(self, predicate: Callable[[], _T], timeout: float = 10.0, what: str = "") -> _T:
+    async def wait_for(self, predicate: Callable[[], _T], timeout: float = PATIENCE, what: str = "") -> _T:
         """The first true value of ``predicate()``. Raises TimeoutError after ``timeout`` seconds."""
         return await self._changes.wait_for(predicate, timeout, what)
 
     async def wait_for_message(
-        self, chat: Chat, sender: Member, containing: str = "", *, timeout: float = 10.0, after: int = 0
+        self, chat: Chat, sender: Member, containing: str = "", *, timeout: float = PATIENCE, after: int = 0
     ) -> Message:
         """The first finished message of a sender that holds a text, beyond the first ``after`` of the chat.
 
@@ -296,11 +296,11 @@ class FeishuSimulator:
         assert message is not None
         return message
 
-    async def wait_connected(self, *apps: App, timeout: float = 10.0) -> None:
+    async def wait_connected(self, *apps: App, timeout: float = PATIENCE) -> None:
         """Until each of the apps has an open long connection."""
         await self.wait_for(lambda: all(app.connected for app in apps), timeout, f"connections of {apps}")
 
-    async def settled(self, pushes: Sequence[Push] | None = None, timeout: float = 10.0) -> None:
+    async def settled(self, pushes: Sequence[Push] | None = None, timeout: float = PATIENCE) -> None:
         """Until nothing more happens by itself with these pushes (None = all)."""
         chosen = self.pushes if pushes is None else pushes
         await self.wait_for(lambda: all(push.settled for push in chosen), timeout, "acknowledgements")
@@ -372,11 +372,11 @@ class FeishuSimulator:
         """End the long connections of an app (None = all) and wait until they are gone; clients come back."""
         gone = [one for owner in self.apps if app in (None, owner) for one in owner.connections]
         await self._gate.drop(gone, abrupt=abrupt)
-        await self.wait_for(lambda: not any(one in one.app.connections for one in gone), 10.0, "connections to end")
+        await self.wait_for(lambda: not any(one in one.app.connections for one in gone), PATIENCE, "connections to end")
         return gone
 
     async def push_again(
-        self, message: Message, app: App | None = None, *, wait: bool = True, timeout: float = 10.0
+        self, message: Message, app: App | None = None, *, wait: bool = True, timeout: float = PATIENCE
     ) -> list[Push]:
         """Push a message's event a second time (to one app or to all that got it) under a new event id."""
         told = [app] if app else list(dict.fromkeys(push.app for push in message.pushes))

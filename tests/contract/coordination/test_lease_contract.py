@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from support.procs import until
+from support.waiting import PATIENCE
 
 from nanobot_transcript import ConfigError, StoreBusyError
 from nanobot_transcript.turns import Grant, Lease, agent_of, new_holder
@@ -152,7 +153,7 @@ def test_of_many_threads_one_gets_each_name(make_lease: MakeLease) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert sorted(won) == sorted(names)
 
 

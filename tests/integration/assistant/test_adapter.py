@@ -11,7 +11,7 @@ import pytest_asyncio
 from support.adapter_place import Place
 from support.assistant_clients import page
 from support.mcp_client import connected
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
 
@@ -37,11 +37,11 @@ async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(plac
         async with page(place.url, "test-token", "Ada") as ada:
             assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == asked.ID
             await ada.reply(asked.ID, "好的")
-            assert await asyncio.wait_for(asking, 20) == "好的"
+            assert await asyncio.wait_for(asking, PATIENCE) == "好的"
             reporting = asyncio.create_task(client.text("task_finish", summary="Done.", confirm=True, **SHOP))
             report = (await ada.until("TaskFinish")).WorkReportRequest
             await ada.confirm(report.ID, "谢谢")
-            assert await asyncio.wait_for(reporting, 20) == "谢谢"
+            assert await asyncio.wait_for(reporting, PATIENCE) == "谢谢"
             assert await client.text("task_finish", summary="Told.", **SHOP) == "People have been told."
             waiting = await client.text("ask_question", question="?", wait=0, id="mine", **SHOP)
             assert 'id="mine"' in waiting
@@ -52,7 +52,7 @@ async def test_the_nine_steps_with_the_file_as_printed_through_a_killed_hub(plac
             left = asyncio.create_task(client.text("ask_question", question="Still there?", **SHOP))
             await ada.until("AskQuestion")
             second.terminate()
-            assert await asyncio.wait_for(second.wait(), 5) == 0  # with a socket and a question open
+            assert await asyncio.wait_for(second.wait(), PATIENCE) == 0  # with a socket and a question open
             left.cancel()
             await asyncio.gather(left, return_exceptions=True)
 
@@ -66,7 +66,7 @@ async def test_with_nothing_but_a_token_of_the_settings_the_adapter_asks_where_i
         asking = asyncio.create_task(client.text("ask_question", question="发布吗？", **SHOP))
         async with page(place.url, "test-token", "Ada") as ada:
             await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "好的")
-        assert await asyncio.wait_for(asking, 20) == "好的"
+        assert await asyncio.wait_for(asking, PATIENCE) == "好的"
 
 
 async def test_arguments_win_over_the_file_and_the_page_is_opened(place: Place) -> None:
@@ -83,6 +83,6 @@ async def test_arguments_win_over_the_file_and_the_page_is_opened(place: Place) 
         asking = asyncio.create_task(client.text("ask_question", question="?", **SHOP))
         async with page(place.url, "my long token") as ada:
             await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "yes")
-        assert await asyncio.wait_for(asking, 20) == "yes"
+        assert await asyncio.wait_for(asking, PATIENCE) == "yes"
         await until(opened.exists)
     assert opened.read_text().strip() == f"http://127.0.0.1:{place.port}?token=my%20long%20token"

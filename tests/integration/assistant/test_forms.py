@@ -13,6 +13,7 @@ from support.assistant_clients import Page, page
 from support.hubs import listening
 from support.mcp_client import SDK, SdkClient, connected
 from support.mcp_raw import RawClient
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant import wire
@@ -62,7 +63,7 @@ async def test_what_the_form_says_is_the_answer_and_the_pages_are_told(meet: Mee
         asked.append(message)
         return accept(answer="周三")
 
-    async with asyncio.timeout(60), meet(fill) as (ada, agent):
+    async with asyncio.timeout(PATIENCE), meet(fill) as (ada, agent):
         assert await agent.text("ask_question", question="哪天发布？", **SHOP) == "周三"
         assert asked == ["哪天发布？"]
         told = await ada.until("AskQuestionReplyNotification")
@@ -78,7 +79,7 @@ async def test_a_form_that_says_nothing_leaves_the_question_to_the_page(meet: Me
         shown.set()
         return said
 
-    async with asyncio.timeout(60), meet(fill) as (ada, agent):
+    async with asyncio.timeout(PATIENCE), meet(fill) as (ada, agent):
         asking = asyncio.create_task(agent.text("ask_question", question="?", **SHOP))
         asked = (await ada.until("AskQuestion")).AskQuestionRequest.ID
         await shown.wait()
@@ -87,7 +88,7 @@ async def test_a_form_that_says_nothing_leaves_the_question_to_the_page(meet: Me
 
 
 async def test_a_client_without_forms_waits_for_the_page(meet: Meet) -> None:
-    async with asyncio.timeout(60), meet(None) as (ada, agent):
+    async with asyncio.timeout(PATIENCE), meet(None) as (ada, agent):
         asking = asyncio.create_task(agent.text("ask_question", question="?", **SHOP))
         await ada.reply((await ada.until("AskQuestion")).AskQuestionRequest.ID, "yes")
         assert await asking == "yes"
@@ -110,7 +111,7 @@ async def test_an_answer_from_the_page_counts_while_the_form_is_open(meet: Meet)
         await closed.wait()
         return accept(answer="too late")
 
-    async with asyncio.timeout(60), meet(fill) as (ada, agent):
+    async with asyncio.timeout(PATIENCE), meet(fill) as (ada, agent):
         asking = asyncio.create_task(agent.text("ask_question", question="?", **SHOP))
         asked = (await ada.until("AskQuestion")).AskQuestionRequest.ID
         await shown.wait()
@@ -153,7 +154,7 @@ async def test_a_client_of_the_newest_protocol_waits_for_the_page(place: Place) 
 
     await place.hub()
     async with (
-        asyncio.timeout(60),
+        asyncio.timeout(PATIENCE),
         page(place.url, "local", "Ada") as ada,
         newest(place.command(**ELICIT), elicitation_callback=fill) as agent,
     ):

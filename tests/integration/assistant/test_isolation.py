@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import Caller, page, text_content, transport_of
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant import wire
 
@@ -40,7 +40,7 @@ async def alive(hub: Hub) -> None:
         while (await ada.until("AskQuestion")).AskQuestionRequest.ID != "alive":
             pass
         await ada.reply("alive", "yes")
-        assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+        assert (await asyncio.wait_for(asking, PATIENCE)).contents[0].text.text == "yes"
 
 
 async def test_not_one_byte_reaches_another_token_or_none(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ async def test_not_one_byte_reaches_another_token_or_none(tmp_path: Path) -> Non
                 await ada.send("AgentMessage", AgentMessage=note)
                 await ada.until("AgentMessage")
                 await ada.reply("geheim-id", "geheim-answer")
-                answer = await asyncio.wait_for(asking, 10)
+                answer = await asyncio.wait_for(asking, PATIENCE)
                 assert answer.contents[0].text.text == "geheim-answer"
                 foreign = await Caller(hub.url, "eve-secret").ask("geheim-id", "other", Wait=0)
                 assert foreign.Meta["status"] == "waiting"
@@ -94,7 +94,7 @@ async def test_nothing_of_it_is_logged(tmp_path: Path, caplog: pytest.LogCapture
             asking = asyncio.create_task(Caller(hub.url, "ada-secret").ask("q1", "geheim-question"))
             await ada.until("AskQuestion")
             await ada.reply("q1", "geheim-answer")
-            await asyncio.wait_for(asking, 10)
+            await asyncio.wait_for(asking, PATIENCE)
             await ada.socket.send_bytes(b"\xff geheim-frame")
         await post(hub, ASK, b'{"UserToken": "wrong-secret", "ID": "geheim-id"', JSON)
     said = "\n".join(f"{record.getMessage()} {record.exc_text or ''}" for record in caplog.records)
@@ -111,7 +111,7 @@ async def test_answers_of_strangers_do_not_count(tmp_path: Path) -> None:
                 await stranger.reply("q1", "mine")
                 assert (await stranger.until("Error")).ErrorNotification.code == code
             await ada.reply("q1", "yes")
-            assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+            assert (await asyncio.wait_for(asking, PATIENCE)).contents[0].text.text == "yes"
 
 
 @pytest.mark.parametrize("token", ["", "wrong-token", "ada"])
@@ -270,7 +270,7 @@ async def test_an_answer_counts_that_arrived_before_the_line_was_cut(hub: Hub, t
                 await bo.send("GetOnlineUsers")  # until the hub has seen that the line was cut
         assert not asking.done()
         elsewhere.execute("ROLLBACK")
-    answer = await asyncio.wait_for(asking, 10)
+    answer = await asyncio.wait_for(asking, PATIENCE)
     assert (answer.contents[0].text.text, answer.Meta["answered_by"]) == ("yes", "Ada")
 
 

@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 from integration.assistant.test_adapter import Place
 from support.assistant_clients import Caller, Page, answer_times, bare_relay, page
+from support.waiting import PATIENCE
 
 from transcript_mcp.assistant.remote import RemoteDesk
 from transcript_mcp.assistant.values import Question, Record
@@ -74,7 +75,7 @@ async def test_no_kill_of_the_hub_loses_or_doubles_an_answer(place: Place, soak_
     while len(got) < asked and time.monotonic() < deadline:
         async with page(place.url, "test-token", "Ada") as ada:
             await answered(ada, said, time.monotonic() + 1)
-    await asyncio.wait_for(asyncio.gather(*waiting), 60)
+    await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
     soak_row(kills=KILLS, questions=asked, answered=len(got), lost=asked - len(got))
     assert {name: record.contents[0].text for name, record in got.items()} == {
         f"q{number}": f"answer to q{number}" for number in range(asked)

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from integration.assistant.conftest import Hub
 from support.assistant_clients import page, text_content
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant import aside, wire
 from transcript_mcp.sdk.threads import in_thread
@@ -30,7 +30,7 @@ async def answer_to_head(hub: Hub, path: str, **headers: str) -> bytes:
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
     writer.write(f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode())
     try:
-        return await asyncio.wait_for(reader.readuntil(b"}"), 10)
+        return await asyncio.wait_for(reader.readuntil(b"}"), PATIENCE)
     finally:
         writer.close()
 
@@ -137,7 +137,7 @@ async def test_who_sends_much_without_an_end_keeps_nobody_from_asking(hub: Hub) 
         asking = asyncio.create_task(hub.caller.ask("q1"))
         await ada.until("AskQuestion")
         await ada.reply("q1", "yes")
-        assert (await asyncio.wait_for(asking, 10)).contents == [text_content("yes")]
+        assert (await asyncio.wait_for(asking, PATIENCE)).contents == [text_content("yes")]
     for writer in writers:
         writer.transport.abort()
 
@@ -154,7 +154,7 @@ async def test_a_caller_that_leaves_is_no_error(hub: Hub, caplog: pytest.LogCapt
     await asyncio.sleep(0.1)
     writer.transport.abort()
     await until(lambda: not [held for held in hub.assistant._holding._held.values() if held.waiters])
-    async with aiohttp.ClientSession() as http, asyncio.timeout(10):
+    async with aiohttp.ClientSession() as http, asyncio.timeout(PATIENCE):
         numbers = ""
         while 'status="499"' not in numbers:
             async with http.get(f"{hub.url}/metrics") as response:

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 from integration.assistant.conftest import Hub
 from support.plain_frames import Value, all_at, at, encoded
+from support.waiting import PATIENCE
 
 TOKEN = "test-token"
 ABOUT: Mapping[int, Value] = {3: 60, 4: "Alpha", 5: "a-model", 6: "Cursor"}
@@ -45,7 +46,7 @@ class PlainPage:
 
     async def until(self, cmd: str) -> bytes:
         """The next frame with this command."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 frame = await self._socket.receive_bytes()
                 if at(frame, 1) == cmd.encode():
@@ -111,7 +112,7 @@ async def test_what_is_asked_goes_to_the_pages_and_what_is_answered_to_who_asked
         assert at(frame, request_field, 3) == encoded(asked)
         assert is_about_now(at(frame, request_field, 4), 1000)
         await ada.send(f"{method}Reply", {request_field: {1: "r1", 2: "old"}, response_field: {1: "r1", 4: CONTENTS}})
-        answer = await asyncio.wait_for(waiting, 10)
+        answer = await asyncio.wait_for(waiting, PATIENCE)
         assert at(answer, 1) == b"r1"
         assert all_at(answer, 2) == []  # IsError
         meta = {at(entry, 1): at(entry, 2) for entry in all_at(answer, 3) if isinstance(entry, bytes)}
@@ -132,7 +133,7 @@ async def test_what_nobody_answers_in_time_is_told_to_who_asked_and_to_the_pages
         cancelled = await ada.until("RequestCancelled")
         said = [at(cancelled, 17, number) for number in (1, 2, 3, 4)]
         assert said == [b"q1", b"timeout", method.encode(), b"timeout"]
-        answer = await asyncio.wait_for(waiting, 10)
+        answer = await asyncio.wait_for(waiting, PATIENCE)
         assert (at(answer, 1), at(answer, 2)) == (b"q1", 1)
         assert (b"error", b"timeout") in [(at(e, 1), at(e, 2)) for e in all_at(answer, 3) if isinstance(e, bytes)]
 

@@ -10,6 +10,7 @@ from integration.assistant.conftest import Hub, running_hub
 from msgspec.structs import replace
 from support.assistant_clients import page
 from support.hubs import listening
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import (
     HubUnreachableError,
@@ -39,7 +40,7 @@ async def test_a_question_goes_over_with_its_choices_and_comes_back_answered(hub
         request = (await ada.until("AskQuestion")).AskQuestionRequest.Request
         assert [option.label for option in request.Questions[0].options] == ["a"]
         await ada.reply("q1", "yes")
-        record = await asyncio.wait_for(waiting, 10)
+        record = await asyncio.wait_for(waiting, PATIENCE)
     assert (record.state, record.by, record.contents[0].text) == ("answered", "Ada", "yes")
 
 

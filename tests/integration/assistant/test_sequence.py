@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import page, text_content
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant import wire
 
@@ -38,16 +38,16 @@ async def test_frames_written_down_by_hand_are_accepted_and_answered(hub: Hub) -
                 return await response.read()
 
         await socket.send_bytes(LOGIN)
-        welcome = await socket.receive_bytes(timeout=10)
+        welcome = await socket.receive_bytes(timeout=PATIENCE)
         assert welcome.startswith(b"\x0a\x09UserLogin")
         assert b"\xba\x01\x2c\x0a\x20" in welcome  # UserLoginResponse (23): client_id (1) of 32 characters,
         assert welcome[:-6].endswith(b"\x10\x01\xa0\x06")  # success (2), server_time (100) of 6 bytes
         asking = asyncio.create_task(ask())
-        shown = await socket.receive_bytes(timeout=10)
+        shown = await socket.receive_bytes(timeout=PATIENCE)
         assert shown.startswith(b"\x0a\x0bAskQuestion\x12")
         assert b"\x0a\x02q7\x1a\x10\x0a\x02/p\x12\x07Deploy?\x18\xd8\x04\x20" in shown  # no token, Timestamp (4)
         await socket.send_bytes(REPLY)
-        answer = await asyncio.wait_for(asking, 10)
+        answer = await asyncio.wait_for(asking, PATIENCE)
     assert answer.startswith(b"\x0a\x02q7")
     assert b"\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok" in answer  # contents (4)
 
@@ -61,7 +61,7 @@ async def test_a_question_is_shown_answered_and_returned(hub: Hub) -> None:
         assert request.Request.ProjectDirectory == "/srv/shop"
         assert request.Timestamp > 1_700_000_000_000
         await ada.reply("q1", "好的")
-        answer = await asyncio.wait_for(asking, 10)
+        answer = await asyncio.wait_for(asking, PATIENCE)
     assert (answer.ID, answer.IsError) == ("q1", False)
     assert [each.text.text for each in answer.contents] == ["好的"]
     assert dict(answer.Meta) == {"status": "answered", "answered_by": "Ada"}
@@ -76,7 +76,7 @@ async def test_a_report_is_shown_and_confirmed_in_both_generations_of_names(hub:
         assert (shown.WorkReportRequest.ID, shown.WorkReportRequest.Request.Summary) == ("r1", "All tests pass.")
         await bo.until(method)
         await bo.confirm("r1", "well done", reply)
-        answer = await asyncio.wait_for(reporting, 10)
+        answer = await asyncio.wait_for(reporting, PATIENCE)
         told = await ada.until(f"{method}ReplyNotification")
     assert [each.text.text for each in answer.contents] == ["well done"]
     assert (told.Nickname, told.WorkReportResponse.contents[0].text.text) == ("Bo", "well done")
@@ -88,7 +88,7 @@ async def test_the_others_are_told_who_answered_and_who_was_late_too(hub: Hub) -
         await ada.until("AskQuestion")
         await bo.until("AskQuestion")
         await ada.reply("q1", "yes")
-        await asyncio.wait_for(asking, 10)
+        await asyncio.wait_for(asking, PATIENCE)
         told = await bo.until("AskQuestionReplyNotification")
         assert (told.Nickname, told.StrParam, told.AskQuestionRequest.ID) == ("Ada", "yes", "q1")
         await bo.reply("q1", "no")
@@ -113,7 +113,7 @@ async def test_a_page_that_comes_later_is_shown_what_waits(hub: Hub) -> None:
         answer = (await ada.until("CheckMessageValidity")).CheckMessageValidityResponse
         assert dict(answer.validity) == {"q1": True, "other": False}
         await ada.reply("q1", "ok")
-        await asyncio.wait_for(asking, 10)
+        await asyncio.wait_for(asking, PATIENCE)
 
 
 async def test_a_timeout_is_told_to_the_caller_and_the_page(hub: Hub) -> None:
@@ -157,7 +157,7 @@ async def test_pictures_and_files_of_an_answer_arrive_whole(hub: Hub) -> None:
         await ada.until("AskQuestion")
         response = wire.new("AskQuestionResponse", ID="q1", contents=contents)
         await ada.send("AskQuestionReply", AskQuestionResponse=response)
-        answer = await asyncio.wait_for(asking, 20)
+        answer = await asyncio.wait_for(asking, PATIENCE)
     assert list(answer.contents) == contents
 
 
@@ -195,7 +195,7 @@ async def test_a_message_to_an_agent_comes_with_its_next_answer(hub: Hub) -> Non
         asking = asyncio.create_task(hub.caller.ask("q1"))
         await ada.until("AskQuestion")
         await ada.reply("q1", "yes")
-        answer = await asyncio.wait_for(asking, 10)
+        answer = await asyncio.wait_for(asking, PATIENCE)
         assert (await bo.until("AgentMessage")).AgentMessage.state == "picked_up"
     assert [each.text.text for each in answer.contents] == ["yes", "Ada wrote to you meanwhile: 先停一下"]
 
@@ -252,7 +252,7 @@ async def test_a_script_answers_with_the_token_as_bearer(hub: Hub) -> None:
         async with http.post(url, data=reply, headers=headers) as response:
             late = await response.json()
     assert (late["IsError"], late["Meta"]["answered_by"]) == (True, "cron")
-    answer = await asyncio.wait_for(asking, 10)
+    answer = await asyncio.wait_for(asking, PATIENCE)
     assert answer.Meta["answered_by"] == "cron"
 
 
@@ -263,7 +263,7 @@ async def test_a_restarted_hub_goes_on_with_what_waits(tmp_path: Path) -> None:
         assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == "q1"
         asking = asyncio.create_task(second.caller.ask("q1"))
         await ada.reply("q1", "yes")
-        assert (await asyncio.wait_for(asking, 10)).contents[0].text.text == "yes"
+        assert (await asyncio.wait_for(asking, PATIENCE)).contents[0].text.text == "yes"
 
 
 async def test_two_clients_answer_fifty_questions_in_one_burst(hub: Hub) -> None:
@@ -276,7 +276,7 @@ async def test_two_clients_answer_fifty_questions_in_one_burst(hub: Hub) -> None
             for each in ids:
                 answering.create_task(ada.reply(each, f"Ada to {each}"))
                 answering.create_task(bo.reply(each, f"Bo to {each}"))
-        answers = await asyncio.wait_for(asyncio.gather(*asking), 20)
+        answers = await asyncio.wait_for(asyncio.gather(*asking), PATIENCE)
     for each, answer in zip(ids, answers, strict=True):
         assert [content.text.text for content in answer.contents] == [f"{answer.Meta['answered_by']} to {each}"]
 
@@ -292,7 +292,7 @@ async def test_replies_of_a_burst_that_are_wrong_are_told_and_the_others_count(h
         await ada.send("AskQuestionReply", AskQuestionRequest=wire.new("AskQuestionRequest", ID="q2"))
         await ada.reply("q2", " ")
         await ada.reply("q2", "yes")
-        answers = await asyncio.wait_for(asyncio.gather(*asking), 10)
+        answers = await asyncio.wait_for(asyncio.gather(*asking), PATIENCE)
         refused = [(await ada.until("Error")).ErrorNotification for _ in range(3)]
         assert (await stranger.until("Error")).ErrorNotification.code == "token_refused"
     assert [(answer.contents[0].text.text, answer.Meta["answered_by"]) for answer in answers] == [("yes", "Ada")] * 2

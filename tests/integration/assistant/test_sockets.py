@@ -11,7 +11,7 @@ from aiohttp import web
 from integration.assistant.conftest import Hub
 from support.assistant_clients import page, transport_of
 from support.hubs import listening
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant import wire
 from transcript_mcp.assistant.screens import Screens
@@ -51,7 +51,10 @@ async def test_a_socket_that_sends_half_a_frame_or_too_much_is_closed_too(hub: H
             async with http.ws_connect(f"{url}/ws") as socket:
                 transport = transport_of(socket)
                 transport.write(begun)
-                assert (await socket.receive(timeout=10)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+                assert (await socket.receive(timeout=PATIENCE)).type in (
+                    aiohttp.WSMsgType.CLOSE,
+                    aiohttp.WSMsgType.CLOSED,
+                )
 
 
 async def test_little_of_a_large_frame_is_taken_before_a_login(hub: Hub) -> None:
@@ -59,7 +62,7 @@ async def test_little_of_a_large_frame_is_taken_before_a_login(hub: Hub) -> None
         transport = transport_of(socket)
         transport.write(b"\x82\xff" + struct.pack(">Q", 60_000_000) + bytes(4))
         transport.write(bytes(60_000_000))
-        assert (await socket.receive(timeout=10)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+        assert (await socket.receive(timeout=PATIENCE)).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
         assert transport.get_write_buffer_size() > 40_000_000
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.procs import DEADLINE
 from support.watched import Watched
 
 Environment = dict[str, str]
@@ -37,7 +36,7 @@ def on_terminal(command: Callable[..., list[str]], env: Environment) -> Iterator
     started: list[Watched] = []
 
     def start(*arguments: str, **variables: str) -> Watched:
-        started.append(Watched(command(*arguments), env | variables, terminal=True, deadline=DEADLINE))
+        started.append(Watched(command(*arguments), env | variables, terminal=True))
         return started[-1]
 
     yield start

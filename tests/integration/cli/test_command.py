@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 import nanobot_transcript
 import transcript_channels
@@ -50,14 +50,14 @@ def stream(command: Command, env: dict[str, str]) -> Iterator[Stream]:
     for process in started:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=DEADLINE)
+        process.communicate(timeout=PATIENCE)
 
 
 def test_the_installed_command_prints_its_version() -> None:
     script = Path(sys.executable).with_name("nanobot-transcript")
     if not script.exists():
         pytest.skip("the package is not installed with its script")
-    done = subprocess.run([script, "--version"], capture_output=True, timeout=DEADLINE, check=True, encoding="utf-8")
+    done = subprocess.run([script, "--version"], capture_output=True, timeout=PATIENCE, check=True, encoding="utf-8")
     assert done.stdout.startswith("nanobot-transcript ")
 
 
@@ -71,7 +71,7 @@ def test_help_comes_without_loading_what_commands_need(arguments: list[str], env
         f"loaded = [name for name in {heavy!r} if name in sys.modules]\n"
         "assert not loaded, loaded\n"
     )
-    subprocess.run([sys.executable, "-c", code], env=env, timeout=DEADLINE, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code], env=env, timeout=PATIENCE, check=True, stdout=subprocess.DEVNULL)
 
 
 def test_tail_follows_what_others_write_and_what_they_change(store: GroupTranscriptStore, stream: Stream) -> None:
@@ -114,7 +114,7 @@ def test_a_person_is_told_what_tail_waits_for(on_terminal: OnTerminal, base_dir:
 
 def test_the_package_itself_can_be_run(env: dict[str, str]) -> None:
     command = [sys.executable, "-m", "nanobot_transcript", "-V"]
-    done = subprocess.run(command, env=env, capture_output=True, timeout=DEADLINE, check=True, encoding="utf-8")
+    done = subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE, check=True, encoding="utf-8")
     assert done.stdout.startswith("nanobot-transcript ")
 
 
@@ -123,7 +123,7 @@ def test_ctrl_c_ends_a_stream_with_130_and_no_traceback(store: GroupTranscriptSt
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=DEADLINE)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in err
 
@@ -138,7 +138,7 @@ def test_a_reader_that_has_enough_is_no_error(store: GroupTranscriptStore, strea
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""
-        assert process.wait(DEADLINE) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_a_stream_whose_reader_is_gone_ends(store: GroupTranscriptStore, stream: Stream) -> None:
@@ -149,14 +149,14 @@ def test_a_stream_whose_reader_is_gone_ends(store: GroupTranscriptStore, stream:
     store.append(TEAM, "user", "nobody reads this", "on_ada")
     assert process.stderr is not None
     assert process.stderr.read() == ""
-    assert process.wait(DEADLINE) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def test_a_pipe_gets_no_colours_and_no_wrapping(
     store: GroupTranscriptStore, command: Command, env: dict[str, str]
 ) -> None:
     store.append(TEAM, "user", "word " * 100, "on_ada", "om_2")
-    done = subprocess.run(command("tail"), env=env, capture_output=True, timeout=DEADLINE, check=True, encoding="utf-8")
+    done = subprocess.run(command("tail"), env=env, capture_output=True, timeout=PATIENCE, check=True, encoding="utf-8")
     assert "\x1b" not in done.stdout
     assert len(done.stdout.splitlines()) == 2
 
@@ -166,7 +166,7 @@ def test_an_export_is_utf8_whatever_the_encoding_of_the_terminal(
 ) -> None:
     store.append(TEAM, "user", "你好", "on_ada", "om_2")
     done = subprocess.run(
-        command("export"), env=env | {"PYTHONIOENCODING": "ascii"}, capture_output=True, timeout=DEADLINE, check=True
+        command("export"), env=env | {"PYTHONIOENCODING": "ascii"}, capture_output=True, timeout=PATIENCE, check=True
     )
     assert "你好" in done.stdout.decode("utf-8")
 
@@ -184,7 +184,7 @@ def test_doctor_without_nanobot_says_what_still_works(command: Command, env: dic
         [python, "-S", *arguments],
         env=env | {"PYTHONPATH": str(packages)},
         capture_output=True,
-        timeout=DEADLINE,
+        timeout=PATIENCE,
         check=False,
         cwd=tmp_path,
     )
@@ -269,7 +269,7 @@ def test_the_hub_says_at_once_that_it_starts(command: Command, env: dict[str, st
         assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", process.stderr.readline())
     finally:
         process.terminate()
-        process.communicate(timeout=DEADLINE)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
 
 
@@ -284,7 +284,7 @@ def hub_that_says(lines: int, command: Command, env: dict[str, str]) -> Iterator
         yield [process.stderr.readline() for _ in range(lines)]
     finally:
         process.terminate()
-        process.communicate(timeout=DEADLINE)
+        process.communicate(timeout=PATIENCE)
 
 
 def test_a_hub_with_tokens_says_how_each_opens_its_page(command: Command, env: dict[str, str]) -> None:
@@ -314,7 +314,7 @@ def test_the_second_address_is_told_where_questions_are_held(command: Command, e
     said = [process.stderr.readline() for _ in range(3)]
     process.terminate()  # it says all it has to say before it looks for signals
     rest = process.stderr.read()
-    process.communicate(timeout=DEADLINE)
+    process.communicate(timeout=PATIENCE)
     assert said[-1].startswith("The page for people: ")
     assert rest == ""
 
@@ -334,7 +334,7 @@ def test_a_second_hub_at_the_same_address_is_told_of_that_alone(command: Command
             capture_output=True,
             env=env,
             encoding="utf-8",
-            timeout=DEADLINE,
+            timeout=PATIENCE,
             check=False,
         )
     assert second.returncode == 2

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 from support.demo import Demo
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 import nanobot_transcript
 import transcript_channels
 import transcript_mcp
-
-pytestmark = pytest.mark.timeout(180)
 
 Start = Callable[..., Demo]
 
@@ -46,7 +44,7 @@ def python_without_nanobot(tmp_path: Path) -> str:
         (packages / ours.__name__).symlink_to(Path(str(ours.__file__)).parent)
     python = str(place / "bin" / "python")
     found = subprocess.run(
-        [python, "-c", "import nanobot"], capture_output=True, timeout=DEADLINE, check=False, encoding="utf-8"
+        [python, "-c", "import nanobot"], capture_output=True, timeout=PATIENCE, check=False, encoding="utf-8"
     )
     assert "No module named 'nanobot'" in found.stderr
     return python

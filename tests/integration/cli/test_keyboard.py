@@ -4,7 +4,6 @@ import re
 import sys
 
 import pytest
-from support.procs import DEADLINE
 from support.watched import Watched
 
 pytest.importorskip("readline")
@@ -29,7 +28,7 @@ asyncio.run(main())
 
 
 def test_what_is_said_meanwhile_stands_above_and_what_is_typed_stays(env: dict[str, str]) -> None:
-    terminal = Watched([sys.executable, "-c", TALK], env | {"NO_COLOR": "1"}, terminal=True, deadline=DEADLINE)
+    terminal = Watched([sys.executable, "-c", TALK], env | {"NO_COLOR": "1"}, terminal=True)
     try:
         at = terminal.until("Chen │ ")
         terminal.type("你好, Al", end="")

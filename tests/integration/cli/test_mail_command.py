@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 from support.letterbox import BACKEND, Letterbox
 from support.mail_archive import git
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
 
@@ -31,7 +31,7 @@ def done(command: Command, env: dict[str, str]) -> "Callable[..., subprocess.Com
             input=text,
             capture_output=True,
             env=env,
-            timeout=DEADLINE,
+            timeout=PATIENCE,
             check=False,
             encoding="utf-8",
         )
@@ -86,7 +86,7 @@ def test_rebuild_refuses_while_an_archiver_runs_and_complete_leaves_the_work_to_
 ) -> None:
     sent = box.send(["BlueLake"])
     with ArchiverProcess(box.mail.places):
-        assert wait_for(box.mail.reader, sent.job, DEADLINE)
+        assert wait_for(box.mail.reader, sent.job, PATIENCE)
         refused = done("doctor", "--rebuild")
         assert refused.returncode == 2
         assert "is in use by another process" in refused.stderr

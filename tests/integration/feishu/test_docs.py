@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from transcript_channels.simulator import FeishuSimulator
@@ -39,9 +40,9 @@ async def running(code: str, **environment: str) -> AsyncIterator[asyncio.subpro
         await process.wait()
 
 
-async def line(process: asyncio.subprocess.Process, seconds: float = 45.0) -> str:
+async def line(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(PATIENCE):
         return (await process.stdout.readline()).decode().strip()
 
 
@@ -66,7 +67,7 @@ async def test_the_long_connection(language: str, tmp_path: Path) -> None:
         settings = {"FEISHU_APP_ID": alpha.app_id, "FEISHU_APP_SECRET": alpha.app_secret}
         settings |= {"FEISHU_BASE_URL": feishu.base_url, "HOME": str(tmp_path)}
         async with running(program(language, 1), **settings) as process:
-            await feishu.wait_connected(alpha, timeout=45)
+            await feishu.wait_connected(alpha)
             message = await feishu.say(group, ada, "hello")
             assert message.acks == {"Alpha": 200}
             said = [await line(process), await line(process)]

@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+from support.waiting import PATIENCE
+
 from nanobot_transcript import GroupTranscriptStore
 from transcript_channels.simulator import App, FeishuSimulator
 
@@ -20,13 +22,13 @@ async def filler(feishu: FeishuSimulator, app: App, directory: Path, key: str) -
         sys.executable, str(WORKER), *arguments, env=environment, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         assert await process.stdout.readline() == b"asking\n"
     return process
 
 
 async def shown(process: asyncio.subprocess.Process) -> int:
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(PATIENCE):
         output, _ = await process.communicate()
     return int(output)
 

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 from support.feishu_client import long_connection
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError
 from transcript_channels.feishu.handover import EventQueue
@@ -62,7 +62,7 @@ class Stage:
         self.bots.append(bot)
         bot.connection.start()
         if wait:
-            await self.feishu.wait_connected(app, timeout=45)
+            await self.feishu.wait_connected(app)
             await until(lambda: bot.connection.connected)
         return bot
 
@@ -101,7 +101,7 @@ async def test_an_event_that_is_not_taken_is_pushed_again(stage) -> None:
 
 async def test_several_apps_listen_in_one_process_and_do_not_hold_each_other_up(stage) -> None:
     released = threading.Event()
-    slow = await stage.bot("Slow", lambda event: released.wait(10))
+    slow = await stage.bot("Slow", lambda event: released.wait(PATIENCE))
     quick = await stage.bot("Quick")
     message = await stage.feishu.say(stage.group, stage.ada, "hello", wait=False)
     try:
@@ -173,7 +173,7 @@ async def test_wrong_credentials_end_the_first_attempt_with_an_error(stage) -> N
     states: list[str] = []
     connection = LongConnection(app.app_id, "wrong", lambda event: None, stage.feishu.base_url, on_state=states.append)
     connection.start()
-    await until(lambda: connection.failure is not None, 30)
+    await until(lambda: connection.failure is not None)
     assert isinstance(connection.failure, CredentialsRefusedError)
     await until(lambda: states == ["failed"])
     assert await connection.aclose()
@@ -232,7 +232,7 @@ async def test_what_is_being_handled_while_stopping_is_acknowledged(stage) -> No
 
     def slowly(event: dict[str, Any]) -> None:
         begun.set()
-        released.wait(10)
+        released.wait(PATIENCE)
 
     bot = await stage.bot("Alpha", slowly)
     message = await stage.feishu.say(stage.group, stage.ada, "hello", wait=False)
@@ -252,7 +252,7 @@ async def test_a_full_queue_sends_events_back_to_the_platform(stage) -> None:
     await stage.feishu.wait_for(lambda: second.acks["Alpha"] == 500)
     assert (await events.get())["event"]["message"]["message_id"] == first.message_id
     await stage.feishu.wait_for(lambda: second.acks["Alpha"] == 200)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert (await events.get())["event"]["message"]["message_id"] == second.message_id
 
 

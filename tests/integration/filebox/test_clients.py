@@ -14,7 +14,7 @@ import pytest
 from support.hubs import listening
 from support.mailboxes import Office
 from support.mcp_client import SdkClient, connected
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
@@ -49,7 +49,7 @@ async def test_two_agents_in_two_folders_exchange_wait_for_and_resolve_a_message
         waiting = asyncio.create_task(dev.text("filebox_wait", timeout=30))
         sent = (await qa.text("filebox_send_message", **BUG)).splitlines()
         assert sent[0] == "Message sent successfully"
-        (mail,) = json.loads(await asyncio.wait_for(waiting, 30))["messages"]
+        (mail,) = json.loads(await asyncio.wait_for(waiting, PATIENCE))["messages"]
         assert mail["title"] == BUG["title"]
         read = await dev.text("filebox_read_message", box_type="inbox", filename=mail["file"])
         assert read.endswith(BUG["content"])
@@ -95,7 +95,7 @@ async def test_a_folder_without_configuration_says_what_to_do(office: Office, tm
 def test_nothing_but_json_rpc_is_said_on_stdout(office: Office) -> None:
     asked = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     done = subprocess.run(
-        command(office.home, office.roots["qa_agent"]), input=asked, capture_output=True, timeout=30, check=True
+        command(office.home, office.roots["qa_agent"]), input=asked, capture_output=True, timeout=PATIENCE, check=True
     )
     assert done.stdout
     assert {json.loads(line)["jsonrpc"] for line in done.stdout.splitlines()} == {"2.0"}

@@ -16,6 +16,7 @@ from support.mailboxes import Office
 from support.procs import Worker, until
 from support.sizes import short_and_full
 from support.spawning import SpawnAction
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import MailboxBusyError
 from transcript_mcp.filebox import BOXES
@@ -148,7 +149,7 @@ def test_new_mails_of_many_processes_all_arrive_and_are_read_once_each(
     for worker in [*senders, *readers]:
         worker.go()
     sent = {message_id for worker in senders for message_id in worker.result()}
-    seen = {message_id for worker in readers for message_id in worker.result(60)}
+    seen = {message_id for worker in readers for message_id in worker.result(PATIENCE)}
     assert len(sent) == 90
     assert seen == sent
     assert office.mailbox("dev_agent").page("inbox", unread=True).total == 0

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.mcp_client import SdkClient, connected
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 TITLE = "登录页面验证码显示异常"
@@ -50,7 +50,7 @@ def client(folders: dict[str, Path], tmp_path: Path) -> Client:
 
     def connect(agent: str) -> AbstractAsyncContextManager[SdkClient]:
         program = [sys.executable, "-m", "nanobot_transcript.cli", "mcp-config", "claude-code", "--write"]
-        subprocess.run(program, cwd=folders[agent], env=environment, check=True, capture_output=True, timeout=DEADLINE)
+        subprocess.run(program, cwd=folders[agent], env=environment, check=True, capture_output=True, timeout=PATIENCE)
         written = json.loads((folders[agent] / ".mcp.json").read_text(encoding="utf-8"))
         entry = written["mcpServers"]["nanobot-transcript"]
         assert entry["type"] == "stdio"
@@ -66,18 +66,18 @@ async def test_two_agents_in_two_folders_exchange_wait_for_and_resolve_a_message
 ) -> None:
     async with client("qa_agent") as qa, client("dev_agent") as dev:
         assert json.loads(await qa.text("filebox_agents"))["you"] == "qa_agent"
-        waiting = asyncio.create_task(dev.text("filebox_wait", timeout=DEADLINE))
+        waiting = asyncio.create_task(dev.text("filebox_wait", timeout=PATIENCE))
         sent = await qa.text(
             "filebox_send_message", receiver_id="dev_agent", msg_type="BR", title=TITLE, content="验证码图片无法显示。"
         )
         assert sent.startswith("Message sent successfully")
-        (mail,) = json.loads(await asyncio.wait_for(waiting, DEADLINE))["messages"]
+        (mail,) = json.loads(await asyncio.wait_for(waiting, PATIENCE))["messages"]
         assert mail["title"] == TITLE
         assert (folders["dev_agent"] / "docs" / "mailbox" / "inbox" / mail["file"]).is_file()
         assert TITLE in mail["file"]
         answer = {"receiver_id": "qa_agent", "msg_type": "ACK", "title": TITLE, "content": "已修复。"}
         await dev.text("filebox_send_message", **answer, original_message_id=mail["id"])
-        (answered,) = json.loads(await qa.text("filebox_wait", timeout=DEADLINE))["messages"]
+        (answered,) = json.loads(await qa.text("filebox_wait", timeout=PATIENCE))["messages"]
         read = await qa.text("filebox_read_message", box_type="inbox", filename=answered["file"])
         assert "已修复。" in read
         assert "验证码图片无法显示。" in read

@@ -15,8 +15,9 @@ from typing import Any
 import httpx
 import pytest
 from support.mail_hub import HubProcess
-from support.procs import DEADLINE, until
+from support.procs import until
 from support.sizes import short_and_full
+from support.waiting import PATIENCE
 
 SESSIONS = 6
 StartHub = Callable[..., HubProcess]
@@ -42,7 +43,7 @@ class Standing:
     def after(self, lost: HubProcess) -> HubProcess:
         """Wait for the next one; in vain when ``lost`` failed without having been killed."""
         with self._changed:
-            assert self._changed.wait_for(lambda: self.hub is not lost, DEADLINE), "the hub failed by itself"
+            assert self._changed.wait_for(lambda: self.hub is not lost, PATIENCE), "the hub failed by itself"
             return self.hub
 
 
@@ -51,7 +52,7 @@ class Client:
 
     def __init__(self, standing: Standing) -> None:
         self._standing = standing
-        self._http = httpx.Client(timeout=DEADLINE)
+        self._http = httpx.Client(timeout=PATIENCE)
         self.repeated = 0
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
@@ -134,7 +135,7 @@ class Session:
 def left(home: Path) -> int:
     """Items that lie in the queues."""
     path = home / ".nanobot" / "hub" / "io.sqlite3"
-    with closing(sqlite3.connect(path, timeout=DEADLINE)) as database:
+    with closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
         assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         return database.execute("SELECT count(*) FROM items").fetchone()[0]
 
@@ -162,9 +163,9 @@ def test_no_input_or_output_is_lost_or_doubled_when_the_hub_is_killed(
         finally:
             ended.set()
         for each in running:
-            each.result(4 * DEADLINE)
+            each.result(4 * PATIENCE)
     standing.hub.process.terminate()
-    assert standing.hub.process.wait(DEADLINE) == 0
+    assert standing.hub.process.wait(PATIENCE) == 0
     sent = {text for session in sessions for text in session.sent}
     received = Counter(text for session in sessions for text in session.received)
     unconfirmed = {text for session in sessions for text in session.unconfirmed}

@@ -11,16 +11,15 @@ import pytest
 from support.io_hub import Person
 from support.mail_hub import HubProcess
 from support.mcp_client import SDK, connected
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 SESSION = "some-uuid"
-PATIENCE = 30.0
 
 
 def curl(hub: HubProcess, *arguments: str, path: str) -> tuple[int, Any]:
     """Status and document of what the program curl is answered."""
     command = ["curl", "-sS", "-w", "\n%{http_code}", *arguments, f"{hub.root}{path}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=DEADLINE)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     document, _, status = done.stdout.rpartition("\n")
     return int(status), json.loads(document)
 

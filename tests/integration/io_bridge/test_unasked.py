@@ -15,12 +15,12 @@ from support.hubs import listening
 from support.io_hub import Person
 from support.mail_hub import HubProcess
 from support.mcp_client import SdkClient, connected
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant import wire
 from transcript_mcp.hub import create_app
 
-PATIENCE = 60.0
 SHOP = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
 PICTURE = wire.new(
     "McpResultContent", type=2, image=wire.new("ImageContent", type="image", data="iVBORw0KGgo=", mime_type="image/png")

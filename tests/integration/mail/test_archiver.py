@@ -42,7 +42,7 @@ class Archivers:
     def end(self) -> None:
         for process in self.processes:
             process.kill()
-            process.wait(10)
+            process.wait(PATIENCE)
             for stream in (process.stdin, process.stderr):
                 if stream is not None:
                     stream.close()
@@ -77,12 +77,12 @@ def is_gone(pid: int) -> bool:
 
 def test_what_is_put_down_is_in_git_soon_and_the_work_tree_is_clean(archive: MailArchive, archivers: Archivers) -> None:
     archivers.start()
-    commit = wait_for(archive.database, archive.send(SLUG, "msg_1"), 30)
+    commit = wait_for(archive.database, archive.send(SLUG, "msg_1"), PATIENCE)
     assert commit == git(archive.repo(SLUG), "rev-parse", "HEAD").strip()
     assert archive.messages(SLUG) == ["msg_1"]
     until(lambda: not git(archive.repo(SLUG), "status", "--porcelain"), "the index was refreshed")
     later = [archive.send(SLUG, f"msg_{number}") for number in range(2, 30)]
-    assert {wait_for(archive.database, seq, 30) for seq in later} <= set(
+    assert {wait_for(archive.database, seq, PATIENCE) for seq in later} <= set(
         git(archive.repo(SLUG), "rev-list", "HEAD").split()
     )
     assert archive.commits(SLUG) < 15
@@ -123,7 +123,7 @@ def test_an_archiver_killed_at_any_moment_leaves_nothing_out_and_nothing_doubled
         slowest = max(slowest, time.monotonic() - began)
         select.select([], [], [], dice.uniform(0, 0.4))
         archiver.kill()
-        archiver.wait(10)
+        archiver.wait(PATIENCE)
     for writer in writers:
         writer.stop()
     sent = [line.split() for ack in notes for line in ack.read_text().splitlines()]
@@ -147,14 +147,14 @@ def _last_done(archive: MailArchive) -> int:
 
 def test_of_two_archivers_one_works_and_the_other_takes_over(archive: MailArchive, archivers: Archivers) -> None:
     first = archivers.start()
-    assert wait_for(archive.database, archive.send(SLUG, "msg_1"), 30)
+    assert wait_for(archive.database, archive.send(SLUG, "msg_1"), PATIENCE)
     second = archivers.start()
     third = archivers.start()
     first.send_signal(signal.SIGSTOP)
     stuck = archive.send(SLUG, "msg_2")
     assert wait_for(archive.database, stuck, 1.0) is None, "somebody worked without the lock"
     first.kill()
-    assert wait_for(archive.database, stuck, 30)
+    assert wait_for(archive.database, stuck, PATIENCE)
     assert second.poll() is None
     assert third.poll() is None
     assert archive.messages(SLUG) == ["msg_1", "msg_2"]
@@ -164,7 +164,7 @@ def test_of_two_archivers_one_works_and_the_other_takes_over(archive: MailArchiv
 @pytest.mark.parametrize("how", ["end of the pipe", "SIGTERM"])
 def test_an_archiver_that_shall_end_first_does_what_waits(archive: MailArchive, archivers: Archivers, how: str) -> None:
     process = archivers.start()
-    assert wait_for(archive.database, archive.send(SLUG, "msg_0"), 30)
+    assert wait_for(archive.database, archive.send(SLUG, "msg_0"), PATIENCE)
     for number in range(1, 40):
         archive.send(SLUG, f"msg_{number}")
     if how == "SIGTERM":
@@ -172,7 +172,7 @@ def test_an_archiver_that_shall_end_first_does_what_waits(archive: MailArchive, 
     else:
         assert process.stdin is not None
         process.stdin.close()
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE) == 0
     assert (len(archive.messages(SLUG)), archive.waiting()) == (40, 0)
 
 
@@ -182,7 +182,7 @@ def test_an_archiver_ends_with_a_killed_parent_and_the_work_stays(
     parent = spawn_mail("host", store=archive.store.root)
     parent.go()
     pid = parent.line()["pid"]
-    assert wait_for(archive.database, archive.send(SLUG, "msg_1"), 30)
+    assert wait_for(archive.database, archive.send(SLUG, "msg_1"), PATIENCE)
     parent.kill()
     until(lambda: is_gone(pid), "the archiver ended with its parent")
     archive.send(SLUG, "msg_2")
@@ -199,7 +199,7 @@ def test_a_killed_archiver_is_started_again(archive: MailArchive, caplog: pytest
             until(lambda: archiver.alive, "it runs")
             pid = archiver.pid
             assert pid is not None
-            assert wait_for(archive.database, archive.send(SLUG, f"msg_{number}"), 30)
+            assert wait_for(archive.database, archive.send(SLUG, f"msg_{number}"), PATIENCE)
             os.kill(pid, signal.SIGKILL)
             until(lambda pid=pid: archiver.pid not in (None, pid), "another one runs")
         last = archiver.pid
@@ -224,7 +224,7 @@ def test_an_archiver_waits_for_a_store_that_is_not_there_yet(tmp_path: Path) -> 
         until(store.store.archiver_lock.exists, "it has begun")
         assert not store.store.database.exists()
         store.add_project(SLUG)
-        assert wait_for(store.database, store.send(SLUG, "msg_1"), 30)
+        assert wait_for(store.database, store.send(SLUG, "msg_1"), PATIENCE)
     store.close()
 
 
@@ -238,13 +238,13 @@ def test_a_repository_that_fails_does_not_hold_up_the_others(
     for number in range(300):
         archive.send(SLUG, f"msg_{number}")
     process = archivers.start(stderr=subprocess.PIPE)
-    assert wait_for(archive.database, archive.send(OTHER, "msg_a"), 30)
+    assert wait_for(archive.database, archive.send(OTHER, "msg_a"), PATIENCE)
     assert archive.waiting() == 300
     obstacle.unlink()
     until(lambda: archive.waiting() == 0, "it is tried again")
     assert (len(archive.messages(SLUG)), archive.messages(OTHER)) == (300, ["msg_a"])
     process.terminate()
-    _, said = process.communicate(timeout=10)
+    _, said = process.communicate(timeout=PATIENCE)
     assert said.decode().count("follows no links") == 1
     assert said.decode().count("is archived again") == 1
 
@@ -305,7 +305,7 @@ def test_a_full_disk_holds_the_archive_up_until_there_is_room(
     filler.write_bytes(b"\0" * (free.f_bavail * free.f_frsize - 120_000))
     process = cramped_archivers.start(stderr=subprocess.PIPE)
     assert process.stderr is not None
-    assert select.select([process.stderr], [], [], 30)[0], "nothing was said about the full disk"
+    assert select.select([process.stderr], [], [], PATIENCE)[0], "nothing was said about the full disk"
     assert b"Free space" in os.read(process.stderr.fileno(), 65536)
     assert archive.waiting() == 100
     filler.unlink()
@@ -317,7 +317,7 @@ def test_a_full_disk_holds_the_archive_up_until_there_is_room(
 def test_an_idle_archiver_hardly_uses_the_processor(archive: MailArchive, archivers: Archivers) -> None:
     """Counted in processor time, not by the clock: at most a twentieth, where it aims at a hundredth."""
     process = archivers.start()
-    assert wait_for(archive.database, archive.send(SLUG, "msg_1"), 30)
+    assert wait_for(archive.database, archive.send(SLUG, "msg_1"), PATIENCE)
     until(lambda: not git(archive.repo(SLUG), "status", "--porcelain"), "it has nothing to do")
     before, began = _processor_time(process.pid), time.monotonic()
     select.select([], [], [], 2.0)

@@ -4,7 +4,6 @@ import itertools
 import time
 from pathlib import Path
 
-import pytest
 from support.claims_worker import COVERED
 from support.spawning import spawning
 
@@ -15,7 +14,6 @@ PROJECT = "/abs/path/backend"
 AGENTS = [f"Agent{number}" for number in range(16)]
 
 
-@pytest.mark.timeout(120)
 def test_of_sixteen_that_claim_overlapping_globs_at_once_one_gets_them(tmp_path: Path) -> None:
     store = tmp_path / "store"
     meeting = itertools.cycle([pattern for pattern, paths in COVERED.items() if "src/a/x.py" in paths])
@@ -33,7 +31,6 @@ def test_of_sixteen_that_claim_overlapping_globs_at_once_one_gets_them(tmp_path:
     mail.close()
 
 
-@pytest.mark.timeout(180)
 def test_two_never_work_on_one_file_however_often_claims_change_hands(tmp_path: Path) -> None:
     store, held = tmp_path / "store", tmp_path / "held"
     held.mkdir()

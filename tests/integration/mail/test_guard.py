@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.spawning import spawning
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import GuardError
 from transcript_mcp.mail.claims import Claims
@@ -59,7 +60,7 @@ class Repo:
             env={**home, **environment},
             capture_output=True,
             text=True,
-            timeout=50,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode == 0 or not check, done.stderr
@@ -320,7 +321,7 @@ def test_claims_are_read_after_the_server_was_killed(guarded: Repo, store: MailS
         "db.execute(\"UPDATE claims SET reason = 'last words'\")\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(store.database)], check=False, timeout=30)
+    subprocess.run([sys.executable, "-c", code, str(store.database)], check=False, timeout=PATIENCE)
     guarded.write("app/api/users.py")
     assert (store.root / "mail.sqlite3-wal").stat().st_size > 0
     passed, said = guarded.commit()
@@ -692,7 +693,7 @@ def test_without_a_python_the_earlier_hook_runs_and_the_guard_says_that_it_did_n
         cwd=guarded.folder,
         env={"PATH": str(tmp_path / "bin")},
         capture_output=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 4

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from support.mail_archive import git
 from support.mail_hub import HubProcess, StartHub, processes_of
-from support.procs import DEADLINE, until
+from support.procs import until
+from support.waiting import PATIENCE
 
 PROJECT = "/abs/path/backend"
 SYNC = {"NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__SYNC": "true"}
@@ -30,7 +31,7 @@ def send(hub: HubProcess, **more: Any) -> Any:
 
 def waiting(root: Path) -> int:
     """Jobs that are not in git."""
-    with closing(sqlite3.connect(root / "mail.sqlite3", timeout=DEADLINE)) as database:
+    with closing(sqlite3.connect(root / "mail.sqlite3", timeout=PATIENCE)) as database:
         return database.execute("SELECT count(*) FROM archive_jobs WHERE done_ts IS NULL").fetchone()[0]
 
 
@@ -51,7 +52,7 @@ def test_it_ends_within_two_seconds_with_all_mail_in_git_and_nothing_left_behind
     assert processes_of(mail_root), "an archiver works"
     began = time.monotonic()
     hub.process.send_signal(number)
-    assert hub.process.wait(DEADLINE) == code
+    assert hub.process.wait(PATIENCE) == code
     assert time.monotonic() - began < 2.0
     assert processes_of(mail_root) == []
     assert waiting(mail_root) == 0
@@ -68,7 +69,7 @@ def test_two_hubs_serve_one_store_and_the_second_goes_on_when_the_first_ends(
         inbox = hub.call("check_my_messages", project_key=PROJECT, agent_name="BlueLake")
         assert {each["id"] for each in inbox["messages"]} == sent
     first.process.terminate()
-    assert first.process.wait(DEADLINE) == 0
+    assert first.process.wait(PATIENCE) == 0
     sent.add(send(second)["id"])
     until(lambda: waiting(mail_root) == 0, "all mail is in git")
     assert archived(mail_root) == sent

@@ -20,7 +20,7 @@ import pytest
 from support.claims_worker import COVERED
 from support.mail_archive import git
 from support.mail_hub import HubProcess, StartHub, processes_of
-from support.procs import DEADLINE, until
+from support.procs import until
 from support.sizes import short_and_full
 
 from transcript_mcp.mail import doctor
@@ -40,7 +40,7 @@ class Client:
     """One kept connection to a hub."""
 
     def __init__(self) -> None:
-        self._http = httpx.Client(timeout=DEADLINE)
+        self._http = httpx.Client(timeout=PATIENCE)
 
     def call(self, hub: HubProcess, tool: str, **arguments: Any) -> Any:
         """The data of a tool's answer; fails with its sentence. Raises httpx.TransportError when the hub is gone."""
@@ -69,7 +69,7 @@ class Standing:
     def after(self, lost: HubProcess) -> HubProcess:
         """Wait for the next one; in vain when ``lost`` failed without having been killed."""
         with self._changed:
-            assert self._changed.wait_for(lambda: self.hub is not lost, DEADLINE), "the hub failed by itself"
+            assert self._changed.wait_for(lambda: self.hub is not lost, PATIENCE), "the hub failed by itself"
             return self.hub
 
 
@@ -191,7 +191,7 @@ class Storm:
         return self._one("SELECT count(*) FROM archive_jobs WHERE done_ts IS NULL AND seq <= ?", last)
 
     def _one(self, query: str, *values: int) -> int:
-        with closing(sqlite3.connect(self.root / "mail.sqlite3", timeout=DEADLINE)) as database:
+        with closing(sqlite3.connect(self.root / "mail.sqlite3", timeout=PATIENCE)) as database:
             return database.execute(query, values).fetchone()[0]
 
 
@@ -212,10 +212,10 @@ def test_mail_that_was_acknowledged_outlives_kills_of_hub_and_archiver_and_is_th
         finally:
             ended.set()
         for each in storm.running:
-            each.result(2 * DEADLINE)
+            each.result(2 * PATIENCE)
     accepted, received = storm.accepted(), storm.received()
     standing.hub.process.terminate()
-    assert standing.hub.process.wait(DEADLINE) == 0
+    assert standing.hub.process.wait(PATIENCE) == 0
     subjects, archived, committed = Counter(subject for subject, _ in received), storm.archived(), storm.committed()
     soak_row(
         kills=rounds,
@@ -251,14 +251,14 @@ def test_of_sixteen_clients_that_claim_overlapping_globs_at_once_no_two_have_the
 
     def claim(name: str, pattern: str) -> Any:
         clients[name].call(hub, "release_claims", agent_name=name)
-        start.wait(DEADLINE)
+        start.wait(PATIENCE)
         return clients[name].call(hub, "claim_paths", agent_name=name, paths=[pattern])
 
     with ThreadPoolExecutor(CLAIMANTS) as pool:
         for number in range(meetings):
             dice = random.Random(number)
             patterns = [dice.choice(list(COVERED)) for _ in clients]
-            answers = dict(zip(clients, pool.map(claim, clients, patterns, timeout=DEADLINE), strict=True))
+            answers = dict(zip(clients, pool.map(claim, clients, patterns, timeout=PATIENCE), strict=True))
             held = {name: answer["granted"] for name, answer in answers.items() if answer["granted"]}
             files = Counter(path for mine in held.values() for pattern in mine for path in COVERED[pattern])
             assert set(files.values()) == {1}, f"meeting {number}: {held}"

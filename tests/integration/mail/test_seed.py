@@ -20,7 +20,8 @@ import pytest
 from PIL import Image
 from support.mail_archive import git
 from support.mail_hub import HubProcess, StartHub
-from support.procs import DEADLINE, until
+from support.procs import until
+from support.waiting import PATIENCE
 
 ADDRESS = "http://127.0.0.1:8765/mcp/"
 
@@ -124,7 +125,7 @@ def run(hub: HubProcess, printed: str, **instead: str) -> Any:
     for before, after in instead.items():
         printed = printed.replace(before, after)
     message = {"jsonrpc": "2.0", "id": 1, **json.loads(printed)}
-    answer = httpx.post(hub.url, json=message, timeout=DEADLINE).raise_for_status().json()
+    answer = httpx.post(hub.url, json=message, timeout=PATIENCE).raise_for_status().json()
     assert "error" not in answer, answer
     assert not answer["result"].get("isError"), answer
     return answer["result"]
@@ -138,7 +139,7 @@ def data(result: Any) -> Any:
 
 def shell(hub: HubProcess, command: str) -> Any:
     done = subprocess.run(
-        ["bash", "-c", command.replace(ADDRESS, hub.url)], capture_output=True, text=True, check=False, timeout=DEADLINE
+        ["bash", "-c", command.replace(ADDRESS, hub.url)], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
@@ -175,7 +176,7 @@ def test_the_python_client_runs_as_printed(hub: HubProcess, tmp_path: Path) -> N
     client = tmp_path / "client.py"
     client.write_text(PYTHON_CLIENT.replace(ADDRESS, hub.url), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(client)], capture_output=True, text=True, check=False, timeout=2 * DEADLINE
+        [sys.executable, str(client)], capture_output=True, text=True, check=False, timeout=2 * PATIENCE
     )
     assert (done.returncode, done.stderr) == (0, "")
     inbox = json.loads(done.stdout)
@@ -220,7 +221,7 @@ class Code:
         named = {"AGENT_NAME": agent} if agent else {}
         command = ["git", "-C", str(self.folder), *arguments]
         return subprocess.run(
-            command, env=env | named, capture_output=True, text=True, check=False, timeout=2 * DEADLINE
+            command, env=env | named, capture_output=True, text=True, check=False, timeout=2 * PATIENCE
         )
 
     def commit(self, path: str, agent: str) -> subprocess.CompletedProcess[str]:
@@ -431,7 +432,7 @@ def test_the_month_alone_makes_the_folders_as_printed_where_that_is_set(start_hu
 
 def test_the_tables_have_the_columns_of_the_text(hub: HubProcess, mail_root: Path) -> None:
     people(hub)
-    with closing(sqlite3.connect(mail_root / "mail.sqlite3", timeout=DEADLINE)) as database:
+    with closing(sqlite3.connect(mail_root / "mail.sqlite3", timeout=PATIENCE)) as database:
         for table, columns in COLUMNS.items():
             database.execute(f"SELECT {columns} FROM {table} LIMIT 1").fetchall()
         triggers = {row[0] for row in database.execute("SELECT tbl_name FROM sqlite_master WHERE type = 'trigger'")}

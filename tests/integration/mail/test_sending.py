@@ -10,6 +10,7 @@ import pytest
 from support.letterbox import BACKEND
 from support.procs import Worker, until
 from support.spawning import SpawnAction, spawning
+from support.waiting import PATIENCE
 
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.mail import AgentMail
@@ -92,7 +93,7 @@ def test_the_threads_of_one_process_share_a_front(mail: AgentMail) -> None:
         return sent.id
 
     with ThreadPoolExecutor(16) as pool:
-        ids = list(pool.map(send, range(160), timeout=60))
+        ids = list(pool.map(send, range(160), timeout=PATIENCE))
     assert {message_id for _, message_id in received(mail, "Receiver")} == set(ids)
     assert len(set(ids)) == 160
     assert mail.inbox(receiver, InboxQuery(unread_only=True)) == []

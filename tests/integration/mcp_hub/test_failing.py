@@ -13,11 +13,11 @@ import pytest
 import pytest_asyncio
 from aiohttp import ClientSession
 from support.hubs import listening
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
 
-PATIENCE = 30.0
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
 JSON = "Content-Type: application/json"
 

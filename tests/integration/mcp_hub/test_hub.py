@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientResponse, ClientSession, web
 from support.hubs import listening, small_server
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings
@@ -250,9 +251,9 @@ async def test_a_call_ends_when_its_client_has_left(http: ClientSession) -> None
 
     async with listening(create_app(Settings(), {"small": Room(server)})) as url:
         asking = asyncio.create_task(posted(http, f"{url}/mcp", call("wait")))
-        await asyncio.wait_for(begun.wait(), 10)
+        await asyncio.wait_for(begun.wait(), PATIENCE)
         asking.cancel()
-        await asyncio.wait_for(ended.wait(), 10)
+        await asyncio.wait_for(ended.wait(), PATIENCE)
 
 
 async def test_large_bodies_are_refused_announced_or_not(hub: StartHub, http: ClientSession) -> None:

@@ -17,12 +17,12 @@ from typing import Final
 import pytest
 from aiohttp import ClientSession, web
 from support.hubs import listening
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant import wire
 from transcript_mcp.hub import create_app
 
-PATIENCE: Final = 60.0
 MIB: Final = 1024 * 1024
 LONGEST_GAP: Final = 0.5
 """Seconds; the promise is 0.1, which a busy machine misses by itself now and then."""

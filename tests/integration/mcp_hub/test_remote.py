@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 from support.mcp_client import connected
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
@@ -50,7 +51,7 @@ class Place:
         )
         self._stack.push_async_callback(_ended, started)
         assert started.stdout is not None
-        assert json.loads(await asyncio.wait_for(started.stdout.readline(), 40))["event"] == "ready"
+        assert json.loads(await asyncio.wait_for(started.stdout.readline(), PATIENCE))["event"] == "ready"
         return started
 
     def command(self, **more: str) -> list[str]:
@@ -148,7 +149,7 @@ async def test_the_hub_says_that_its_open_address_comes_from_a_dotenv_file(
         *(sys.executable, "-m", "nanobot_transcript", "serve", "--port", "0"), stderr=asyncio.subprocess.PIPE
     )
     try:
-        _, said = await asyncio.wait_for(hub.communicate(), 40)
+        _, said = await asyncio.wait_for(hub.communicate(), PATIENCE)
     finally:
         await _ended(hub)
     assert hub.returncode == 2
@@ -166,7 +167,7 @@ async def _answer_to_hello(command: list[str]) -> Any:
     started = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
-    said, _ = await asyncio.wait_for(started.communicate(json.dumps(asked).encode() + b"\n"), 40)
+    said, _ = await asyncio.wait_for(started.communicate(json.dumps(asked).encode() + b"\n"), PATIENCE)
     return json.loads(said)
 
 
@@ -183,7 +184,7 @@ class Talk:
 
     async def answer(self, *numbers: int) -> Any:
         assert self.process.stdout is not None
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(PATIENCE):
             while (line := json.loads(await self.process.stdout.readline())).get("id") not in numbers:
                 continue
         return line
@@ -247,9 +248,9 @@ async def test_what_the_client_cancels_is_cancelled_in_the_hub(place: Place) -> 
     async with slow.listening(place.port), talking(place) as talk:
         await talk.begin()
         talk.say("tools/call", 1, name="hang", arguments={})
-        await asyncio.wait_for(slow.begun.wait(), 10)
+        await asyncio.wait_for(slow.begun.wait(), PATIENCE)
         talk.say("notifications/cancelled", requestId=1)
-        await asyncio.wait_for(slow.ended.wait(), 10)
+        await asyncio.wait_for(slow.ended.wait(), PATIENCE)
         talk.say("ping", 2)
         assert (await talk.answer(2))["result"] == {}
 
@@ -261,7 +262,7 @@ async def test_a_hub_that_stops_in_the_middle_of_a_call_leaves_no_request_unansw
             await talk.begin()
             for number in (1, 2):
                 talk.say("tools/call", number, name="hang", arguments={})
-            await asyncio.wait_for(slow.begun.wait(), 10)
+            await asyncio.wait_for(slow.begun.wait(), PATIENCE)
         problems = [await talk.answer(1, 2), await talk.answer(1, 2)]
         assert {answer["id"] for answer in problems} == {1, 2}
         assert all("error" in answer for answer in problems)
@@ -307,13 +308,13 @@ async def test_the_end_of_stdin_and_a_signal_end_it_while_a_call_is_under_way(pl
             async with talking(place) as talk:
                 await talk.begin()
                 talk.say("tools/call", 1, name="hang", arguments={})
-                await asyncio.wait_for(slow.begun.wait(), 10)
+                await asyncio.wait_for(slow.begun.wait(), PATIENCE)
                 slow.begun.clear()
                 assert talk.process.stdin is not None
                 talk.process.terminate() if by_signal else talk.process.stdin.close()
-                assert await asyncio.wait_for(talk.process.wait(), 10) == 0
+                assert await asyncio.wait_for(talk.process.wait(), PATIENCE) == 0
                 if not OLDER:
-                    await asyncio.wait_for(slow.ended.wait(), 10)
+                    await asyncio.wait_for(slow.ended.wait(), PATIENCE)
                 slow.ended.clear()
 
 

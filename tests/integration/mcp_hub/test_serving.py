@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, TCPConnector
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 
@@ -53,7 +54,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         async def start(*arguments: str, **variables: str) -> tuple[asyncio.subprocess.Process, str]:
             started = await stack.enter_async_context(process(tmp_path, *arguments, **variables))
             assert started.stdout is not None
-            line = await asyncio.wait_for(started.stdout.readline(), 40)
+            line = await asyncio.wait_for(started.stdout.readline(), PATIENCE)
             return started, json.loads(line)["url"]
 
         yield start
@@ -68,7 +69,7 @@ async def test_it_ends_although_clients_hold_streams_open(serve: Serve, number: 
         async with http.get(f"{url}/mcp", headers=BOTH | session) as stream:
             assert stream.status == 200
             started.send_signal(number)
-            assert await asyncio.wait_for(started.wait(), 10) == code
+            assert await asyncio.wait_for(started.wait(), PATIENCE) == code
     assert json.loads((await started.stdout.read()).splitlines()[-1]) == {"event": "stopped"}
 
 
@@ -86,11 +87,11 @@ async def test_it_ends_although_many_calls_wait(serve: Serve, tmp_path: Path) ->
 
     async with ClientSession(connector=TCPConnector(limit=0)) as http:
         asked = [asyncio.create_task(http.post(f"{url}/mcp", json=call)) for _ in range(100)]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while await open_calls() <= len(asked):  # noqa: ASYNC110 - the asking itself is one, too
                 await asyncio.sleep(0.02)
         started.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(started.wait(), 5) == 0
+        assert await asyncio.wait_for(started.wait(), PATIENCE) == 0
         assert {answer.status for answer in await asyncio.gather(*asked)} == {503}
 
 
@@ -98,7 +99,7 @@ async def test_a_record_that_cannot_be_read_is_told_at_the_start(serve: Serve, t
     (tmp_path / "file").touch()
     started, url = await serve(NANOBOT_TRANSCRIPT_STORE__DIR=str(tmp_path / "file"))
     assert url, "the mailboxes are served all the same"
-    assert b"is not a directory" in await asyncio.wait_for(started.stderr.readline(), 10)
+    assert b"is not a directory" in await asyncio.wait_for(started.stderr.readline(), PATIENCE)
 
 
 async def test_two_hubs_cannot_have_one_port(serve: Serve, tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ async def test_two_hubs_cannot_have_one_port(serve: Serve, tmp_path: Path) -> No
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         async with process(tmp_path, "--port", str(taken.getsockname()[1])) as second:
-            _, said = await asyncio.wait_for(second.communicate(), 40)
+            _, said = await asyncio.wait_for(second.communicate(), PATIENCE)
     assert second.returncode == 2
     assert b"--port" in said
     assert b"Traceback" not in said
@@ -122,7 +123,7 @@ async def test_one_hub_alone_looks_after_the_questions_of_a_folder(serve: Serve)
         assert "questions" in await pages(url)
         second, url = await serve()
         assert (await pages(url)) & {"questions", "io", "mail"} == {"io", "mail"}
-        said = await asyncio.wait_for(second.stderr.readline(), 10)
+        said = await asyncio.wait_for(second.stderr.readline(), PATIENCE)
         assert b"Another hub looks after the questions" in said
         assert b"hub.data_dir" in said
         first.kill()
@@ -139,7 +140,7 @@ async def test_a_hub_whose_lock_is_a_link_looks_after_no_questions(serve: Serve,
     lock.unlink()
     lock.symlink_to("elsewhere")
     started, url = await serve()
-    assert b"link" in await asyncio.wait_for(started.stderr.readline(), 10)
+    assert b"link" in await asyncio.wait_for(started.stderr.readline(), PATIENCE)
     async with ClientSession() as http, http.get(f"{url}/api/about") as answer:
         assert "questions" not in (await answer.json())["pages"]
     assert not (lock.parent / "elsewhere").exists()
@@ -155,7 +156,7 @@ async def test_a_hub_waits_for_the_one_that_is_ending(serve: Serve) -> None:
 
 async def test_other_machines_are_not_let_in_without_a_token(tmp_path: Path) -> None:
     async with process(tmp_path, "--host", "0.0.0.0") as refused:
-        _, said = await asyncio.wait_for(refused.communicate(), 40)
+        _, said = await asyncio.wait_for(refused.communicate(), PATIENCE)
     assert refused.returncode == 2
     assert b"NANOBOT_TRANSCRIPT_HUB__TOKENS__" in said
 
@@ -171,6 +172,6 @@ async def test_a_token_from_the_environment_is_asked_for_and_never_shown(serve: 
     assert "filebox_send_message" in names
     assert "transcript_recent" in names
     started.terminate()
-    _, log = await asyncio.wait_for(started.communicate(), 10)
+    _, log = await asyncio.wait_for(started.communicate(), PATIENCE)
     assert b"laptop POST /mcp 200" in log
     assert b"a-secret" not in log

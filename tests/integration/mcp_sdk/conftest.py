@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from support.mcp_client import SERVER
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 
 @dataclass
@@ -24,7 +24,7 @@ class HttpServer:
     def stop(self) -> str:
         """End it in order; returns what it logged."""
         self.process.terminate()
-        _, errors = self.process.communicate(timeout=DEADLINE)
+        _, errors = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, errors
         return errors
 
@@ -43,7 +43,7 @@ def http_server() -> Iterator[HttpServer]:
     yield server
     if server.process.poll() is None:
         server.process.kill()
-        server.process.communicate(timeout=DEADLINE)
+        server.process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from support.mcp_server import mount
-from support.procs import DEADLINE
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.sdk import Server, http_app
 
@@ -69,13 +68,13 @@ class HttpClient:
 @pytest.fixture
 async def http() -> AsyncIterator[aiohttp.ClientSession]:
     """Closed at the end."""
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(DEADLINE)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE)) as session:
         yield session
 
 
 async def repeated(true: Callable[[], Awaitable[bool]], pause: float = 0.1) -> None:
     """Ask until it is true; fails after the deadline."""
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(PATIENCE):
         while not await true():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(pause)
 
@@ -157,8 +156,8 @@ async def test_the_process_ends_although_streams_are_open(
         assert (standing.status, calling.status) == (200, 200)
         http_server.process.send_signal(how)
         # aiohttp alone would wait a minute for open streams
-        assert await asyncio.to_thread(http_server.process.wait, DEADLINE) == 0
-    _, errors = http_server.process.communicate(timeout=DEADLINE)
+        assert await asyncio.to_thread(http_server.process.wait, PATIENCE) == 0
+    _, errors = http_server.process.communicate(timeout=PATIENCE)
     assert "Traceback" not in errors
 
 

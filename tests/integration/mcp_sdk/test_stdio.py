@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.mcp_client import SERVER
 from support.mcp_raw import RawClient
-from support.procs import DEADLINE
+from support.waiting import PATIENCE
 
 ENDINGS = [None, signal.SIGTERM, signal.SIGINT]
 
@@ -67,7 +67,7 @@ def test_a_file_can_be_its_stdin(tmp_path: Path) -> None:
     path = tmp_path / "requests"
     path.write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     with path.open("rb") as file:
-        done = subprocess.run(SERVER, stdin=file, capture_output=True, timeout=DEADLINE, check=True)
+        done = subprocess.run(SERVER, stdin=file, capture_output=True, timeout=PATIENCE, check=True)
     assert done.stdout == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 
 
@@ -125,7 +125,7 @@ def test_a_client_that_never_reads_does_not_keep_it_from_ending() -> None:
         for _ in range(10):
             client.ask("tools/call", name="echo", arguments={"text": "x" * 200_000})
         client.process.send_signal(signal.SIGTERM)
-        assert client.process.wait(DEADLINE) == 0
+        assert client.process.wait(PATIENCE) == 0
 
 
 def test_a_quick_call_does_not_wait_for_a_slow_one() -> None:
@@ -146,4 +146,4 @@ def test_a_client_that_dies_leaves_no_process_behind() -> None:
         assert client.process.stdin is not None
         client.process.stdin.close()
         client.process.stdin = client.process.stdout = None
-        assert client.process.wait(DEADLINE) == 0
+        assert client.process.wait(PATIENCE) == 0

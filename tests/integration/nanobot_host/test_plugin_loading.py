@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import PATIENCE
 
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
@@ -53,7 +54,7 @@ def load(tmp_path: Path) -> Any:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.procs import Worker, until
 from support.spawning import SpawnAction
+from support.waiting import PATIENCE
 
 from nanobot_transcript.outbox import Outbox
 
@@ -48,7 +49,7 @@ def test_a_sender_killed_in_the_middle_is_succeeded_and_nothing_stands_twice(
 ) -> None:
     post_id = outbox.post(KEY, "Ship it?")
     first = started(spawn_outbox("serve", base_dir=base_dir, platform=platform, die=when))
-    first.process.wait(30)
+    first.process.wait(PATIENCE)
     assert outbox.status(post_id).state == "queued"
     started(spawn_outbox("serve", base_dir=base_dir, platform=platform))
     until(lambda: outbox.status(post_id).state == "sent", "the successor sent it")
@@ -62,7 +63,7 @@ def test_a_press_between_a_killed_senders_message_and_its_note_reaches_who_asked
 ) -> None:
     post_id = outbox.post(KEY, "Ship it?")
     first = started(spawn_outbox("serve", base_dir=base_dir, platform=platform, die="delivered"))
-    first.process.wait(30)
+    first.process.wait(PATIENCE)
     ack = tmp_path / "answered"
     started(spawn_outbox("answer_forever", base_dir=base_dir, platform=platform, ack=ack))
     until(lambda: lines(ack), "somebody has answered")

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.waiting import PATIENCE
+
 from nanobot_transcript.relevance import DecisionLog
 
 KEY = "feishu:oc_team"
@@ -20,7 +22,7 @@ for at in range(300):
 def write_from_processes(base: Path, max_bytes: int) -> None:
     arguments = [sys.executable, "-c", WRITER, str(base)]
     running = [subprocess.Popen([*arguments, name, str(max_bytes)]) for name in ("A", "B", "C")]
-    assert [process.wait(timeout=50) for process in running] == [0, 0, 0]
+    assert [process.wait(timeout=PATIENCE) for process in running] == [0, 0, 0]
 
 
 def test_no_line_of_three_processes_is_lost_or_torn(tmp_path: Path) -> None:

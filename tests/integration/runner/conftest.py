@@ -19,13 +19,12 @@ from typing import Any
 
 import pytest
 import yaml
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from transcript_channels.simulator import App, FeishuSimulator
 
-START_SECONDS = 60.0
 KEY = "an encrypt key"
 
 
@@ -53,7 +52,7 @@ class Running:
     async def event(self, name: str) -> dict[str, Any]:
         """The next event of this name. Raises RuntimeError with the log when the process ends before."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(START_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             while line := await self.process.stdout.readline():
                 self.events.append(json.loads(line))
                 if self.events[-1].get("event") == name:
@@ -64,7 +63,7 @@ class Running:
         """End it with a signal and return the exit code."""
         if self.process.returncode is None:
             self.process.send_signal(number)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             return await self.process.wait()
 
 
@@ -155,11 +154,11 @@ class Site:
     async def ask(self, text: str, app: App, containing: str = "", **options: Any) -> str:
         after = len(self.group.messages)
         await self.feishu.say(self.group, self.ada, text, **options)
-        message = await self.feishu.wait_for_message(self.group, app, containing, after=after, timeout=30)
+        message = await self.feishu.wait_for_message(self.group, app, containing, after=after)
         return message.text
 
     async def until(self, true: Callable[[], object]) -> None:
-        await until(true, 30)
+        await until(true)
 
 
 @pytest.fixture

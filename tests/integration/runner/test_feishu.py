@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.entry import Entry
@@ -32,8 +32,6 @@ from transcript_channels.feishu.long_connection import LongConnection
 from transcript_channels.feishu.webhook import FeishuWebhook
 from transcript_channels.feishu.webhook_server import WebhookSeat, WebhookServer
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person, Reply, ScriptedModel
-
-pytestmark = pytest.mark.timeout(90)
 
 
 class Office:
@@ -74,7 +72,7 @@ class Office:
         runner = Runner(agents, self.store)
         running = asyncio.get_running_loop().create_task(runner.run())
         ready = asyncio.ensure_future(runner.ready.wait())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             await asyncio.wait([ready, running], return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if running.done():
@@ -85,7 +83,7 @@ class Office:
     async def stop(self) -> None:
         for runner, running in self.runners:
             runner.stop()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await running
         await self.store.close()
 
@@ -96,7 +94,7 @@ class Office:
     async def ask(self, text: str, app: App, **options: Any) -> str:
         after = len(self.group.messages)
         await self.feishu.say(self.group, self.ada, text, **options)
-        return (await self.feishu.wait_for_message(self.group, app, after=after, timeout=20)).text
+        return (await self.feishu.wait_for_message(self.group, app, after=after)).text
 
 
 @pytest.fixture
@@ -224,7 +222,7 @@ async def test_a_bot_that_names_another_one_tells_it(office: Office) -> None:
     )
     after = len(office.group.messages)
     await office.ask("@Alpha ask the other one", alpha)
-    await office.feishu.wait_for_message(office.group, beta, "I do.", after=after, timeout=20)
+    await office.feishu.wait_for_message(office.group, beta, "I do.", after=after)
     handed, taken = (await office.record(5))[-2:]
     assert (handed["content"], handed.get("hop")) == ("@Beta please take over.", 1)
     assert (taken.get("reply_to"), taken.get("hop")) == (handed["message_id"], 2)

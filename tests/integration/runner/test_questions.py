@@ -5,14 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from support.adapter_place import Place
 from support.mcp_client import connected
+from support.waiting import PATIENCE
 
 from nanobot_transcript.outbox import Outbox
-
-pytestmark = pytest.mark.timeout(150)
 
 
 @pytest_asyncio.fixture
@@ -45,7 +43,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
                     await site.feishu.say(site.group, site.bo, said, reply_to=card, in_thread=True, wait=False)
                 else:
                     await site.feishu.press(card, site.ada, {"option": "1"})
-                assert await asyncio.wait_for(asking, 20) == answer
+                assert await asyncio.wait_for(asking, PATIENCE) == answer
                 outcome = f"{'Bo' if said else 'Ada'} answered: {answer}"
                 await site.until(lambda card=card, outcome=outcome: outcome in str(card.content))
     assert await running.stop() == 0

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 import yaml
 from support.procs import until
+from support.waiting import PATIENCE
 
 from nanobot_transcript.cli.run_agents import chosen, compose
 from nanobot_transcript.settings import load_settings
 from transcript_channels.simulator import ScriptedModel
-
-pytestmark = pytest.mark.timeout(150)
 
 ROOT = Path(__file__).resolve().parents[3]
 CAT = {"kind": "command", "command": ["cat"], "input": "message"}
@@ -177,7 +176,7 @@ async def test_a_wrong_configuration_is_told_in_a_sentence(site: Any, change: di
     document = {"feishu": {"base_url": "http://127.0.0.1:9"}, **change}  # nothing outside is asked, whatever happens
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     running = await site.run(path, wait=False)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         output = (await running.process.communicate())[0]
     assert running.process.returncode == 2
     assert said in running.log
@@ -190,7 +189,7 @@ async def test_a_wrong_secret_is_told_and_ends_it(site: Any) -> None:
     config = site.config({alpha: CAT})
     config.write_text(config.read_text().replace("${SECRET_Alpha}", "wrong"), encoding="utf-8")
     running = await site.run(config, wait=False)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await running.process.communicate()
     assert running.process.returncode == 4
     assert f"Error: Alpha (agents.{alpha.app_id}): " in running.log
@@ -221,7 +220,7 @@ async def test_when_all_are_refused_it_ends_with_the_remote_exit_code(site: Any)
     for name in ("Alpha", "Beta"):
         config.write_text(config.read_text().replace(f"${{SECRET_{name}}}", "wrong"), encoding="utf-8")
     running = await site.run(config, wait=False)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         output = (await running.process.communicate())[0]
     assert running.process.returncode == 4
     assert json.loads(output.splitlines()[-1])["error"]["code"] == "platform"
@@ -235,7 +234,7 @@ async def test_two_bots_of_one_name_are_told_apart_with_a_warning(site: Any) -> 
     config = site.config({alpha: script("one"), other: script("two")})
     config.write_text(config.read_text().replace("${SECRET_Alpha}", "wrong"), encoding="utf-8")
     running = await site.run(config, wait=False)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await running.process.communicate()
     (line,) = [line for line in running.log.splitlines() if "WARNING" in line]
     first, second = sorted([alpha.app_id, other.app_id])

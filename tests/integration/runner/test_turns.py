@@ -9,8 +9,6 @@ import pytest
 
 from transcript_channels.simulator import scopes
 
-pytestmark = pytest.mark.timeout(150)
-
 LIMIT = 4
 BOTS = ("Alpha", "Beta", "Gamma", "Delta")
 MIND = """

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 from support.lark import LarkProcess, lark_process
+from support.waiting import PATIENCE
 
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Message, Person, Push
 
@@ -127,7 +128,7 @@ async def test_after_a_drop_the_client_comes_back_and_what_was_under_way_comes_a
     await stage.feishu.wait_connected(stage.alpha_app, stage.beta_app)
     assert stage.alpha_app.connections[0] is not before
     every = [*slow.pushes, *during.pushes]
-    await stage.feishu.wait_for(lambda: all(push.acked for push in every), 15)
+    await stage.feishu.wait_for(lambda: all(push.acked for push in every), PATIENCE)
     ids = {event["message"]["message_id"] for event in stage.alpha.received()}
     assert ids == {slow.message_id, during.message_id}
 
@@ -148,7 +149,7 @@ async def test_a_busy_endpoint_is_asked_again(stage: Stage) -> None:
 
 async def test_a_thousand_events_at_full_speed_into_two_processes(stage: Stage) -> None:
     said = [await stage.feishu.say(stage.group, stage.ada, f"{n}", wait=False) for n in range(1000)]
-    await stage.feishu.settled(timeout=30)
+    await stage.feishu.settled()
     for worker, app in ((stage.alpha, stage.alpha_app), (stage.beta, stage.beta_app)):
         got = [event["message"]["message_id"] for event in await received(stage, worker, 1000)]
         assert list(dict.fromkeys(got)) == [message.message_id for message in said]

@@ -21,7 +21,7 @@ async def test_the_real_gateway_answers_a_mention_with_a_streamed_card(tmp_path:
         group = feishu.add_group("Team", [ada, alpha])
         async with running_gateway(tmp_path, alpha, feishu, model, redirect=True, env=QUIET_PLUGIN):
             asked = await feishu.say(group, ada, "@Alpha what is the answer?")
-            answer = await feishu.wait_for_message(group, alpha, timeout=20)
+            answer = await feishu.wait_for_message(group, alpha)
             assert asked.acks == {"Alpha": 200}
             assert answer.text == "The answer is forty-two."
             assert answer.msg_type == "interactive"

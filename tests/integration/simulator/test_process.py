@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from support.waiting import PATIENCE
 
 COMMAND = [sys.executable, "-m", "transcript_channels.simulator"]
 
@@ -22,7 +23,7 @@ class Running:
 
     async def line(self) -> dict[str, Any]:
         assert self.process.stdout is not None
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE):
             return json.loads(await self.process.stdout.readline())
 
     async def tell(self, **command: Any) -> None:
@@ -38,7 +39,7 @@ class Running:
         return line
 
     async def end(self) -> int:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE):
             return await self.process.wait()
 
 

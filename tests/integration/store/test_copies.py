@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.procs import DEADLINE
 from support.transcripts import active_file, contents, drain
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
@@ -40,7 +40,7 @@ def write_beside(base_dir: Path, *message_ids: str) -> None:
 
 
 async def take(entries: AsyncIterator[Entry], count: int) -> list[Entry]:
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(PATIENCE):
         return [await anext(entries) for _ in range(count)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.procs import DEADLINE, Worker, until
+from support.procs import Worker, until
 from support.sizes import short_and_full
 from support.transcripts import (
     acknowledged,
@@ -17,6 +17,7 @@ from support.transcripts import (
     disk_lines,
     occurs_on_disk,
 )
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 
@@ -36,7 +37,7 @@ def _size(base_dir: Path) -> int:
 def kill_while_it_writes(worker: Worker, base_dir: Path, delay: float) -> None:
     """Kill as soon as the transcript is seen growing by more than a page, which is in the middle of a large write."""
     time.sleep(delay)
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + PATIENCE
     last = _size(base_dir)
     while (now := _size(base_dir)) - last <= 4096:
         last = now

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from support.procs import Worker
 from support.transcripts import active_file, assert_intact, body, contents, data_files, recent_contents
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore, StoreUnavailableError, UnsafePathError
 
@@ -23,7 +24,6 @@ NOBODY = 65534
 MakeStore = Callable[..., GroupTranscriptStore]
 SpawnWorker = Callable[..., Worker]
 
-pytestmark = pytest.mark.timeout(20)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="changing the user or mounting needs root")
 
 
@@ -285,7 +285,7 @@ async def test_a_follower_does_not_stumble_over_foreign_bytes(make_store: MakeSt
     store.append(KEY, "user", "first", "on_ada", "om_first")
     entries = store.follow(KEY, store.end(KEY))
     writer = make_store()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         for number, (name, data) in enumerate(FOREIGN.items()):
             add_bytes(base_dir, data)
             writer.append(KEY, "user", name, "on_ada", f"om_{number}")

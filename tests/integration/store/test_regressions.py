@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.transcripts import active_file, contents, drain, occurs_on_disk
+from support.waiting import PATIENCE
 
 from nanobot_transcript import ConfigError, GroupTranscriptStore, StoreBusyError
 
@@ -21,7 +22,7 @@ KEY = "feishu:oc_shared"
 
 def run(code: str, *arguments: object) -> int:
     """A process of its own; its exit code."""
-    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], timeout=50, check=False).returncode
+    return subprocess.run([sys.executable, "-c", code, *map(str, arguments)], timeout=PATIENCE, check=False).returncode
 
 
 KILLED_WHILE_ITS_INDEX_GREW = """
@@ -129,7 +130,7 @@ def test_two_stores_of_one_process_begin_a_chat_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert [chat.session_key for chat in GroupTranscriptStore(tmp_path / "store").chats()] == sorted(keys)
 
 
@@ -271,7 +272,7 @@ def test_many_chats_used_at_once_leave_no_files_open(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(50)
+        thread.join(PATIENCE)
     assert sum(len(store.recent(chat.session_key, 500).entries) for chat in store.chats()) == 1200
     store.close()
     gc.collect()
@@ -301,7 +302,7 @@ async def test_a_follower_goes_on_in_a_store_that_was_removed_and_began_again(tm
         shutil.rmtree(place)
         with GroupTranscriptStore(place, segment_bytes=400) as again:
             again.append(KEY, "user", f"new {turn}", "on_ada", "om_0")
-        entry = await asyncio.wait_for(waiting, 10)
+        entry = await asyncio.wait_for(waiting, PATIENCE)
         assert entry["content"] == f"new {turn}"
         waiting = asyncio.ensure_future(anext(news))
     waiting.cancel()

@@ -191,7 +191,6 @@ def test_erasing_does_not_wait_for_a_stuck_writer(
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(120)
 def test_maintenance_says_when_another_one_does_not_end(
     make_store: MakeStore, base_dir: Path, spawn: SpawnWorker, soak_row: SoakRow
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.procs import Worker, until
 from support.spawning import SpawnAction
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.identity import AgentProfile
@@ -104,7 +105,7 @@ def contest(base_dir: Path, spawn_turn: SpawnAction, die: str = "") -> tuple[lis
         first.go()
         if die:
             assert first.line()["won"]
-            first.process.wait(30)
+            first.process.wait(PATIENCE)
         for worker in others:
             worker.go()
         ended = [str(worker.result()) for worker in (others if die else workers)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Action, Job, Outbox
@@ -328,7 +328,7 @@ async def test_a_hub_stops_although_the_outbox_cannot_be_written(place: Place) -
     path = place.outbox._database.path
     place.outbox.post(CHAT, "so that there is one")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        async with asyncio.timeout(10), place.running():
+        async with asyncio.timeout(PATIENCE), place.running():
             await place.ask("1")
             other.execute("BEGIN IMMEDIATE")
             await place.assistant.answer("s", "1", [Content("text", "No")], by="Bo", where="web")

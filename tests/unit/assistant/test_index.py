@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript.database import Database, Shape
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
@@ -148,7 +149,7 @@ async def test_a_search_ends_when_a_record_was_removed_that_was_not_indexed_yet(
     await answer(store, "q1", "q2")
     with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection, connection:
         connection.execute("DELETE FROM records WHERE id = 'q2'")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await found(store, "周五") == ["q1"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from msgspec.structs import replace
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
@@ -82,7 +82,7 @@ async def test_an_answer_reaches_who_waits(place: Place) -> None:
     await assistant.ask(ASKED)
     waiting = asyncio.create_task(assistant.wait("s", "q1"))
     outcome = await assistant.answer("s", "q1", OK, by="Ada", where="web")
-    record = await asyncio.wait_for(waiting, 5)
+    record = await asyncio.wait_for(waiting, PATIENCE)
     assert outcome.accepted
     assert (record.state, record.by, record.where, record.contents) == ("answered", "Ada", "web", OK)
     assert place.kinds() == ["asked", "answered"]
@@ -94,7 +94,7 @@ async def test_two_who_wait_for_one_id_get_one_answer(place: Place) -> None:
     await assistant.ask(ASKED)
     waiting = [asyncio.create_task(assistant.wait("s", "q1")) for _ in range(2)]
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
-    records = await asyncio.wait_for(asyncio.gather(*waiting), 5)
+    records = await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
     assert [record.by for record in records] == ["Ada", "Ada"]
     assert place.kinds() == ["asked", "answered"]
 
@@ -135,16 +135,16 @@ async def test_who_does_not_wait_for_its_time_to_be_over_hears_of_the_answer_tha
     assistant = place.start()
     await assistant.ask(ASKED)
     waiting = [asyncio.create_task(assistant.wait("s", "q1", seconds)) for seconds in (0.01, None, 30)]
-    assert (await asyncio.wait_for(waiting[0], 5)).state == "waiting"
+    assert (await asyncio.wait_for(waiting[0], PATIENCE)).state == "waiting"
     waiting[1].cancel()
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
-    assert (await asyncio.wait_for(waiting[2], 5)).contents == OK
+    assert (await asyncio.wait_for(waiting[2], PATIENCE)).contents == OK
 
 
 async def test_a_question_times_out(place: Place) -> None:
     assistant = place.start()
     await assistant.ask(other(timeout=0))
-    record = await asyncio.wait_for(assistant.wait("s", "q1"), 5)
+    record = await asyncio.wait_for(assistant.wait("s", "q1"), PATIENCE)
     assert record.state == "timeout"
     assert place.kinds() == ["asked", "closed"]
     assert not (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
@@ -201,7 +201,7 @@ async def test_a_restart_goes_on_with_what_waits(place: Place) -> None:
     second = place.start()
     waiting = asyncio.create_task(second.wait("s", "q1"))
     await second.answer("s", "q1", OK, by="Ada", where="web")
-    assert (await asyncio.wait_for(waiting, 5)).by == "Ada"
+    assert (await asyncio.wait_for(waiting, PATIENCE)).by == "Ada"
     assert [record.question.id for record in await second.waiting("s")] == ["q2"]
 
 
@@ -209,7 +209,7 @@ async def test_what_timed_out_while_nothing_ran_is_closed_at_once(place: Place, 
     store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0, moment=Moment)
     await store.put(ASKED, "waiting")
     store.close()
-    assert (await asyncio.wait_for(place.start(overdue=0).wait("s", "q1"), 5)).state == "timeout"
+    assert (await asyncio.wait_for(place.start(overdue=0).wait("s", "q1"), PATIENCE)).state == "timeout"
 
 
 async def test_an_answer_that_came_while_nothing_ran_counts(place: Place, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ async def test_an_answer_that_came_while_nothing_ran_counts(place: Place, tmp_pa
     waiting = asyncio.create_task(assistant.wait("s", "q1"))
     await until(lambda: "q1" in [record.question.id for record in held(assistant)])
     assert (await assistant.answer("s", "q1", OK, by="Ada", where="group")).accepted
-    assert (await asyncio.wait_for(waiting, 5)).by == "Ada"
+    assert (await asyncio.wait_for(waiting, PATIENCE)).by == "Ada"
 
 
 @pytest.mark.parametrize("steps", range(12))
@@ -266,14 +266,14 @@ async def test_what_another_process_has_ended_is_let_go_when_it_is_answered_here
     waiting = asyncio.create_task(here.wait("s", "q1"))
     await there.answer("s", "q1", OK, by="Ada", where="web")
     assert not (await here.answer("s", "q1", OK, by="Bo", where="web")).accepted
-    assert (await asyncio.wait_for(waiting, 5)).by == "Ada"
+    assert (await asyncio.wait_for(waiting, PATIENCE)).by == "Ada"
 
 
 async def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_asked(place: Place, tmp_path: Path) -> None:
     store = SqliteQuestionStore(tmp_path, clock=lambda: 4e9, moment=Moment)
     await store.put(other(timeout=0), "waiting")
     store.close()
-    assert (await asyncio.wait_for(place.start().wait("s", "q1"), 5)).state == "timeout"
+    assert (await asyncio.wait_for(place.start().wait("s", "q1"), PATIENCE)).state == "timeout"
 
 
 @pytest.mark.skipif(not moment().boot, reason="this system does not tell one start of the machine from another")
@@ -341,9 +341,9 @@ async def test_who_waits_is_told_in_time_that_nothing_can_be_written_and_loses_n
     path.mkdir()
     for each in waiting:
         with pytest.raises(StoreError):
-            await asyncio.wait_for(each, 10)
+            await asyncio.wait_for(each, PATIENCE)
     with pytest.raises(StoreError):
-        await asyncio.wait_for(assistant.wait("s", "q1"), 10)
+        await asyncio.wait_for(assistant.wait("s", "q1"), PATIENCE)
     path.rmdir()
     aside.rename(path)
     assert (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
@@ -513,7 +513,7 @@ async def test_who_waits_is_told_when_the_question_is_no_longer_on_the_disk(plac
     await asyncio.sleep(0)
     for file in place.folder.glob("assistant.sqlite3*"):
         file.unlink()
-    assert (await asyncio.wait_for(waiting, 5)).state == "cancelled"
+    assert (await asyncio.wait_for(waiting, PATIENCE)).state == "cancelled"
     assert list(await assistant.waiting(None)) == []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.server import build_server
@@ -46,7 +46,7 @@ class Desk:
         """What a tool says when a person answers so."""
         calling = asyncio.create_task(self.client.call(tool, **arguments))
         await self.answer(*contents)
-        return await asyncio.wait_for(calling, 10)
+        return await asyncio.wait_for(calling, PATIENCE)
 
 
 @pytest_asyncio.fixture
@@ -81,7 +81,7 @@ async def test_the_person_is_shown_what_the_agent_said_of_itself(desk: Desk) -> 
     assert ([each.label for each in choice.options], choice.multiple, choice.custom) == (["red", "蓝"], True, False)
     assert (question.agent, question.client, question.project) == ("Alpha", "in-memory", "/srv/shop")
     await desk.answer(Content("text", "red"))
-    await asyncio.wait_for(calling, 10)
+    await asyncio.wait_for(calling, PATIENCE)
 
 
 async def test_pictures_and_files_are_handed_over_as_content(desk: Desk) -> None:
@@ -119,7 +119,7 @@ async def test_what_is_too_large_for_an_agent_is_named_instead(tmp_path: Path) -
 
 
 async def test_a_timeout_tells_the_agent_to_stop_and_why(desk: Desk) -> None:
-    answer = await asyncio.wait_for(desk.client.call("ask_question", question="?", timeout=1, **SHOP), 10)
+    answer = await asyncio.wait_for(desk.client.call("ask_question", question="?", timeout=1, **SHOP), PATIENCE)
     assert not answer.is_error
     assert "Nobody answered within 1 second." in answer.text
     assert "Stop here" in answer.text
@@ -145,7 +145,7 @@ async def test_a_client_with_short_limits_comes_back_for_the_answer(desk: Desk) 
 
 
 async def test_a_report_returns_at_once_unless_it_wants_to_be_confirmed(desk: Desk) -> None:
-    answer = await asyncio.wait_for(desk.client.call("task_finish", summary="Done.", **SHOP), 10)
+    answer = await asyncio.wait_for(desk.client.call("task_finish", summary="Done.", **SHOP), PATIENCE)
     assert answer.text == "People have been told."
     confirmed = await desk.answered("work_report", Content("text", "good"), summary="Done.", confirm=True, **SHOP)
     assert confirmed.text == "good"

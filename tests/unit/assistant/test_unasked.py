@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from msgspec.structs import replace
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
@@ -142,7 +142,7 @@ async def test_what_nobody_confirms_is_given_elsewhere_when_its_time_is_over(tmp
     assert lent is not None
     with place.assistant.unasked.news(ALPHA) as news:
         lent.arrived(True)
-        await asyncio.wait_for(news.wait(), 10)
+        await asyncio.wait_for(news.wait(), PATIENCE)
     assert texts(await place.lend("s2")) == ["stop"]
     place.assistant.close()
 

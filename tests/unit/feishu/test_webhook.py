@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.faketime import FakeTime
+from support.waiting import PATIENCE
 from support.webhooks import seal, served, sign
 
 from nanobot_transcript.errors import ConfigError
@@ -123,7 +124,7 @@ async def test_without_an_encrypt_key_the_token_decides(time) -> None:
 
 async def test_a_slow_record_does_not_hold_up_other_requests(hook) -> None:
     released = threading.Event()
-    hook.answer = lambda: released.wait(10)
+    hook.answer = lambda: released.wait(PATIENCE)
     first = asyncio.create_task(hook.push(event(1), "n1"))
     try:
         assert await asyncio.to_thread(hook.heard.wait, 10)
@@ -142,7 +143,7 @@ async def test_handlers_that_need_the_loops_threads_do_not_starve_each_other(tim
         await asyncio.to_thread(lambda: None)
 
     def hear(_event: dict[str, Any]) -> None:
-        asyncio.run_coroutine_threadsafe(look_up(), loop).result(5)
+        asyncio.run_coroutine_threadsafe(look_up(), loop).result(PATIENCE)
 
     webhook = FeishuWebhook(hear, encrypt_key=KEY, verification_token=TOKEN, clock=time.clock)
     async with served(webhook) as url, aiohttp.ClientSession() as session:
@@ -157,7 +158,7 @@ async def test_handlers_that_need_the_loops_threads_do_not_starve_each_other(tim
 
 async def test_an_event_that_comes_twice_at_once_is_handed_over_once(hook) -> None:
     gate = threading.Event()
-    hook.answer = lambda: gate.wait(5) and None
+    hook.answer = lambda: gate.wait(PATIENCE) and None
     first = asyncio.create_task(hook.push(event(), "n1"))
     await asyncio.to_thread(hook.heard.wait, 5)
     second = asyncio.create_task(hook.push(event(), "n2"))

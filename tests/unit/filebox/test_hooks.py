@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.mailboxes import Office
+from support.waiting import PATIENCE
 
 from transcript_mcp.filebox import Draft, Hooks, MailEvent
 from transcript_mcp.filebox.hooks import GROUP, installed_hooks, loaded
@@ -90,7 +91,7 @@ def test_a_failing_hook_costs_no_mail(office: Office, hook: Any, caplog: pytest.
 
 def test_a_hook_that_hangs_holds_a_mail_up_for_a_limited_time(office: Office, caplog: pytest.LogCaptureFixture) -> None:
     released = Event()
-    hook = SimpleNamespace(delivered=lambda _: released.wait(60))
+    hook = SimpleNamespace(delivered=lambda _: released.wait(PATIENCE))
     mailbox = office.filebox("qa_agent", Hooks([hook], patience=0.02)).mailbox()
     try:
         files = [mailbox.send("dev_agent", "BR", f"slow {number}", "text").file for number in range(9)]

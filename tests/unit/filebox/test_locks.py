@@ -6,7 +6,7 @@ import time
 
 import pytest
 from support.mailboxes import Office
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import MailboxBusyError
 from transcript_mcp.filebox.locks import locked
@@ -42,7 +42,7 @@ def test_locks_are_taken_in_one_order_by_everybody(office: Office) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert len(done) == 200
 
 
@@ -60,7 +60,7 @@ def test_threads_of_one_process_exclude_each_other_too(office: Office) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert len(front.mailbox().thread(sent.id).entries) == 31
 
 
@@ -86,7 +86,7 @@ def test_a_few_threads_wait_for_a_mailbox_and_more_are_told_at_once(office: Offi
         with locked([other], 0.0):
             assert passed == []
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert len(passed) == 8
     assert max(refused) < 10
     with locked([folder], 0.0):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.mailboxes import Office, plant
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.settings import Settings
@@ -240,7 +240,7 @@ async def test_waiting_tells_of_unread_messages_at_once_and_of_new_ones_as_they_
     waiting = asyncio.create_task(client.call("filebox_wait", timeout=30))
     await asyncio.sleep(0)
     sent = office.mailbox("dev_agent").send("qa_agent", "INFO", "mail", "text")
-    assert [mail["id"] for mail in (await asyncio.wait_for(waiting, 20)).data["messages"]] == [sent.id]
+    assert [mail["id"] for mail in (await asyncio.wait_for(waiting, PATIENCE)).data["messages"]] == [sent.id]
     assert [mail["id"] for mail in (await client.call("filebox_wait", timeout=30)).data["messages"]] == [sent.id]
     await client.call("filebox_read_message", box_type="inbox", filename=sent.file)
     assert (await client.call("filebox_wait", timeout=0)).text.startswith("No new messages")

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from support.mailboxes import Office, plant
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import MailboxUnavailableError
 from transcript_mcp.filebox import Mailbox, wait_for_mail
@@ -30,7 +30,7 @@ async def test_mail_that_arrives_ends_the_wait(office: Office) -> None:
     waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
     await asyncio.sleep(0)
     office.mailbox("qa_agent").send("dev_agent", "INFO", "new", "text")
-    page = await asyncio.wait_for(waiter, 20)
+    page = await asyncio.wait_for(waiter, PATIENCE)
     assert [mail.title for mail in page.mails] == ["new"]
 
 
@@ -41,7 +41,7 @@ async def test_a_thread_that_goes_on_ends_the_wait(office: Office) -> None:
     waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
     await asyncio.sleep(0)
     qa.send("dev_agent", "INFO", "", "more", sent.id)
-    assert [mail.id for mail in (await asyncio.wait_for(waiter, 20)).mails] == [sent.id]
+    assert [mail.id for mail in (await asyncio.wait_for(waiter, PATIENCE)).mails] == [sent.id]
 
 
 async def test_a_mail_written_over_in_place_ends_the_wait(office: Office) -> None:
@@ -52,7 +52,7 @@ async def test_a_mail_written_over_in_place_ends_the_wait(office: Office) -> Non
     waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
     await asyncio.sleep(0)
     plant(inbox, "a.md", message_id="1", timestamp="2025-06-30T08:16:00.000Z", text="changed")
-    assert [mail.id for mail in (await asyncio.wait_for(waiter, 20)).mails] == ["1"]
+    assert [mail.id for mail in (await asyncio.wait_for(waiter, PATIENCE)).mails] == ["1"]
 
 
 async def test_what_another_program_is_still_writing_is_not_told_of_before_it_is_whole(office: Office) -> None:
@@ -89,7 +89,7 @@ async def test_all_who_wait_at_one_inbox_are_woken_by_one_look_at_it(office: Off
     await until(lambda: "filebox-glances" in [thread.name for thread in threading.enumerate()])
     assert [thread.name for thread in threading.enumerate()].count("filebox-glances") == 1
     office.mailbox("qa_agent").send("dev_agent", "INFO", "new", "text")
-    pages = await asyncio.wait_for(asyncio.gather(*waiters), 20)
+    pages = await asyncio.wait_for(asyncio.gather(*waiters), PATIENCE)
     assert [[mail.title for mail in page.mails] for page in pages] == [["new"]] * 100
     await until(lambda: "filebox-glances" not in [thread.name for thread in threading.enumerate()])
 
@@ -109,4 +109,4 @@ async def test_an_inbox_that_ceases_to_be_a_folder_ends_the_wait(office: Office)
     inbox.rmdir()
     inbox.write_text("a file")
     with pytest.raises(MailboxUnavailableError):
-        await asyncio.wait_for(waiter, 20)
+        await asyncio.wait_for(waiter, PATIENCE)

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import StoreBusyError
 from transcript_mcp.io_bridge import Bridge
@@ -41,7 +42,7 @@ async def test_an_input_is_the_whole_answer_and_an_output_is_kept(
 ) -> None:
     agent = asyncio.create_task(client.call(getting, session_id="s"))
     await bridge.send_input("s", "你好\n")
-    answer = await asyncio.wait_for(agent, 30)
+    answer = await asyncio.wait_for(agent, PATIENCE)
     assert (answer.text, answer.is_error) == ("你好\n", False)
     assert "kept until it is read" in (await client.call(returning, session_id="s", output="result")).text
     handed = await bridge.read_output("s")
@@ -124,7 +125,7 @@ async def test_what_people_write_wakes_a_waiting_call_at_once(bridge: Bridge) ->
     tools, desk = Tools(bridge), Desk()
     tools.hear(desk)
     client = InMemoryClient(build_server(bridge, tools))
-    async with asyncio.timeout(3):  # the bridge itself looks at who waits once in a second
+    async with asyncio.timeout(PATIENCE):  # the bridge itself looks at who waits once in a second
         for number in range(6):
             agent = asyncio.create_task(client.call("i_tool", session_id="s", project_directory="/srv/shop"))
             while not any(state.waiting_agents for state in await bridge.sessions()):  # noqa: ASYNC110 - nobody tells

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.mail_archive import git
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ArchiveError, InvalidLetterError, StoreError
 from transcript_mcp.mail import doctor, jobs
@@ -384,7 +385,7 @@ def test_nothing_is_rebuilt_while_an_archiver_is_at_work(scene: Scene) -> None:
     scene.close()
     with ArchiverProcess(scene.store):
         late = scene.mail.send(BACKEND, scene.mail.whois(BACKEND, "GreenCastle"), Draft("Late", "x", ["BlueLake"]))
-        assert wait_for(scene.mail.database, late.job, 30)
+        assert wait_for(scene.mail.database, late.job, PATIENCE)
         scene.close()
         with pytest.raises(ArchiveError, match="in use"):
             rebuild(scene.store)
@@ -413,7 +414,7 @@ def test_nothing_is_rebuilt_while_another_process_has_the_database_open(scene: S
         assert other.stdout.readline() == b"open\n"
         with pytest.raises(ArchiveError, match="in use"):
             rebuild(scene.store)
-        other.communicate(timeout=10)
+        other.communicate(timeout=PATIENCE)
     assert rebuild(scene.store).filled.messages == 6
 
 
@@ -498,7 +499,7 @@ def test_no_repository_is_moved_away_under_an_archiver_at_work(scene: Scene) -> 
     place.unlink()
     with ArchiverProcess(scene.store):
         late = scene.mail.send(FRONTEND, scene.mail.whois(FRONTEND, "BlueLake"), Draft("Late", "x", ["Idle"]))
-        assert wait_for(scene.mail.database, late.job, 30)
+        assert wait_for(scene.mail.database, late.job, PATIENCE)
         done = complete(scene.store)
     assert done.aside == []
     assert "in use" in done.problems[0]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.letterbox import BACKEND, FRONTEND, Letterbox
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError, UnknownProjectError
 from transcript_mcp.mail import reading
@@ -84,7 +85,7 @@ def test_who_reads_does_not_wait_for_who_writes(box: Letterbox) -> None:
 
     def reading_meanwhile(_: sqlite3.Connection) -> list[Delivery]:
         with ThreadPoolExecutor(1) as pool:
-            return pool.submit(box.mail.inbox, box.red).result(10)
+            return pool.submit(box.mail.inbox, box.red).result(PATIENCE)
 
     assert [each.letter.id for each in box.mail.database.write(reading_meanwhile)] == [sent.id]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 from support.letterbox import BACKEND, FRONTEND, Letterbox
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.outbox import Outbox
@@ -366,7 +366,7 @@ async def test_paths_and_paths_list_are_the_same(client: InMemoryClient) -> None
 def repo(tmp_path: Path) -> Path:
     """A code repository."""
     made = tmp_path / "repo"
-    subprocess.run(["git", "init", "-q", str(made)], check=True, timeout=30)
+    subprocess.run(["git", "init", "-q", str(made)], check=True, timeout=PATIENCE)
     return made
 
 

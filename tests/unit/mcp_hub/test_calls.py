@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 from aiohttp.test_utils import make_mocked_request
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.hub.calls import Calls, StoppingError
 
@@ -27,7 +27,7 @@ async def test_calls_under_way_are_ended_at_the_stop_and_none_begins_any_more() 
     await asyncio.sleep(0)
     await calls.close(0.01)
     with pytest.raises(StoppingError):
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, PATIENCE)
     with pytest.raises(StoppingError):
         await calls.run(REQUEST, asyncio.sleep(0))
 
@@ -39,7 +39,7 @@ async def test_a_call_that_is_nearly_done_is_still_answered_at_the_stop() -> Non
     closing = asyncio.create_task(calls.close(5))
     await asyncio.sleep(0)
     finish.set()
-    assert await asyncio.wait_for(waiting, 5) is True
+    assert await asyncio.wait_for(waiting, PATIENCE) is True
     await closing
 
 

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import ClientResponse, ClientSession
+from support.waiting import PATIENCE
 from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.relevance.decision import Reason
 from transcript_mcp.mail.values import Draft
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-BOUND = 10.0
 
 
 class Event(NamedTuple):
@@ -35,7 +34,7 @@ async def next_event(stream: ClientResponse) -> Event:
 
 
 async def until(stream: ClientResponse, **wanted: str) -> Event:
-    async with asyncio.timeout(BOUND):
+    async with asyncio.timeout(PATIENCE):
         while True:
             event = await next_event(stream)
             if wanted.items() <= event.data.items():
@@ -52,7 +51,7 @@ async def opened(page: ClientSession, last: str = "") -> AsyncIterator[ClientRes
 
 async def first_look(stream: ClientResponse, home: WebHome) -> str:
     """Write until it is told: what stood there before the first look is no news."""
-    async with asyncio.timeout(BOUND):
+    async with asyncio.timeout(PATIENCE):
         number = 0
         told = asyncio.create_task(until(stream, room="groups", what="messages"))
         while not told.done():

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import Field
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ClientCannotError, StoreUnavailableError
 from transcript_mcp.sdk import Context, Elicited, Embedded, Image, Message, Server
@@ -315,7 +316,7 @@ async def test_a_cancelled_call_ends_at_once_even_if_its_function_does_not(
     def hang() -> None:
         """Hangs."""
         begun.set()
-        release.wait(30)
+        release.wait(PATIENCE)
 
     server.tool(hang)
     calling = asyncio.create_task(client.call("hang"))

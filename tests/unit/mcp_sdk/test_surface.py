@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+from support.waiting import PATIENCE
+
 import transcript_mcp.sdk as sdk
 
 DOCUMENTED = {
@@ -42,5 +44,5 @@ def test_the_public_names_are_those_written_down_here() -> None:
 
 def test_importing_imports_neither_the_sdk_nor_a_server_of_http() -> None:
     code = f"import json, sys; import transcript_mcp.sdk; print(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
     assert json.loads(done.stdout) == []

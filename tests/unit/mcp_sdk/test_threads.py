@@ -7,6 +7,7 @@ import threading
 from contextvars import ContextVar
 
 import pytest
+from support.waiting import PATIENCE
 
 from transcript_mcp.sdk.threads import in_thread
 
@@ -37,7 +38,7 @@ async def test_context_variables_are_seen() -> None:
 
 
 async def test_many_functions_wait_for_each_other() -> None:
-    together = threading.Barrier(8, timeout=10)
+    together = threading.Barrier(8, timeout=PATIENCE)
     await asyncio.gather(*(in_thread(together.wait) for _ in range(8)))
 
 
@@ -55,4 +56,4 @@ async def main():
     task.cancel()
 asyncio.run(main())
 """
-    assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, check=False).returncode == 0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import pytest
 from pydantic import Field
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.sdk import Server, merged
 from transcript_mcp.sdk.dispatch import ProtocolError
@@ -185,7 +185,7 @@ async def test_a_client_that_does_not_read_holds_up_nobody(server: Server, conne
     ada = connect(server)
     await ada.subscribe("chat://one")
     server.updated("chat://one")
-    await asyncio.wait_for(entered.wait(), 10)
+    await asyncio.wait_for(entered.wait(), PATIENCE)
     assert await settled(server, ada) == ["chat://one"]
     await deaf.close()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.stub_nanobot import FakeClient, Outbound, StubChannel
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.channel import channel_class
@@ -61,7 +61,7 @@ async def test_one_question_is_asked_once_at_a_time_and_an_error_ends_it(caplog:
 
     def answered() -> bool:
         asked.append("x")
-        assert may.wait(10)
+        assert may.wait(PATIENCE)
         raise OSError("broken")
 
     asking.again("cli_a", answered)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.stub_nanobot import group_event, sdk_object
+from support.waiting import PATIENCE
 
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import DecisionLog
@@ -168,7 +169,7 @@ async def test_messages_keep_their_order_while_the_judge_thinks(talk: Callable[.
     turns = [asyncio.ensure_future(here.channel._on_message(event)) for event in (one, other)]
     await asyncio.sleep(0)
     thought.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*turns)
     assert here.handled == [*before, first, second]
 
@@ -182,7 +183,7 @@ async def test_other_chats_go_on_while_the_judge_thinks(talk: Callable[..., Talk
     await here.wander()
     _, unclear = here.hear("and the second one?")
     waiting = asyncio.ensure_future(here.channel._on_message(unclear))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         elsewhere = await here.say("Alpha, are you here?", chat_id="oc_2")
     assert elsewhere in here.handled
     assert not waiting.done()
@@ -203,7 +204,7 @@ async def test_a_mention_ends_the_waiting_for_a_judge_and_comes_in_its_place(tal
     before = here.handled
     unclear, event = here.hear("and the second one?")
     waiting = asyncio.ensure_future(here.channel._on_message(event))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await thinking.wait()
         mentioned = await here.say("@Alpha answer now")
         await waiting
@@ -331,7 +332,7 @@ async def test_a_message_that_is_taken_back_while_the_judge_thinks_becomes_no_tu
     before = here.handled
     unclear, event = here.hear("and the second one?")
     waiting = asyncio.ensure_future(here.channel._on_message(event))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await thinking.wait()
         assert here.host.store.recall(KEY, unclear)
         thought.set()

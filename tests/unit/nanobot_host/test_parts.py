@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import GroupsSettings
 from transcript_channels.nanobot_host.background import Background
@@ -97,8 +98,8 @@ def test_the_periodic_work_comes_by_itself_again_and_again() -> None:
         first.set()
 
     Background(work, first=0.0, every=0.01).start()
-    assert first.wait(10)
-    assert second.wait(10)
+    assert first.wait(PATIENCE)
+    assert second.wait(PATIENCE)
 
 
 def test_objects_become_dictionaries_at_any_depth() -> None:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.store.members import MemberDirectory
@@ -42,7 +42,7 @@ class Lists:
     def get(self, request: Any) -> Any:
         number = int(request.page_token or 0)
         self.asked.append((request.chat_id, request.member_id_type))
-        assert self.answers.wait(10)
+        assert self.answers.wait(PATIENCE)
         if self.code:
             return SimpleNamespace(success=lambda: False, code=self.code, msg="no scope")
         items = [SimpleNamespace(member_id=member_id, name=name) for member_id, name in self.pages[number]]
@@ -89,7 +89,7 @@ def hear(roster: Roster, app_id: str = "cli_a", chat_id: str = "oc_1") -> None:
     roster.heard(chat_id, app_id)
     for thread in threading.enumerate():
         if thread.name == "group-transcript-title":
-            thread.join(10)
+            thread.join(PATIENCE)
 
 
 async def test_each_bot_asks_once_what_a_group_is_called_and_again_after_a_day(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import PATIENCE
 
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
@@ -71,5 +72,5 @@ def test_asking_imports_neither_nanobot_nor_the_sdk_before_it_must() -> None:
         "before = 'nanobot' in sys.modules; seams.check_seams();"
         "print(json.dumps([before, 'nanobot' in sys.modules, 'lark_oapi' in sys.modules]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert json.loads(done.stdout) == [False, True, False]

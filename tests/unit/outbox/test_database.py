@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathError
 from nanobot_transcript.database import Database, Shape
@@ -169,7 +170,7 @@ def test_threads_share_an_outbox(outbox: Outbox) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert len(ids) == 40
     assert len(set(ids)) == 10
 

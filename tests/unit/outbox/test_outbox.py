@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownPostError
@@ -544,7 +545,7 @@ async def test_waiting_ends_with_the_send_and_with_the_answer(outbox: Outbox) ->
     answered = asyncio.create_task(outbox.wait_answer(post_id, 20))
     outbox.sent(taken(outbox), "om_1")
     outbox.offer_reply(reply(reply_to="om_1"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         assert (await waiting).state == "sent"
         answer = await answered
     assert answer is not None

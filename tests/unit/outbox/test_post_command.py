@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.procs import until
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
@@ -69,7 +70,7 @@ def bot(base_dir: Path, send: Callable[[Job], str]) -> Iterator[None]:
         yield
     finally:
         server.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
         outbox.close()
 
 
@@ -160,7 +161,7 @@ def test_an_answer_is_waited_for_and_printed(run: Run, base_dir: Path, box: Outb
     answering.start()
     with bot(base_dir, lambda job: "om_7"):
         ended = run("oc_team", "Ship it?", "--wait", "20", "--answer")
-    answering.join(30)
+    answering.join(PATIENCE)
     assert (ended.code, ended.out.strip()) == (0, "Yes, ship it")
     assert not box.offer_reply(reply("om_10"))
 
@@ -171,7 +172,7 @@ def test_a_pressed_button_is_an_answer_too(run: Run, base_dir: Path, box: Outbox
     answering.start()
     with bot(base_dir, lambda job: "om_7"):
         ended = run("oc_team", "Ship it?", "--wait", "20", "--answer", "--json")
-    answering.join(30)
+    answering.join(PATIENCE)
     assert ended.code == 0
     assert ended.document["answer"]["value"] == {"choice": "好"}
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import (
     DeliveryError,
@@ -42,7 +43,7 @@ def server(outbox: Outbox, platform: Any, sits_in: Callable[[str], bool] = lambd
 async def serving(one: OutboxServer) -> AsyncIterator[None]:
     task = asyncio.create_task(one.serve())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             yield
             one.stop()
             await task
@@ -128,7 +129,7 @@ async def test_a_send_that_hangs_ends_before_its_lease(make_outbox: Callable[...
 
     outbox = make_outbox(lease=0.05)
     post_id = outbox.post(KEY, "text")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await server(outbox, Hanging()).send_next()
     assert outbox.status(post_id).error == "TimeoutError"
 
@@ -148,7 +149,7 @@ async def test_stopping_waits_for_the_send_that_is_going_on(outbox: Outbox) -> N
     outbox.post(KEY, "not any more")
     one = server(outbox, slow)
     task = asyncio.create_task(one.serve())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await slow.began.wait()
         one.stop()
         slow.may_end.set()
@@ -170,7 +171,7 @@ async def test_a_server_that_is_cancelled_leaves_the_job_to_the_next(outbox: Out
     hanging, platform = Hanging(), Platform()
     post_id = outbox.post(KEY, "text")
     task = asyncio.create_task(server(outbox, hanging).serve())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await hanging.began.wait()
         task.cancel()
         await asyncio.wait({task})

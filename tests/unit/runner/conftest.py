@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.memory_chat import KEY, MemoryChannel, MemoryChat, profile
+from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.entry import Entry
@@ -55,7 +56,7 @@ class Stage:
     async def start(self, **options: Any) -> Runner:
         self.runner = Runner(self.agents, self.store if self.recorded else None, **options)
         self.running = asyncio.get_running_loop().create_task(self.runner.run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             ready = asyncio.ensure_future(self.runner.ready.wait())
             await asyncio.wait([ready, self.running], return_when=asyncio.FIRST_COMPLETED)
         if self.running.done():
@@ -66,7 +67,7 @@ class Stage:
     async def stop(self) -> None:
         if self.runner is not None and self.running is not None:
             self.runner.stop()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 await asyncio.wait([self.running])
             self.runner = None
             self.running.result()
@@ -77,7 +78,7 @@ class Stage:
     async def quiet(self) -> None:
         """Until every message is dealt with; then the runner is stopped."""
         if self.runner is not None:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 for agent in self.runner.agents:
                     await agent.settled()
         await self.stop()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from support.memory_chat import KEY, MemoryChannel, MemoryChat, StreamingMemoryChannel, profile
+from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.errors import (
@@ -34,12 +35,12 @@ class Sending:
         self.running = asyncio.get_running_loop().create_task(self.manager.run())
 
     async def say(self, text: str, **options: Any) -> SentMessage:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             return await self.bus.deliver(OutboundMessage(KEY, text, idempotency_key=text, agent="Alpha", **options))
 
     async def end(self) -> None:
         self.bus.close_outbound()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await self.running
 
 
@@ -186,7 +187,7 @@ async def test_what_was_delivered_is_recorded_later_when_the_disk_is_full_now(ca
     recorder = Recorder(store, profile("Alpha"))
     recorder.delays = (0, 0, 0)
     await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await store.done.wait()
     await recorder.close()
     assert store.written == ["hello"]
@@ -199,7 +200,7 @@ async def test_a_stop_tries_once_more_at_once(caplog: pytest.LogCaptureFixture) 
     recorder.delays = (3600,)
     await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
     await asyncio.sleep(0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await recorder.close()
     assert store.written == ["hello"]
 

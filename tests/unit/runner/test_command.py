@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.memory_chat import profile
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import ConfigError, ResponderError, ResponderTimeoutError
 from nanobot_transcript.runner.prompting import Prompt, build_messages
@@ -90,9 +90,9 @@ out.write(b"\xa0\n"); out.flush()
 
 
 async def test_pieces_come_while_the_program_is_still_running() -> None:
-    code = "import sys, time; print('first', flush=True); time.sleep(60)"
+    code = "import sys, time; print('first', flush=True); time.sleep(600)"
     responder = CommandResponder(CommandOptions(python(code)))
-    async with aclosing(responder.respond(prompt())) as pieces, asyncio.timeout(20):
+    async with aclosing(responder.respond(prompt())) as pieces, asyncio.timeout(PATIENCE):
         assert (await anext(pieces)).startswith("first")
 
 
@@ -157,7 +157,7 @@ time.sleep(600)
 async def test_whoever_stops_reading_ends_the_program(tmp_path: Path) -> None:
     code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
     responder = CommandResponder(CommandOptions(python(code)))
-    async with aclosing(responder.respond(prompt())) as pieces, asyncio.timeout(20):
+    async with aclosing(responder.respond(prompt())) as pieces, asyncio.timeout(PATIENCE):
         pid = (await anext(pieces)).strip()
     await until(lambda: not alive(pid))
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.live import LiveText
@@ -39,7 +40,7 @@ async def test_closing_wakes_whoever_waits_for_an_item() -> None:
     waiting = asyncio.ensure_future(anext(pipe, None))
     await asyncio.sleep(0)
     pipe.close()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await waiting is None
 
 
@@ -98,7 +99,7 @@ async def test_whoever_shows_a_growing_text_sees_the_newest_state_and_always_the
             await asyncio.sleep(0)
             await asyncio.sleep(0)
     text.finish("the end")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await showing
     assert seen[-1] == "the end"
     assert len(seen) < 10

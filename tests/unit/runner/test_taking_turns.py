@@ -293,7 +293,7 @@ async def test_another_bots_words_come_out_of_the_record_where_the_platform_does
         stage.add(name, lambda prompt, other=other: f"@{other} and what about {next(numbers)}?", relay=relay)
     await stage.start()
     await stage.chat.say("@Alpha discuss it with Beta")
-    await stage.chat.answers(4, timeout=20)
+    await stage.chat.answers(4)
     await stage.quiet()
     assert len(stage.chat.texts()) == 4
     assert [entry.get("hop") for entry in await stage.record()] == [None, 1, 2, 3, 4]

@@ -185,7 +185,7 @@ async def test_a_thousand_events_at_full_speed_arrive_in_order() -> None:
             long_connection(feishu, apps[1], session) as beta,
         ):
             said = [await feishu.say(group, ada, f"{n}", wait=False) for n in range(1000)]
-            await feishu.settled(timeout=30)
+            await feishu.settled()
             wanted = [message.message_id for message in said]
             for connection in (alpha, beta):
                 assert [event["event"]["message"]["message_id"] for event in connection.events] == wanted

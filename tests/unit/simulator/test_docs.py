@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -18,7 +19,7 @@ def programs(language: str) -> list[str]:
 @pytest.mark.parametrize(("language", "number"), [("en", 0), ("en", 1), ("zh", 0), ("zh", 1)])
 def test_a_program_of_the_page_runs(language: str, number: int) -> None:
     command = [sys.executable, "-W", "error", "-c", programs(language)[number]]
-    subprocess.run(command, check=True, timeout=30, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, timeout=PATIENCE, stdout=subprocess.DEVNULL)
 
 
 def test_both_languages_have_the_same_headings_and_tables() -> None:

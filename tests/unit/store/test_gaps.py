@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from support.transcripts import active_file
+from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore, TranscriptError
 from nanobot_transcript.entry import Entry
@@ -121,7 +122,7 @@ async def test_closing_gives_up_a_platform_that_does_not_answer(tmp_path: Path) 
     platform.may_answer.clear()
     store = AsyncGroupTranscriptStore(tmp_path, fallback=platform)
     await store.append(KEY, "user", "text", "on_ada", "om_0")
-    await asyncio.wait_for(store.close(), 10)
+    await asyncio.wait_for(store.close(), PATIENCE)
     assert texts(store.sync.get_recent(KEY)) == ["text"]
 
 

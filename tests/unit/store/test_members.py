@@ -8,6 +8,7 @@ from pathlib import Path
 
 import filelock
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
 from nanobot_transcript.store.members import BotProfile, MemberDirectory
@@ -396,7 +397,7 @@ def test_processes_that_write_at_once_keep_each_others_people(base: Path) -> Non
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(30)
+        writer.join(PATIENCE)
         assert writer.exitcode == 0
     members = MemberDirectory(base)
     names = [members.name_of(f"on_{number}_{person}") for number in range(3) for person in range(20)]

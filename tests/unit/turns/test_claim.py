@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, StoreError
 from nanobot_transcript.entry import Entry
@@ -49,7 +50,7 @@ async def test_the_first_to_claim_answers_and_the_others_leave(shared: AsyncGrou
             await reply(shared, agent, reply_to="om_1")
         return True
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         answered = await asyncio.gather(*(contest(f"Bot{number}") for number in range(4)))
     assert sum(answered) == 1
 
@@ -64,7 +65,7 @@ async def test_the_best_answer_comes_first(shared: AsyncGroupTranscriptStore) ->
             async with claim:
                 winners.append(agent)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(contest("Low", 0.0), contest("High", 1.0), contest("Middle", 0.5))
     assert winners == ["High"]
 
@@ -74,7 +75,7 @@ async def test_the_best_and_the_only_one_do_not_wait(
     shared: AsyncGroupTranscriptStore, score: float, alone: bool
 ) -> None:
     message = await ask(shared)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         claim = won(await claims(shared, "Alpha", longest_wait=3600).win(KEY, message, score=score, alone=alone))
     claim.release()
 
@@ -82,7 +83,7 @@ async def test_the_best_and_the_only_one_do_not_wait(
 async def test_who_does_not_stand_by_leaves_at_once(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
     held = won(await claims(shared, "Alpha").win(KEY, message))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert await claims(shared, "Beta", patience=3600).win(KEY, message, stand_by=False) is None
     assert held.holds()
 
@@ -94,7 +95,7 @@ async def test_a_failed_answer_is_left_to_the_next(shared: AsyncGroupTranscriptS
     with pytest.raises(RuntimeError, match="no model"):
         async with claim:
             raise RuntimeError("no model")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         second = won(await waiting)
     assert second.holds()
     assert not claim.holds()
@@ -107,7 +108,7 @@ async def test_a_failure_after_the_send_is_not_left_to_the_next(shared: AsyncGro
     with pytest.raises(RuntimeError, match="after the send"):
         async with claim:
             raise RuntimeError("after the send")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert await claims(shared, "Beta").win(KEY, message) is None
 
 
@@ -115,14 +116,14 @@ async def test_a_settled_message_is_not_claimed_again(shared: AsyncGroupTranscri
     message = await ask(shared)
     async with won(await claims(shared, "Alpha").win(KEY, message)):
         pass
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert await claims(shared, "Beta").win(KEY, message) is None
 
 
 async def test_an_answer_in_the_record_ends_the_contest(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
     await reply(shared, "Alpha", reply_to="om_1")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert await claims(shared, "Beta").win(KEY, message) is None
 
 
@@ -130,7 +131,7 @@ async def test_a_successor_looks_for_later_words_of_the_one_before(shared: Async
     message = await ask(shared)
     won(await claims(shared, "Alpha", ttl=0.05).win(KEY, message))
     await reply(shared, "Alpha")  # sent and recorded without a reply_to, then killed
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert await claims(shared, "Beta").win(KEY, message) is None
 
 
@@ -138,7 +139,7 @@ async def test_words_of_somebody_else_are_no_answer(shared: AsyncGroupTranscript
     message = await ask(shared)
     won(await claims(shared, "Alpha", ttl=0.05).win(KEY, message))
     await reply(shared, "Gamma")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         assert won(await claims(shared, "Beta").win(KEY, message)).holds()
 
 
@@ -163,7 +164,7 @@ async def test_an_event_loop_that_is_busy_does_not_lose_the_claim(shared: AsyncG
 async def test_an_agent_that_hangs_does_not_keep_the_message_for_ever(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
     claim = won(await claims(shared, "Alpha", ttl=0.06, patience=0.1).win(KEY, message))
-    async with asyncio.timeout(10), claim:
+    async with asyncio.timeout(PATIENCE), claim:
         second = won(await claims(shared, "Beta").win(KEY, message))
         assert not claim.holds()
     assert second.holds()
@@ -172,7 +173,7 @@ async def test_an_agent_that_hangs_does_not_keep_the_message_for_ever(shared: As
 async def test_who_was_succeeded_may_not_send(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
     first = won(await claims(shared, "Alpha", ttl=0.05).win(KEY, message))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         second = won(await claims(shared, "Beta").win(KEY, message))
     assert not first.holds()
     first.settle()

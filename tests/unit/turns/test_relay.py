@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.entry import Entry
@@ -51,7 +52,7 @@ async def listening(relayed: Relay, key: str = KEY) -> AsyncIterator["asyncio.Qu
 
     task = asyncio.create_task(listen())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             yield heard
     finally:
         task.cancel()
@@ -127,7 +128,7 @@ async def test_a_stop_in_the_middle_of_a_backlog_loses_and_repeats_nothing(share
         await bot(shared, number + 1)
     heard: list[str] = []
     while len(heard) < 10:
-        async with asyncio.timeout(20), aclosing(relay(shared).entries(KEY)) as entries:
+        async with asyncio.timeout(PATIENCE), aclosing(relay(shared).entries(KEY)) as entries:
             heard.append(str((await anext(entries))["message_id"]))
     assert heard == [f"om_{number}" for number in range(1, 20, 2)]
 
@@ -217,7 +218,7 @@ async def test_all_chats_are_followed_also_later_ones(shared: AsyncGroupTranscri
 
     await bot(shared, 1)
     task = asyncio.create_task(relay(shared).run(take))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         assert await heard.get() == (KEY, "om_1")
         await bot(shared, 2, key="feishu:oc_later")
         assert await heard.get() == ("feishu:oc_later", "om_2")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.waiting import PATIENCE
 
 from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathError
 from nanobot_transcript.turns import FileBudget, FileLease, Grant
@@ -160,7 +161,7 @@ time.time = lambda: real() + off  # before our modules are loaded: this process'
 from nanobot_transcript.turns import FileBudget, FileLease
 lease = FileLease(sys.argv[1], wait=5)
 print(lease.current("held") is not None, lease.acquire("held", "two", 60) is not None)
-deadline = time.monotonic() + 10
+deadline = time.monotonic() + 60
 while not (taken := lease.acquire("left", "two", 60)) and time.monotonic() < deadline:
     time.sleep(0.01)
 print(taken is not None, FileBudget(sys.argv[1], wait=5).take("calls", limit=1, window=60))
@@ -174,7 +175,7 @@ def test_processes_whose_clocks_are_minutes_apart_agree_on_what_is_held(base_dir
     lease.acquire("left", "one", 0.05)
     assert FileBudget(base_dir).take("calls", limit=1, window=60)
     told = subprocess.run(
-        [sys.executable, "-c", ELSEWHERE, base_dir, off], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", ELSEWHERE, base_dir, off], check=True, capture_output=True, text=True, timeout=PATIENCE
     )
     assert told.stdout.split() == ["True", "False", "True", "False"]
 
