@@ -131,7 +131,7 @@ def _called(names: tuple[str, ...], url: str | None, settings: "LoadedSettings")
     if not address.endswith("/mcp") and "/mcp/" not in address:
         address += "/mcp" if len(names) != 1 else f"/mcp/{names[0]}"
     alone = _ONE_SERVER.search(address)
-    needs_token = url is not None or bool(hub.tokens or settings.filebox.tokens)
+    needs_token = url is not None or settings.hub_wants_tokens
     return Endpoint(names, url=address, token=_variable(alone[1] if alone else "hub") if needs_token else None)
 
 

@@ -110,8 +110,7 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
         if jsonl:
             emit_line({"event": "ready", "url": url_of(name, port)})
         else:
-            tokens = settings.hub.tokens or settings.filebox.tokens
-            who = "with a token" if tokens else "from this machine, without a token"
+            who = "with a token" if settings.hub_wants_tokens else "from this machine, without a token"
             notice(f"MCP servers at {listening_at(name, port)}, {who}. Ctrl-C ends it.")
             for line in _addresses(page_at(name, port), settings, rooms):
                 notice(line)
@@ -124,10 +123,12 @@ async def _work(settings: "LoadedSettings", *, jsonl: bool) -> int:
 
 def _addresses(page: str, settings: "Settings", rooms: Collection[str]) -> Iterator[str]:
     """Where people look, by the tokens that open it, and programs that ask them."""
-    if settings.hub.tokens:
-        yield f"The page for people: {page}?token=TOKEN, with one of hub.tokens for TOKEN."
-    elif settings.filebox.tokens:  # they close the hub, and open mailboxes alone
-        yield "The page for people wants a token of hub.tokens, and there is none."
+    from transcript_mcp.hub.access import SET_PAGE_TOKEN
+
+    if settings.hub.page_token is not None:
+        yield f"The page for people: {page}?token=TOKEN, with hub.page_token for TOKEN."
+    elif settings.hub_wants_tokens:  # those of programs and mailboxes open no page
+        yield f"The page for people is closed until it has a token of its own: {SET_PAGE_TOKEN}"
     else:
         yield f"The page for people: {page}"
     if _holds_questions(settings, rooms):

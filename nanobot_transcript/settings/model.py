@@ -81,6 +81,11 @@ class Settings(BaseSettings):
 
     _unset: dict[str, ConfigError] = {}
 
+    @property
+    def hub_wants_tokens(self) -> bool:
+        """True when nobody comes into the hub without a token, also on this machine."""
+        return bool(self.hub.tokens or self.filebox.tokens or self.hub.page_token)
+
     def require(self, *keys: str) -> None:
         """Raise ConfigError when something at or below one of these keys refers to a variable that is not set."""
         for key, error in self._unset.items():

@@ -16,7 +16,7 @@ _SHORTEST_TOKEN: Final = 8
 
 
 def _long_enough(value: SecretStr) -> SecretStr:
-    if len(value.get_secret_value()) < _SHORTEST_TOKEN:
+    if len(value.get_secret_value().strip()) < _SHORTEST_TOKEN:
         raise ValueError(f"must have at least {_SHORTEST_TOKEN} characters")
     return value
 
@@ -41,10 +41,21 @@ class HubSettings(Section):
     )
     tokens: dict[Name, Token] = setting(
         dict,
-        "Who may come in: a name for the log, and the bearer token; better written as ${NAME} than in full. "
-        "Without any, only this machine is let in.",
-        "允许的访问者：日志中使用的名字及其 Bearer 令牌；建议写成 ${NAME}，不要直接写明文。不设置时只允许本机访问。",
+        "Programs that may come in: a name for the log, and the bearer token; better written as ${NAME} than in full. "
+        "None of them opens the pages. Without any token, only this machine is let in, and everything is open to it.",
+        "允许访问的程序：日志中使用的名字及其 Bearer 令牌；建议写成 ${NAME}，不要直接写明文。这些令牌都不能打开网页。"
+        "完全不设置令牌时只允许本机访问，并且对本机全部开放。",
         example="laptop",
+    )
+    page_token: Token | None = setting(
+        None,
+        "The token of people: it opens the pages (`/?token=TOKEN`) and `/api/...`, which no other token does, and no "
+        "MCP server. Without it the pages are closed as soon as there are `hub.tokens` or `filebox.tokens`. Keep it "
+        "from agents: better in a variable of the hub than in a file that they can read.",
+        "供人使用的令牌：只有它能打开网页（`/?token=TOKEN`）和 `/api/...`，但不能访问 MCP 服务。"
+        "只要设置了 `hub.tokens` 或 `filebox.tokens` 而没有设置它，网页就是关闭的。"
+        "不要让智能体得到它：最好只写在 hub 的环境变量里，而不是智能体能读到的文件中。",
+        example="${PAGE_TOKEN}",
     )
     servers: list[ServerName] | None = setting(
         None,

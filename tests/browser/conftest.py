@@ -137,7 +137,7 @@ def hub(home: WebHome, browser: "Browser") -> Iterator[str]:
 @pytest.fixture(scope="module")
 def locked_hub(home: WebHome, browser: "Browser") -> Iterator[str]:
     """The same behind a token."""
-    with Served(_hub(home, hub={"tokens": {"me": "token-of-mine"}})) as served:
+    with Served(_hub(home, hub={"page_token": "token-of-mine"})) as served:
         yield served.address
 
 

@@ -82,7 +82,7 @@ export function App() {
     return () => clearTimeout(timer);
   }, [error, load]);
 
-  if (locked) return <TokenGate ofAgent={locked.status === 403} />;
+  if (locked) return <TokenGate ofProgram={locked.status === 403} />;
   if (error && !about) return <Problem error={error} retry={() => void load()} />;
   if (!about) return null;
   return <Frame about={about} />;

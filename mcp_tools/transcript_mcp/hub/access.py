@@ -14,7 +14,13 @@ from typing import Final
 
 from nanobot_transcript.errors import ConfigError
 
-__all__ = ["Access", "Caller", "Refusal", "bearer", "is_loopback"]
+__all__ = ["SET_PAGE_TOKEN", "Access", "Caller", "Refusal", "bearer", "check_page_token", "is_loopback"]
+
+SET_PAGE_TOKEN: Final = "NANOBOT_TRANSCRIPT_HUB__PAGE_TOKEN=$(openssl rand -hex 16)"
+"""The line that sets a token for people."""
+
+_PERSON: Final = "page"
+"""What people are called in the log."""
 
 _THIS_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\\]+))(:[0-9]{1,5})?")
@@ -22,14 +28,17 @@ _HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose token it was. ``agent`` is the mailbox agent a token stands for; it opens nothing but ``filebox``.
+    """Whose token it was; without a name, somebody on this machine of whom none is wanted, and who may do all.
 
-    One for ``questions_only`` opens their page; what is asked and answered there, their own room looks after.
+    ``agent`` is the mailbox agent a token stands for; it opens nothing but ``filebox``. One for ``questions_only``
+    opens their page; what is asked and answered there, their own room looks after. The token of a ``person`` opens all
+    pages and nothing else; no other opens them, as a page shows everybody's mail and writes as a person.
     """
 
     name: str = ""
     agent: str | None = None
     questions_only: bool = False
+    person: bool = False
 
     @property
     def identity(self) -> str | None:
@@ -40,7 +49,17 @@ class Caller:
 
     def may_use(self, servers: Iterable[str]) -> bool:
         """True when the token opens all of these servers."""
-        return not self.questions_only and (self.agent is None or set(servers) == {"filebox"})
+        return self.is_program and (self.agent is None or set(servers) == {"filebox"})
+
+    @property
+    def is_program(self) -> bool:
+        """True when the token opens what programs use."""
+        return not self.questions_only and not self.person
+
+    @property
+    def opens_pages(self) -> bool:
+        """True when the token opens what all pages ask for."""
+        return self.person or not self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +75,10 @@ class Refusal:
 class Access:
     """The rules of one hub.
 
-    ``tokens`` by the name of their owner, ``agent_tokens`` by mailbox agent. ``question_tokens``, by the name of their
-    owner, open the page of questions where those others are wanted; by themselves they neither close a hub nor open it.
-    ``host`` is where the hub listens; ``hosts`` (``name`` or ``name:port``) and ``origins`` are let in besides its own.
+    ``tokens`` by the name of their owner, ``agent_tokens`` by mailbox agent, ``page_token`` for people.
+    ``question_tokens``, by the name of their owner, open the page of questions where those others are wanted; by
+    themselves they neither close a hub nor open it. ``host`` is where the hub listens; ``hosts`` (``name`` or
+    ``name:port``) and ``origins`` are let in besides its own.
     Raises ConfigError for an address that other machines can reach when there is no token.
     """
 
@@ -70,10 +90,13 @@ class Access:
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         question_tokens: Mapping[str, str] | None = None,
+        page_token: str | None = None,
     ) -> None:
         agents, askers = agent_tokens or {}, question_tokens or {}
         self._callers = [(_digest(token), Caller(name)) for name, token in (tokens or {}).items()]
         self._callers += [(_digest(token), Caller(agent, agent)) for agent, token in agents.items()]
+        if page_token is not None:
+            self._callers.append((_digest(page_token), Caller(_PERSON, person=True)))
         self._asking = [(_digest(token), Caller(name, questions_only=True)) for name, token in askers.items()]
         self._local_only: bool = is_loopback(host)
         self._hosts: frozenset[str] = frozenset(name.lower() for name in (host.strip("[]"), *hosts))
@@ -125,7 +148,7 @@ class Access:
             401,
             "wrong_token" if given else "no_token",
             "This token is not known here." if given else "The hub wants a token.",
-            "Send 'Authorization: Bearer TOKEN' with a token from hub.tokens.",
+            "Send 'Authorization: Bearer TOKEN' with a token from hub.tokens; for the pages, with hub.page_token.",
         )
 
     def _knows_host(self, host: str | None) -> bool:
@@ -144,6 +167,19 @@ class Access:
         origin = origin.lower().rstrip("/")
         scheme, _, address = origin.partition("://")
         return origin in self._origins or (scheme in ("http", "https") and address == host.lower())
+
+
+def check_page_token(page_token: str | None, others: Mapping[str, Mapping[str, str]]) -> None:
+    """Raises ConfigError when one of the ``others``, by the setting they stand in and by name, is people's token, too:
+    whoever has it could read all mail and write as a person.
+    """
+    for setting, tokens in others.items():
+        for name, token in tokens.items():
+            if page_token is not None and token.strip() == page_token.strip():
+                raise ConfigError(
+                    f"hub.page_token is the same as {setting}.{name}, which would open all pages then.",
+                    hint=f"Give people a token of their own: {SET_PAGE_TOKEN}",
+                )
 
 
 def bearer(authorization: str | None) -> str:

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from nanobot_transcript import __version__
 from nanobot_transcript.settings import Settings
-from transcript_mcp.hub.access import Access
+from transcript_mcp.hub.access import Access, check_page_token
 from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
@@ -32,23 +32,16 @@ def create_app(
     ``rooms`` by name, instead of those that the settings describe; ``reading`` is in how many seconds the body of a
     request has to be there. Mounted below another application with ``add_subapp``, it checks its own requests and
     leaves the others alone. Serve it with ``auto_decompress=False``; ``transcript_mcp.sdk.bodies`` says why. Raises
-    ConfigError when the hub would be open to other machines without a token.
+    ConfigError when the hub would be open to other machines without a token, or its pages to a program's token.
     """
     hub = settings.hub
     rooms = build_rooms(settings) if rooms is None else rooms
     built = {name: room.server for name, room in rooms.items()}
     site = Site(settings, rooms)
-    access = Access(
-        hub.host,
-        _plain(hub.tokens),
-        _plain(settings.filebox.tokens),
-        hub.allowed_hosts,
-        hub.allowed_origins,
-        _plain(settings.assistant.tokens) if site.asks else None,
-    )
-    metrics, on_their_own = Metrics(built), set[web.AbstractRoute]()
+    access = _access(settings, asks=site.asks)
+    metrics, on_their_own, of_pages = Metrics(built), set[web.AbstractRoute](), set[web.AbstractRoute]()
     app = web.Application(
-        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, reading)],
+        middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, of_pages, reading)],
         client_max_size=int(hub.max_body),
     )
     state = _State()
@@ -64,7 +57,7 @@ def create_app(
         on_their_own.update(routes if room.own_access else ())
         state.running += [room.running] if room.running is not None else []
     on_their_own.update(_with_heads(app.router.add_routes(site.open_routes())))
-    app.router.add_routes(site.routes())
+    of_pages.update(_with_heads(app.router.add_routes(site.routes())))
     app.cleanup_ctx.append(told_in_a_line)
     app.on_response_prepare.append(site.recent.answered)
     app.cleanup_ctx.append(site.run)
@@ -74,6 +67,22 @@ def create_app(
     app.on_shutdown.append(state.stop)
     app.on_cleanup.append(state.release)
     return app
+
+
+def _access(settings: Settings, *, asks: bool) -> Access:
+    hub = settings.hub
+    tokens, agents, askers = (_plain(each.tokens) for each in (hub, settings.filebox, settings.assistant))
+    page_token = hub.page_token.get_secret_value() if hub.page_token is not None else None
+    check_page_token(page_token, {"hub.tokens": tokens, "filebox.tokens": agents, "assistant.tokens": askers})
+    return Access(
+        hub.host,
+        tokens,
+        agents,
+        hub.allowed_hosts,
+        hub.allowed_origins,
+        askers if asks else None,
+        page_token,
+    )
 
 
 def _plain(tokens: Mapping[str, SecretStr]) -> dict[str, str]:

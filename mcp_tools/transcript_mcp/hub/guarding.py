@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from nanobot_transcript.errors import QueueFullError, StoreBusyError, StoreError, StoreFullError, TranscriptError
-from transcript_mcp.hub.access import Access, Refusal
+from transcript_mcp.hub.access import Access, Caller, Refusal
 from transcript_mcp.hub.observing import CALLER, CLIENT_GONE, shown_path
 from transcript_mcp.hub.reading import READING, SlowBodyError, read_in_time
 from transcript_mcp.sdk.lines import has_left
@@ -31,12 +31,13 @@ def guard(
     access: Access,
     max_body: int,
     on_their_own: Set[web.AbstractRoute] = frozenset(),
+    of_pages: Set[web.AbstractRoute] = frozenset(),
     reading: float = READING,
 ) -> Middleware:
     """Checks the address, the page, the token and the announced size, in this order, before anything is read.
 
-    Routes that are ``on_their_own`` look at the token and at the size themselves. A body has to be there within
-    ``reading`` seconds.
+    Routes that are ``on_their_own`` look at the token and at the size themselves; those ``of_pages`` are for people. A
+    body has to be there within ``reading`` seconds.
     """
 
     def checked(request: web.Request) -> web.Response | None:
@@ -51,8 +52,8 @@ def guard(
             caller = access.caller(request.headers.get("Authorization"), questions=questions)
             if isinstance(caller, Refusal):
                 return _refused(caller)
-            if caller.agent is not None and not _is_mcp(route):
-                return not_for_this_token(request)
+            if not (questions and caller.questions_only) and not _may_enter(caller, route, route in of_pages):
+                return not_for_this_token(caller, request)
             request[CALLER] = caller
         if (request.content_length or 0) > max_body:
             return error_response(413, "too_large", f"A request may have {max_body} bytes.", "Send less at once.")
@@ -86,9 +87,13 @@ def guard(
     return let_in
 
 
-def _is_mcp(route: web.AbstractRoute) -> bool:
-    """True for the addresses of MCP servers, which know themselves whom they let in, and for what is not there."""
-    return route.resource is None or _MCP.fullmatch(route.resource.canonical) is not None
+def _may_enter(caller: Caller, route: web.AbstractRoute, is_of_pages: bool) -> bool:
+    """Whether a token is for a door of this kind; which MCP servers are behind it, they look at themselves."""
+    if route.resource is None:
+        return True  # there is nothing behind it
+    if is_of_pages:
+        return caller.opens_pages
+    return caller.is_program and (caller.agent is None or _MCP.fullmatch(route.resource.canonical) is not None)
 
 
 _MCP: Final = re.compile(r".*/mcp(/[a-z_]+)?/?")
@@ -122,10 +127,16 @@ def _refused(refusal: Refusal) -> web.Response:
     return response
 
 
-def not_for_this_token(request: web.Request) -> web.Response:
-    """The answer to a mailbox agent's token at another door."""
-    hint = f"It opens /mcp/filebox only, not {request.path}."
-    return error_response(403, "not_for_this_token", "This token stands for a mailbox agent.", hint)
+def not_for_this_token(caller: Caller, request: web.Request) -> web.Response:
+    """The answer to a known token at another door than its own."""
+    if caller.agent is not None:
+        message, hint = "This token stands for a mailbox agent.", f"It opens /mcp/filebox only, not {request.path}."
+    elif caller.person:
+        message, hint = "This token opens the pages alone.", "Programs use a token of hub.tokens."
+    else:
+        message = "This token is a program's: it opens no page, and nothing that pages ask for."
+        hint = "People use hub.page_token. If there is none, set it and restart the hub."
+    return error_response(403, "not_for_this_token", message, hint)
 
 
 def error_response(status: int, code: str, message: str, hint: str = "") -> web.Response:

@@ -62,7 +62,7 @@ class Mount:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """An aiohttp handler."""
         if not request[CALLER].may_use(self._names):
-            return not_for_this_token(request)
+            return not_for_this_token(request[CALLER], request)
         if request.method != "POST":
             return await self._open.go_on(request, partial(self._bridge.handle, request))
         if request.content_type.lower() != "application/json":

@@ -128,8 +128,8 @@ def _assistant(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.hub.access import is_loopback
     from transcript_mcp.hub.unasked import UnaskedMessages
 
-    # Mailbox tokens say that not everybody on this machine is trusted.
-    open_to_all = is_loopback(settings.hub.host) and not settings.filebox.tokens
+    # Tokens of others, too, say that not everybody on this machine is trusted.
+    open_to_all = is_loopback(settings.hub.host) and not settings.hub_wants_tokens
     held = questions_of(settings.hub.data_dir)
     assistant, scopes = assistant_from(settings), scopes_from(settings, open_to_all=open_to_all)
     options = options_from(settings)

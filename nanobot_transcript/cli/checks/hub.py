@@ -50,8 +50,11 @@ def check(loaded: "Settings") -> list[Finding]:
 def _hub(url: str, answer: _Answer) -> Finding:
     if answer.pages:
         return Finding("hub", "ok", f"A hub answers at {url}; its pages: {', '.join(sorted(answer.pages))}.")
-    if answer.status in (401, 403):
-        fix = "Start it again after a change of hub.tokens, or correct them."
+    if answer.status == 403:
+        fix = "People need a token of their own: set hub.page_token, and start the hub again."
+        return Finding("hub", "info", f"A hub answers at {url}; no token of these settings opens its pages.", fix)
+    if answer.status == 401:
+        fix = "Start it again after a change of hub.page_token or hub.tokens, or correct them."
         return Finding("hub", "warning", f"The hub at {url} does not know the token of these settings.", fix)
     if answer.status:
         fix = "End what has the port, or choose another hub.port."
@@ -68,8 +71,8 @@ def _assistant(loaded: "Settings", url: str, answer: _Answer) -> Iterator[Findin
         sentence = f"Another hub than the one at {url} looks after the questions in {folder}."
         yield Finding("assistant", "warning", sentence, fix)
     elif answer.pages:
-        token = "?token=TOKEN" if loaded.hub.tokens or loaded.assistant.tokens else ""
-        alone = bool(loaded.hub.tokens and loaded.assistant.tokens)
+        token = "?token=TOKEN" if loaded.hub_wants_tokens or loaded.assistant.tokens else ""
+        alone = bool(loaded.hub_wants_tokens and loaded.assistant.tokens)
         more = " A token of assistant.tokens opens Questions there, and nothing else." if alone else ""
         yield _served("assistant", serves, url, f"People answer agents at {url}/{token}#/questions.{more}")
 
@@ -81,8 +84,9 @@ def _served(name: str, there: bool, url: str, sentence: str) -> Finding:
 
 
 def _token(loaded: "Settings") -> str:
+    """What is asked is the page's; where people have no token, that of a program tells at least that a hub is there."""
     tokens = loaded.hub.tokens
-    secret = tokens.get(_OWN) or next(iter(tokens.values()), None)
+    secret = loaded.hub.page_token or tokens.get(_OWN) or next(iter(tokens.values()), None)
     return "" if secret is None else secret.get_secret_value()
 
 

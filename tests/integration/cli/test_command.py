@@ -289,8 +289,9 @@ def hub_that_says(lines: int, command: Command, env: dict[str, str]) -> Iterator
 
 def test_a_hub_with_tokens_says_how_each_opens_its_page(command: Command, env: dict[str, str]) -> None:
     hub, own = {f"{VARIABLE}HUB__TOKENS__ME": "secret-1"}, {f"{VARIABLE}ASSISTANT__TOKENS__ADA": "secret-2"}
-    with hub_that_says(4, command, env | hub | own) as (_, _, page, questions):
-        assert re.search(r": http://127\.0\.0\.1:\d+/\?token=TOKEN, with one of hub\.tokens", page)
+    people = {f"{VARIABLE}HUB__PAGE_TOKEN": "secret-3"}
+    with hub_that_says(4, command, env | hub | own | people) as (_, _, page, questions):
+        assert re.search(r": http://127\.0\.0\.1:\d+/\?token=TOKEN, with hub\.page_token", page)
         assert re.search(r":\d+/\?token=TOKEN#/questions, with one of assistant\.tokens", questions)
     with hub_that_says(4, command, env | own) as (_, _, page, questions):
         assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", page)

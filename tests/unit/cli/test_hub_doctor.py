@@ -94,6 +94,23 @@ def test_the_hub_is_asked_with_its_token_which_is_never_shown(tmp_path: Path, se
     assert "secret" not in str(findings)
 
 
+def test_the_token_of_people_is_asked_with_where_there_is_one(tmp_path: Path, serving: Serving) -> None:
+    heard: list[str] = []
+    tokens = {"tokens": {"mcp": "first-secret"}, "page_token": "other-secret"}
+    findings = found(tmp_path, serving(ALL, tokens=heard), hub=tokens)
+    assert heard == ["Bearer other-secret"]
+    assert findings["hub"][0] == "ok"
+    assert "secret" not in str(findings)
+
+
+def test_pages_that_no_token_of_the_settings_opens_are_told_of_with_how_to_open_them(
+    tmp_path: Path, serving: Serving
+) -> None:
+    severity, words = found(tmp_path, serving([], 403), hub={"tokens": {"mcp": "first-secret"}})["hub"]
+    assert severity == "info"
+    assert "set hub.page_token" in words
+
+
 def test_a_token_that_the_hub_does_not_know_is_a_warning(tmp_path: Path, serving: Serving) -> None:
     assert found(tmp_path, serving([], 401))["hub"][0] == "warning"
 

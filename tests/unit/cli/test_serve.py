@@ -20,7 +20,8 @@ def test_no_address_is_told_that_no_client_can_use(address: str, told: str) -> N
 
 
 PAGE = "http://127.0.0.1:8765/"
-OWN, MAILBOX = {"tokens": {"me": "secret-1"}}, {"tokens": {"qa_agent": "secret-2"}}
+PROGRAMS, MAILBOX = {"tokens": {"me": "secret-1"}}, {"tokens": {"qa_agent": "secret-2"}}
+PEOPLE = {"page_token": "secret-4"}
 ASKERS = {"tokens": {"ada": "secret-3"}}
 
 
@@ -28,17 +29,40 @@ ASKERS = {"tokens": {"ada": "secret-3"}}
     ("sections", "rooms", "opened"),
     [
         ({}, ("assistant",), [PAGE]),
-        ({"hub": OWN, "filebox": MAILBOX}, ("assistant",), [f"{PAGE}?token=TOKEN,"]),
+        ({"hub": PEOPLE}, ("assistant",), [f"{PAGE}?token=TOKEN,"]),
+        ({"hub": PROGRAMS | PEOPLE, "filebox": MAILBOX}, ("assistant",), [f"{PAGE}?token=TOKEN,"]),
+        ({"hub": PROGRAMS}, ("assistant",), []),
         ({"filebox": MAILBOX}, ("assistant",), []),
         ({"filebox": MAILBOX, "assistant": ASKERS}, ("assistant",), [f"{PAGE}?token=TOKEN#/questions,"]),
         ({"assistant": ASKERS}, ("assistant",), [PAGE, f"{PAGE}?token=TOKEN#/questions,"]),
         ({"hub": {"servers": ["transcript"]}, "assistant": ASKERS}, ("transcript", "assistant"), [PAGE]),
         ({"assistant": ASKERS}, ("transcript",), [PAGE]),
     ],
-    ids=["open", "tokens", "mailboxes", "mailboxes and askers", "askers", "no such server", "another hub has it"],
+    ids=[
+        "open",
+        "people",
+        "all",
+        "programs",
+        "mailboxes",
+        "mailboxes and askers",
+        "askers",
+        "no such server",
+        "another hub has it",
+    ],
 )
 def test_no_page_is_told_that_nobody_can_open(
     sections: dict[str, Any], rooms: tuple[str, ...], opened: list[str]
 ) -> None:
     said = " ".join(_addresses(PAGE, Settings.model_validate(sections), rooms))
     assert [word for word in said.split() if word.startswith(PAGE)] == opened
+
+
+@pytest.mark.parametrize("section", ["hub", "filebox"])
+def test_pages_that_are_closed_are_told_of_with_the_line_that_opens_them(section: str) -> None:
+    (said,) = _addresses(PAGE, Settings.model_validate({section: {"tokens": {"me": "secret-1"}}}), ())
+    assert said.endswith(" NANOBOT_TRANSCRIPT_HUB__PAGE_TOKEN=$(openssl rand -hex 16)")
+
+
+def test_the_token_of_people_is_never_told() -> None:
+    said = [*_addresses(PAGE, Settings.model_validate({"hub": PEOPLE}), ())]
+    assert said == [f"The page for people: {PAGE}?token=TOKEN, with hub.page_token for TOKEN."]

@@ -19,8 +19,12 @@ from transcript_mcp.hub.web.bundle import DIST
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ADA = "token-of-ada"
-TOKENS: dict[str, Any] = {"hub": {"tokens": {"me": "token-of-mine"}}, "assistant": {"tokens": {"ada": ADA}}}
-MINE = {"Authorization": "Bearer token-of-mine"}
+PEOPLE = "token-of-people"
+TOKENS: dict[str, Any] = {
+    "hub": {"tokens": {"me": "token-of-mine"}, "page_token": PEOPLE},
+    "assistant": {"tokens": {"ada": ADA}},
+}
+ALL_PAGES = {"Authorization": f"Bearer {PEOPLE}"}
 HERS = {"Authorization": f"Bearer {ADA}"}
 STRANGER = {"Authorization": "Bearer wrong-token"}
 
@@ -47,7 +51,7 @@ async def test_about_tells_of_questions_alone(home: WebHome, tmp_path: Path) -> 
             about = await answer.json()
         assert about.pop("max_attachment") > 0
         assert about == {"version": __version__, "pages": ["questions"], "caller": "ada"}
-        async with http.get("/api/about", headers=MINE) as answer:
+        async with http.get("/api/about", headers=ALL_PAGES) as answer:
             assert {"groups", "questions", "system"} < set((await answer.json())["pages"])
 
 
@@ -99,9 +103,9 @@ async def test_the_hubs_own_callers_are_not_told_who_answers_with_such_a_token(h
         for headers in (HERS, {**HERS, "User-Agent": "her-browser"}):
             async with http.get("/api/about", headers=headers):
                 pass
-        async with http.get("/api/system", headers=MINE) as answer:
+        async with http.get("/api/system", headers=ALL_PAGES) as answer:
             system = await answer.text()
-        assert [each["name"] for each in json.loads(system)["clients"]] in ([], ["me"])
+        assert [each["name"] for each in json.loads(system)["clients"]] in ([], ["page"])
         assert "her-browser" not in system
         assert ADA not in system
 
@@ -123,10 +127,10 @@ async def test_a_question_of_that_token_is_answered_and_those_of_the_hub_stay_un
     ("more", "status"),
     [
         ({"hub": {"tokens": {"me": "token-of-mine"}, "servers": ["transcript"]}}, 401),
-        ({"hub": {"tokens": {"me": ADA}}}, 200),
+        ({"hub": {"tokens": {"me": ADA}}}, 403),
         ({"hub": {}, "filebox": {"tokens": {"qa_agent": "token-of-qa"}}}, 200),
     ],
-    ids=["no page of questions", "the hub's own token", "only mailboxes have tokens"],
+    ids=["no page of questions", "a program's token, too", "only mailboxes have tokens"],
 )
 async def test_what_else_is_set_decides_what_there_is(
     home: WebHome, tmp_path: Path, more: dict[str, Any], status: int
@@ -136,4 +140,4 @@ async def test_what_else_is_set_decides_what_there_is(
             assert answer.status == status
             said = await answer.json()
         if status == 200:
-            assert ("system" in said["pages"]) is (said["caller"] == "me")
+            assert said["pages"] == ["questions"]

@@ -340,20 +340,6 @@ async def test_a_server_that_is_not_offered_has_no_page(home: WebHome) -> None:
             assert answer.status == 404
 
 
-async def test_only_hub_tokens_open_what_the_page_asks_for(home: WebHome) -> None:
-    tokens = {"tokens": {"me": "token-of-mine"}}
-    chosen = home.settings(hub=tokens, filebox={"tokens": {"qa_agent": "token-of-qa"}})
-    async with listening(create_app(chosen)) as address, ClientSession(address) as page:
-        seen: dict[str, int] = {}
-        for name in ("", "wrong-token", "token-of-qa", "token-of-mine"):
-            headers = {"Authorization": f"Bearer {name}"} if name else {}
-            for path in ("about", "groups", "boxes", "mail/projects", "io", "system", "events"):
-                async with page.get(f"/api/{path}", headers=headers) as answer:
-                    seen.setdefault(name, answer.status)
-                    assert answer.status == seen[name], path
-        assert seen == {"": 401, "wrong-token": 401, "token-of-qa": 403, "token-of-mine": 200}
-
-
 async def test_a_page_from_elsewhere_and_a_form_can_do_nothing(page: ClientSession) -> None:
     body = {"chat": CHAT, "text": "x"}
     async with page.post("/api/groups/post", json=body, headers={"Origin": "https://evil.example"}) as answer:

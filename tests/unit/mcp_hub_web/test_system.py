@@ -22,7 +22,8 @@ from transcript_mcp.hub.web.refusals import _CONNECT
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROOT = Path(__file__).parents[3]
-MINE = "token-of-mine"
+MINE, PEOPLE = "token-of-mine", "token-of-people"
+TOKENS = {"tokens": {"me": MINE}, "page_token": PEOPLE}
 CONNECT = "/agentassistproto.SrvAgentAssist"
 Serve = Callable[..., AbstractAsyncContextManager[ClientSession]]
 
@@ -45,7 +46,8 @@ def url_of(http: ClientSession) -> str:
 
 
 async def system(http: ClientSession) -> dict[str, Any]:
-    async with http.get("/api/system", headers={"Authorization": f"Bearer {MINE}", "User-Agent": "looking"}) as answer:
+    headers = {"Authorization": f"Bearer {PEOPLE}", "User-Agent": "looking"}
+    async with http.get("/api/system", headers=headers) as answer:
         assert answer.status == 200
         return await answer.json()
 
@@ -54,7 +56,7 @@ async def clients(http: ClientSession) -> set[tuple[str, str, str]]:
     found = (await system(http))["clients"]
     return {(each["name"], each["way"], each["program"]) for each in found} - {
         ("", "", "looking"),
-        ("me", "", "looking"),
+        ("page", "", "looking"),
     }
 
 
@@ -78,7 +80,7 @@ async def test_programs_of_the_questions_are_among_the_clients(serve: Serve) -> 
 
 
 async def test_refused_calls_health_checks_and_pages_are_no_clients(serve: Serve) -> None:
-    async with serve(hub={"tokens": {"me": MINE}}) as http:
+    async with serve(hub=TOKENS) as http:
         assert await call(http, "AskQuestion", asking("wrong"), **{"User-Agent": "stranger"}) == 401
         async with http.get("/health"), page(url_of(http), MINE, **{"User-Agent": "Mozilla/5.0 (X11)"}):
             assert await clients(http) == set()
@@ -87,9 +89,9 @@ async def test_refused_calls_health_checks_and_pages_are_no_clients(serve: Serve
 @pytest.mark.parametrize(
     ("more", "seen"),
     [
-        ({"hub": {"tokens": {"me": MINE}}}, {("", "connect", "asker"), ("", "ws", "")}),
+        ({"hub": TOKENS}, {("", "connect", "asker"), ("", "ws", "")}),
         (
-            {"hub": {"tokens": {"me": MINE}}, "assistant": {"tokens": {"ada": MINE}}},
+            {"hub": TOKENS, "assistant": {"tokens": {"ada": MINE}}},
             {("", "connect", ""), ("", "ws", "")},
         ),
     ],
@@ -122,7 +124,7 @@ async def test_somebody_new_is_told_to_open_pages(page: ClientSession, home: Web
 
 
 async def test_a_refused_call_is_told_without_anything_it_said(serve: Serve) -> None:
-    async with serve(hub={"tokens": {"me": MINE}}) as http:
+    async with serve(hub=TOKENS) as http:
         assert await call(http, "Withdraw", asking(MINE, ID="q-gone")) == 404
         assert await call(http, "AskQuestion", ["secret-text"]) == 400
         assert await call(http, "AskQuestion", asking("wrong-token")) == 401
@@ -134,11 +136,13 @@ async def test_a_refused_call_is_told_without_anything_it_said(serve: Serve) -> 
     assert set(told) == {("not_found", "Connect Withdraw"), ("invalid_argument", "Connect AskQuestion")}
     assert all(each["text"] and each["hint"] for each in told.values())
     said = json.dumps(found)
-    assert [each for each in (MINE, "wrong-token", "q-secret", "q-gone", "secret-text", "Burn") if each in said] == []
+    assert [
+        each for each in (MINE, PEOPLE, "wrong-token", "q-secret", "q-gone", "secret-text", "Burn") if each in said
+    ] == []
 
 
 async def test_what_strangers_make_up_pushes_no_problem_out(serve: Serve) -> None:
-    async with serve(hub={"tokens": {"me": MINE}}) as http:
+    async with serve(hub=TOKENS) as http:
         logging.getLogger("nanobot_transcript.store").error("The disk of oc_y is full.")
         for number in range(120):
             assert await call(http, f"Made{number}", {}) == 404

@@ -9,12 +9,12 @@ import { enterWith, token } from "@/lib/token";
 import { notOnlySpaces } from "@/lib/utils";
 
 interface Props {
-  /** Whether the hub knows the token, as that of a mailbox agent. */
-  ofAgent?: boolean;
+  /** Whether the hub knows the token, as one that opens no page. */
+  ofProgram?: boolean;
 }
 
 /** What is there instead of the pages while the hub wants a token. */
-export function TokenGate({ ofAgent = false }: Props) {
+export function TokenGate({ ofProgram = false }: Props) {
   const t = useT();
   const [text, setText] = useState("");
   return (
@@ -45,7 +45,7 @@ export function TokenGate({ ofAgent = false }: Props) {
         />
         {token() && (
           <p role="alert" className="text-sm text-destructive">
-            {t(ofAgent ? "tokenOfAgent" : "tokenWrong")}
+            {t(ofProgram ? "tokenOfProgram" : "tokenWrong")}
           </p>
         )}
         <Button type="submit">

@@ -8,12 +8,12 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from nanobot_transcript.entry import well_formed
-from transcript_mcp.hub.guarding import error_response, not_for_this_token
+from transcript_mcp.hub.guarding import error_response
 from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.sdk.bodies import whole_body
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["Asked", "Finding", "answered", "as_json", "body_of", "done", "event_json", "of_a_person"]
+__all__ = ["Asked", "Finding", "answered", "as_json", "body_of", "done", "event_json"]
 
 _LONGEST: Final = 2000
 
@@ -69,7 +69,7 @@ def answered(finding: Finding) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         return as_json(await in_thread(finding, Asked(request.query, request[CALLER].name)))
 
-    return of_a_person(handle)
+    return handle
 
 
 def done(doing: Finding) -> Handler:
@@ -77,17 +77,6 @@ def done(doing: Finding) -> Handler:
 
     async def handle(request: web.Request) -> web.StreamResponse:
         return as_json(await in_thread(doing, await body_of(request)))
-
-    return of_a_person(handle)
-
-
-def of_a_person(handler: Handler) -> Handler:
-    """Not for tokens that stand for a mailbox agent: they open that agent's mailbox over MCP, and nothing else."""
-
-    async def handle(request: web.Request) -> web.StreamResponse:
-        if request[CALLER].agent is not None:
-            return not_for_this_token(request)
-        return await handler(request)
 
     return handle
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from aiohttp import web
 
 from transcript_mcp.hub.access import bearer
-from transcript_mcp.hub.web.asking import Asked, as_json, body_of, of_a_person
+from transcript_mcp.hub.web.asking import Asked, as_json, body_of
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.io_bridge import checking
 from transcript_mcp.io_bridge.bridge import Bridge
@@ -42,10 +42,10 @@ class BridgeRoom:
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/io``."""
         return [
-            web.get("/api/io", of_a_person(self.sessions)),
-            web.get("/api/io/queue", of_a_person(self.queue)),
-            web.post("/api/io/input", of_a_person(self.input)),
-            web.post("/api/io/output", of_a_person(self.output)),
+            web.get("/api/io", self.sessions),
+            web.get("/api/io/queue", self.queue),
+            web.post("/api/io/input", self.input),
+            web.post("/api/io/output", self.output),
         ]
 
     async def sessions(self, _request: web.Request) -> web.StreamResponse:

@@ -16,7 +16,7 @@ from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.turns.speakers import id_at
 from transcript_mcp.hub.rooms import Record
-from transcript_mcp.hub.web.asking import Asked, answered, as_json, done, of_a_person
+from transcript_mcp.hub.web.asking import Asked, answered, as_json, done
 from transcript_mcp.hub.web.counting import turns_of_bots
 from transcript_mcp.hub.web.looking import stamp, stamps
 from transcript_mcp.sdk.threads import in_thread
@@ -55,14 +55,14 @@ class GroupsRoom:
         """Below ``/api/groups``."""
         return [
             web.get("/api/groups", answered(self.chats)),
-            web.get("/api/groups/messages", of_a_person(self.messages)),
+            web.get("/api/groups/messages", self.messages),
             web.get("/api/groups/news", answered(self.news)),
             web.get("/api/groups/members", answered(self.members)),
             web.get("/api/groups/decisions", answered(self.decisions)),
             web.get("/api/groups/activity", answered(self.activity)),
             web.get("/api/groups/search", answered(self.search)),
             web.get("/api/groups/posts", answered(self.posts)),
-            web.post("/api/groups/post", of_a_person(self.post)),
+            web.post("/api/groups/post", self.post),
         ]
 
     # -- reading

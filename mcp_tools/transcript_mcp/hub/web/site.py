@@ -14,7 +14,7 @@ from transcript_mcp.hub.access import Caller
 from transcript_mcp.hub.observing import CALLER
 from transcript_mcp.hub.rooms import Record, Room
 from transcript_mcp.hub.unasked import UnaskedMessages
-from transcript_mcp.hub.web.asking import as_json, of_a_person
+from transcript_mcp.hub.web.asking import as_json
 from transcript_mcp.hub.web.boxes import BoxesRoom
 from transcript_mcp.hub.web.bridging import BridgeRoom
 from transcript_mcp.hub.web.bundle import Bundle
@@ -64,8 +64,8 @@ class Site:
 
     def routes(self) -> Iterable[web.RouteDef]:
         """What the page asks for."""
-        yield web.get("/api/about", of_a_person(self._about), name="about")
-        yield web.get("/api/events", of_a_person(self.events.handle))
+        yield web.get("/api/about", self._about, name="about")
+        yield web.get("/api/events", self.events.handle, allow_head=False)
         for page in (*self._pages.values(), *([self._bridge] if self._bridge is not None else [])):
             yield from page.routes()
 
@@ -112,4 +112,4 @@ def _unnamed(settings: Settings) -> frozenset[str]:
     hub's callers, and a socket is opened before its token is looked at."""
     if settings.assistant.tokens:
         return frozenset({"connect", "ws"})
-    return frozenset({"ws"}) if settings.hub.tokens or settings.filebox.tokens else frozenset()
+    return frozenset({"ws"}) if settings.hub_wants_tokens else frozenset()

@@ -55,7 +55,7 @@ class SystemRoom:
             "versions": {"python": platform.python_version(), **_versions()},
             "began": self._began,
             "now": time.time(),
-            "token": bool(self._settings.hub.tokens),
+            "token": self._settings.hub_wants_tokens,
             "servers": [
                 {"name": name, "tools": len(room.server.tools), "offered": name in self._offered}
                 for name, room in self._rooms.items()

@@ -82,7 +82,7 @@ const BY_CODE: Record<string, [string, string]> = {
   wrong_origin: ["别处的网页试图调用 hub，已拒绝。", ""],
   too_large: ["请求过大。", ""],
   internal: ["hub 处理请求时出错。", ""],
-  not_for_this_token: ["邮箱智能体的令牌不能用于这里。", "它只能用于 `/mcp/filebox`；这里请使用 `hub.tokens` 中的令牌。"],
+  not_for_this_token: ["这个令牌不能用于这里。", "网页用 `hub.page_token`，程序用 `hub.tokens` 中的令牌；邮箱智能体的令牌只能用于 `/mcp/filebox`。"],
   not_json: ["请求不是 JSON，或没有注明。", "加上请求头 `Content-Type: application/json`。"],
   stopping: ["hub 正在停止，没有处理这个请求。", "等 hub 重新运行后再调用。"],
   too_many_sessions: ["打开的 MCP 会话过多。", "让客户端结束不用的会话，或等闲置的会话到期。"],
