@@ -1,10 +1,14 @@
-"""A store in which three agents of two projects have mail."""
+"""A store in which three agents of two projects have mail, and a client of it."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.letterbox import Letterbox
+from support.mail_desk import desk
+
+from transcript_mcp.mail.server import build_server
+from transcript_mcp.sdk.testing import InMemoryClient
 
 
 @pytest.fixture
@@ -13,3 +17,9 @@ def box(tmp_path: Path) -> Iterator[Letterbox]:
     made = Letterbox(tmp_path / "store")
     with made.mail:
         yield made
+
+
+@pytest.fixture
+def client(box: Letterbox) -> InMemoryClient:
+    """A client of the three agents' mail."""
+    return InMemoryClient(build_server(desk(box)))

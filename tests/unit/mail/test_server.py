@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 from support.letterbox import BACKEND, FRONTEND, Letterbox
+from support.mail_desk import desk, resource, told
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript import GroupTranscriptStore
@@ -19,7 +20,6 @@ from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.settings import Settings
 from transcript_mcp.mail.search import MOST_FOUND
 from transcript_mcp.mail.server import build_server, service_from
-from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
 from transcript_mcp.mail.values import Draft, MailOptions
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import InMemoryClient
@@ -70,36 +70,12 @@ CLAIM = {**GREEN, "paths": ["app/api/*.py"], "ttl_seconds": 7200, "exclusive": T
 Groups = Callable[..., GroupTranscriptStore]
 
 
-def desk(box: Letterbox, *, announce: Announce | None = None, **options: Any) -> MailService:
-    """The mail as one process serves it, without an archiver."""
-    return MailService(box.mail, ServiceOptions(archiving=False, **options), announce=announce)
-
-
-@pytest.fixture
-def client(box: Letterbox) -> InMemoryClient:
-    """A client of the three agents' mail."""
-    return InMemoryClient(build_server(desk(box)))
-
-
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[Letterbox]:
     """A store in which nobody acts without a token."""
     made = Letterbox(tmp_path / "guarded", MailOptions(require_agent_token=True))
     with made.mail:
         yield made
-
-
-async def told(client: InMemoryClient, tool: str, arguments: dict[str, Any], **more: Any) -> Any:
-    """The data of a call that has to go well."""
-    answer = await client.call(tool, arguments, **more)
-    assert not answer.is_error, answer.text
-    return answer.data
-
-
-async def resource(client: InMemoryClient, uri: str) -> Any:
-    (content,) = await client.read(uri)
-    assert content["mimeType"] == "application/json"
-    return json.loads(content["text"])
 
 
 def noise(side: int, seed: int = 0) -> Image.Image:
