@@ -20,11 +20,12 @@ SDK_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_sdk tes
 # SDK 1.26 leaves it to the garbage collector to close its streams.
 UNCLOSED := -W "ignore::pytest.PytestUnraisableExceptionWarning"
 ARGS ?=
+LINE ?=
 # Most tests wait more than they work; those of one module share their processes. `SIDE_BY_SIDE=` runs one after another.
 SIDE_BY_SIDE ?= -n 2 --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check bench lock setup docs test-pythons test-nanobot-0.3.0 test-mcp2 \
+.PHONY: help demo test soak check bench lock setup docs golden test-pythons test-nanobot-0.3.0 test-mcp2 \
 	test-conformance format web
 
 help: ## list these commands
@@ -58,6 +59,10 @@ format: ## let ruff format and mend the code
 docs: ## rewrite what is generated: config.example.yaml and the tables of settings and commands
 	@$(SETUP) test
 	@$(BIN)/python -m nanobot_transcript.cli.generate
+
+golden: ## rewrite the snapshots of what programs rely on; LINE="..." begins the line in CHANGELOG.md that tells users
+	@$(SETUP) test
+	@PYTHONPATH=tests $(BIN)/python -m golden "$(LINE)"
 
 web: ## build the web UI from web/ into the package; ARGS=--lock resolves its Node packages anew
 	@$(SETUP) check
