@@ -25,8 +25,7 @@ LINE ?=
 SIDE_BY_SIDE ?= -n 2 --dist loadscope
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak check bench lock setup docs golden test-pythons test-nanobot-0.3.0 test-mcp2 \
-	test-conformance format web
+.PHONY: $(shell sed -n 's/^\([a-z0-9][a-z0-9.-]*\):.*/\1/p' Makefile)
 
 help: ## list these commands
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 30

@@ -1,7 +1,6 @@
 """Rules about the code as a whole that no other tool holds."""
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,10 +52,3 @@ def test_what_is_heavy_is_imported_in_its_room_only(path: Path) -> None:
     name = name_of(path)
     strangers = {package for package, rooms in ROOMS.items() if package in packages and not name.startswith(rooms)}
     assert strangers == set()
-
-
-def test_every_command_of_the_makefile_is_explained() -> None:
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z][a-z0-9.-]*):.*##", text, flags=re.MULTILINE)) - {"help"}
-    explained = set(re.findall(r"`make ([a-z0-9.-]+)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
-    assert targets - explained == set()
