@@ -13,7 +13,7 @@ from typing import Any
 
 from support.waiting import PATIENCE
 
-__all__ = ["Worker", "holds_lock", "until"]
+__all__ = ["Worker", "holds_lock", "processor_time", "until"]
 
 _TESTS = Path(__file__).resolve().parents[1]
 
@@ -116,6 +116,13 @@ def holds_lock(pid: int) -> bool:
     """True when the kernel lists a file lock that this process holds (not one it waits for)."""
     lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
     return any(fields[1] != "->" and fields[4] == str(pid) for fields in map(str.split, lines))
+
+
+def processor_time(pid: int, *, thread: int | None = None) -> float:
+    """Seconds of work a process has had, or one thread of it; what it waits for others on a busy machine is none."""
+    place = Path(f"/proc/{pid}/stat") if thread is None else Path(f"/proc/{pid}/task/{thread}/stat")
+    fields = place.read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _state(pid: int) -> str:

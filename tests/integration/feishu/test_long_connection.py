@@ -69,7 +69,7 @@ class Stage:
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
-    async with FeishuSimulator(ack_timeout=1.0, repush_delays=(0.05, 0.1, 0.2)) as feishu:
+    async with FeishuSimulator(ack_timeout=PATIENCE, repush_delays=[0.05] * 200) as feishu:
         feishu.client_config.reconnect_interval = 0
         stage = Stage(feishu)
         try:
@@ -221,10 +221,10 @@ async def test_stopping_works_at_any_moment(stage) -> None:
     assert await never.aclose()
     early = await stage.bot("Early", wait=False)
     assert await early.connection.aclose()
-    stage.feishu.fail("POST /callback/ws/endpoint", delay=5.0)
+    stage.feishu.fail("POST /callback/ws/endpoint", delay=600.0)
     connecting = await stage.bot("Connecting", wait=False)
     await stage.feishu.wait_for(lambda: stage.feishu.calls_to("POST /callback/ws/endpoint", connecting.app))
-    assert await connecting.connection.aclose(4)
+    assert await connecting.connection.aclose(PATIENCE)
 
 
 async def test_what_is_being_handled_while_stopping_is_acknowledged(stage) -> None:

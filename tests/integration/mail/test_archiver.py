@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 from support.mail_archive import MailArchive, git, message_files
-from support.procs import until
+from support.procs import processor_time, until
 from support.sizes import short_and_full
 from support.spawning import SpawnAction, spawning
+from support.waiting import PATIENCE
 
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
 
 SLUG = "backend-1f3a"
 OTHER = "前端-9c01"
-RESTART, PATIENCE = 5.0, 45.0
+RESTART = 5.0
 """Seconds after its start within which an archiver has done what an earlier one left."""
 
 
@@ -119,7 +120,7 @@ def test_an_archiver_killed_at_any_moment_leaves_nothing_out_and_nothing_doubled
         until(lambda: _last_done(archive) > 0, "the first commit")
         before = _last_done(archive)
         goal = max(before, acked)
-        until(lambda goal=goal: _last_done(archive) >= goal, "what had waited is done", PATIENCE)
+        until(lambda goal=goal: _last_done(archive) >= goal, "what had waited is done")
         slowest = max(slowest, time.monotonic() - began)
         select.select([], [], [], dice.uniform(0, 0.4))
         archiver.kill()
@@ -128,7 +129,7 @@ def test_an_archiver_killed_at_any_moment_leaves_nothing_out_and_nothing_doubled
         writer.stop()
     sent = [line.split() for ack in notes for line in ack.read_text().splitlines()]
     archivers.start()
-    until(lambda: archive.waiting() == 0, "everything is archived", PATIENCE)
+    until(lambda: archive.waiting() == 0, "everything is archived")
     for slug in slugs:
         assert archive.messages(slug) == sorted(message_id for place, message_id in sent if place == slug)
         archive.assert_sound(slug)
@@ -319,11 +320,6 @@ def test_an_idle_archiver_hardly_uses_the_processor(archive: MailArchive, archiv
     process = archivers.start()
     assert wait_for(archive.database, archive.send(SLUG, "msg_1"), PATIENCE)
     until(lambda: not git(archive.repo(SLUG), "status", "--porcelain"), "it has nothing to do")
-    before, began = _processor_time(process.pid), time.monotonic()
+    before, began = processor_time(process.pid), time.monotonic()
     select.select([], [], [], 2.0)
-    assert (_processor_time(process.pid) - before) / (time.monotonic() - began) < 0.05
-
-
-def _processor_time(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    assert (processor_time(process.pid) - before) / (time.monotonic() - began) < 0.05

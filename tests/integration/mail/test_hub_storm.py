@@ -22,6 +22,7 @@ from support.mail_archive import git
 from support.mail_hub import HubProcess, StartHub, processes_of
 from support.procs import until
 from support.sizes import short_and_full
+from support.waiting import PATIENCE
 
 from transcript_mcp.mail import doctor
 from transcript_mcp.mail.layout import MailStore
@@ -29,7 +30,7 @@ from transcript_mcp.mail.layout import MailStore
 PROJECT = "/abs/path/backend"
 SENDERS = 8
 CLAIMANTS = 16
-RESTART, PATIENCE = 5.0, 45.0
+RESTART = 5.0
 """Seconds after a restart within which git has all that was accepted before."""
 TO_ONE_READER = 150
 """Messages for one inbox, so that a single call shows it whole."""
@@ -140,7 +141,7 @@ class Storm:
         else:
             until(lambda: set(processes_of(self.root)) - before, "there is another archiver")
         began, accepted, last = time.monotonic(), self.accepted(), self._last_job()
-        until(lambda: not self._waiting(last), "what was accepted before is in git", PATIENCE)
+        until(lambda: not self._waiting(last), "what was accepted before is in git")
         self.restarts.append(time.monotonic() - began)
         assert set(accepted.values()) <= self.archived().keys()
 

@@ -3,14 +3,15 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import closing
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from msgspec.structs import replace
+from support.loop_clock import later, no_time_passes
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.database import Database
@@ -40,6 +41,27 @@ def other(**changes: Any) -> Question:
 
 def held(assistant: Assistant) -> list[Record]:
     return assistant._holding.records(None)
+
+
+async def at_rest_after(assistant: Assistant, seconds: float) -> None:
+    """Return when what happens within so many seconds has come to its end."""
+    later(seconds)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    await until(lambda: not assistant._tasks)
+
+
+@contextmanager
+def disk_gone(place: "Place") -> Iterator[None]:
+    """Nothing can be read or written in the block."""
+    path = place.folder / "assistant.sqlite3"
+    aside = path.rename(path.with_name("aside"))
+    path.mkdir()
+    try:
+        yield
+    finally:
+        path.rmdir()
+        aside.rename(path)
 
 
 async def cancelled_after(steps: int, work: Coroutine[Any, Any, Any]) -> None:
@@ -75,6 +97,14 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     yield made
     for assistant in made.opened:
         assistant.close()
+
+
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One more for each transaction that begins to be written."""
+    begun, write = list[int](), Database.write
+    monkeypatch.setattr(Database, "write", lambda *given: (begun.append(1), write(*given))[1])
+    return begun
 
 
 async def test_an_answer_reaches_who_waits(place: Place) -> None:
@@ -216,7 +246,7 @@ async def test_an_answer_that_came_while_nothing_ran_counts(place: Place, tmp_pa
     store = SqliteQuestionStore(tmp_path, clock=lambda: 1000.0, moment=Moment)
     await store.put(ASKED, "waiting")
     store.close()
-    assistant = place.start()
+    assistant = place.start(overdue=60)
     waiting = asyncio.create_task(assistant.wait("s", "q1"))
     await until(lambda: "q1" in [record.question.id for record in held(assistant)])
     assert (await assistant.answer("s", "q1", OK, by="Ada", where="group")).accepted
@@ -327,45 +357,39 @@ async def test_what_is_said_twice_to_such_a_report_by_one_person_is_one_message(
     assert place.kinds().count("message") == 5
 
 
-async def test_who_waits_is_told_in_time_that_nothing_can_be_written_and_loses_no_answer(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("transcript_mcp.assistant.service._AGAIN", 0.3)
+async def test_who_waits_is_told_in_time_that_nothing_can_be_written_and_loses_no_answer(place: Place) -> None:
     assistant = place.start()
-    await assistant.ask(other(timeout=1))
+    await assistant.ask(other(timeout=600))
     waiting = [asyncio.create_task(assistant.wait("s", "q1")) for _ in range(2)]
     await asyncio.sleep(0)
     assistant.close()
-    path = tmp_path / "assistant.sqlite3"
-    aside = path.rename(path.with_name("aside"))
-    path.mkdir()
-    for each in waiting:
+    with disk_gone(place):
+        later(600)
+        for each in waiting:
+            with pytest.raises(StoreError):
+                await each
+        again = asyncio.create_task(assistant.wait("s", "q1"))
+        await asyncio.sleep(0)
+        later(60)
         with pytest.raises(StoreError):
-            await asyncio.wait_for(each, PATIENCE)
-    with pytest.raises(StoreError):
-        await asyncio.wait_for(assistant.wait("s", "q1"), PATIENCE)
-    path.rmdir()
-    aside.rename(path)
-    assert (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
-    assert (await assistant.wait("s", "q1")).contents == OK
+            await again
+    with no_time_passes():
+        assert (await assistant.answer("s", "q1", OK, by="Ada", where="web")).accepted
+        assert (await assistant.wait("s", "q1")).contents == OK
 
 
 async def test_who_comes_back_while_a_cancelled_question_cannot_be_closed_goes_on_waiting(
-    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("transcript_mcp.assistant.service._AGAIN", 0.1)
-    assistant = place.start(grace=0.1)
-    await assistant.ask(ASKED)
+    assistant = place.start(grace=60)
+    await assistant.ask(other(timeout=600))
     assistant.close()
-    path = tmp_path / "assistant.sqlite3"
-    aside = path.rename(path.with_name("aside"))
-    path.mkdir()
-    await until(lambda: "cannot be written down" in caplog.text)
-    waiting = asyncio.create_task(assistant.wait("s", "q1"))
-    await asyncio.sleep(0)
-    path.rmdir()
-    aside.rename(path)
-    await asyncio.sleep(0.4)
+    with disk_gone(place):
+        await at_rest_after(assistant, 61)
+        assert "cannot be written down" in caplog.text
+        waiting = asyncio.create_task(assistant.wait("s", "q1"))
+        await asyncio.sleep(0)
+    await at_rest_after(assistant, 61)
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
     assert (await waiting).state == "answered"
 
@@ -455,26 +479,30 @@ async def test_a_message_that_waits_is_not_taken_for_a_other(place: Place) -> No
 
 
 async def test_whoever_waits_keeps_a_question_open_whose_closing_had_failed(place: Place) -> None:
-    assistant = place.start(grace=0.2)
-    await assistant.ask(other(id="q1"))
+    assistant = place.start(grace=60)
+    await assistant.ask(other(id="q1", timeout=600))
     one = assistant._holding.get("s", "q1")
     assert one is not None
     for _ in range(2):
         assistant._holding.not_closed(one)
     waiting = asyncio.create_task(assistant.wait("s", "q1"))
-    await asyncio.sleep(0.4)
+    await asyncio.sleep(0)
+    await at_rest_after(assistant, 61)
     assert not waiting.done()
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
     assert (await waiting).state == "answered"
 
 
-async def test_whoever_comes_back_while_the_closing_waits_for_the_disk_keeps_the_question_open(place: Place) -> None:
-    assistant = place.start(grace=0.05)
-    await assistant.ask(other(id="q1"))
+async def test_whoever_comes_back_while_the_closing_waits_for_the_disk_keeps_the_question_open(
+    place: Place, writes: list[int]
+) -> None:
+    assistant = place.start(grace=60)
+    await assistant.ask(other(id="q1", timeout=600))
     with closing(sqlite3.connect(place.folder / "assistant.sqlite3")) as foreign:
         foreign.execute("BEGIN IMMEDIATE")
-        await until(lambda: len(assistant._tasks) > 0)  # the closing is on its way
-        await asyncio.sleep(0.1)
+        writes.clear()
+        later(61)
+        await until(lambda: writes)  # the closing is at the disk
         waiting = asyncio.create_task(assistant.wait("s", "q1"))
         await asyncio.sleep(0)
         foreign.execute("ROLLBACK")
@@ -484,23 +512,30 @@ async def test_whoever_comes_back_while_the_closing_waits_for_the_disk_keeps_the
     assert (await waiting).state == "answered"
 
 
-async def test_whoever_asks_again_while_the_closing_waits_for_the_disk_keeps_the_question_open(place: Place) -> None:
-    assistant = place.start(grace=0.3)
-    await assistant.ask(ASKED)
+async def test_whoever_asks_again_while_the_closing_waits_for_the_disk_keeps_the_question_open(
+    place: Place, writes: list[int]
+) -> None:
+    assistant = place.start(grace=60)
+    asked = other(timeout=600)
+    await assistant.ask(asked)
 
     async def ask_again() -> Record:
-        await assistant.ask(ASKED)
+        await assistant.ask(asked)
         return await assistant.wait("s", "q1")
 
     with closing(sqlite3.connect(place.folder / "assistant.sqlite3", isolation_level=None)) as foreign:
         foreign.execute("BEGIN IMMEDIATE")
-        first = asyncio.create_task(assistant.ask(other(id="q2")))  # what is written now keeps all others waiting
-        await asyncio.sleep(0.1)
+        writes.clear()
+        first = asyncio.create_task(assistant.ask(other(id="q2", timeout=600)))
+        await until(lambda: writes)  # what is written now keeps all others waiting
         waiting = asyncio.create_task(ask_again())
-        await asyncio.sleep(0.4)  # the grace is over meanwhile
+        await asyncio.sleep(0)
+        later(61)
+        for _ in range(3):
+            await asyncio.sleep(0)
         foreign.execute("ROLLBACK")
     await first
-    await asyncio.sleep(0.2)
+    await until(lambda: not assistant._tasks)
     assert not waiting.done()
     await assistant.answer("s", "q1", OK, by="Ada", where="web")
     assert (await waiting).state == "answered"
@@ -508,11 +543,12 @@ async def test_whoever_asks_again_while_the_closing_waits_for_the_disk_keeps_the
 
 async def test_who_waits_is_told_when_the_question_is_no_longer_on_the_disk(place: Place) -> None:
     assistant = place.start()
-    await assistant.ask(other(id="q1", timeout=1))
+    await assistant.ask(other(id="q1", timeout=600))
     waiting = asyncio.create_task(assistant.wait("s", "q1"))
     await asyncio.sleep(0)
     for file in place.folder.glob("assistant.sqlite3*"):
         file.unlink()
+    later(600)
     assert (await asyncio.wait_for(waiting, PATIENCE)).state == "cancelled"
     assert list(await assistant.waiting(None)) == []
 
@@ -533,28 +569,23 @@ async def test_a_question_that_is_asked_twice_at_once_counts_once_and_no_more_wh
     assert assistant._holding._number == {}
 
 
-async def test_wrong_answers_do_not_come_near_the_disk(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    assistant, written = place.start(), list[int]()
+async def test_wrong_answers_do_not_come_near_the_disk(place: Place, writes: list[int]) -> None:
+    assistant = place.start()
     await assistant.ask(ASKED)
-    write = Database.write
-    monkeypatch.setattr(Database, "write", lambda *given: (written.append(1), write(*given))[1])
+    writes.clear()
     wrong = await assistant.answer_all([Answer("s", "q1", (), "Ada", "web")] * 3)
     assert [type(each) for each in wrong] == [InvalidQuestionError] * 3
-    assert written == []  # an empty transaction, too, waits for whoever else writes
+    assert writes == []  # an empty transaction, too, waits for whoever else writes
 
 
-async def test_what_is_said_to_many_reports_is_written_down_together(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_said_to_many_reports_is_written_down_together(place: Place, writes: list[int]) -> None:
     assistant, ids = place.start(), [f"r{number}" for number in range(30)]
     for each in ids:
         await assistant.ask(other(id=each, kind="report", expects=False))
-    written = list[int]()
-    write = Database.write
-    monkeypatch.setattr(Database, "write", lambda *given: (written.append(1), write(*given))[1])
+    writes.clear()
     outcomes = await assistant.answer_all([Answer("s", each, OK, "Ada", "web") for each in ids])
     assert all(isinstance(outcome, Outcome) and outcome.accepted for outcome in outcomes)
-    assert len(written) <= 4
+    assert len(writes) <= 4
 
 
 async def test_news_reach_everybody_also_where_one_listener_fails(
@@ -575,11 +606,12 @@ async def test_news_reach_everybody_also_where_one_listener_fails(
 async def test_what_fails_when_nobody_waits_for_it_is_in_the_log(
     place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assistant = place.start(grace=0.05)
+    assistant = place.start(grace=60)
 
     async def fails(*_: object) -> None:
         raise ZeroDivisionError
 
     await assistant.ask(ASKED)
     monkeypatch.setattr(assistant._store, "end_all", fails)
+    later(61)
     await until(lambda: "the assistant failed" in caplog.text)

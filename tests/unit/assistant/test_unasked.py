@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from msgspec.structs import replace
+from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant.service import Assistant
@@ -205,9 +206,8 @@ async def test_what_went_with_an_answer_that_did_not_arrive_goes_with_the_next(
 
 @pytest.mark.parametrize("arrived", [True, False])
 async def test_what_went_with_an_answer_is_noted_when_the_disk_is_back(
-    place: Place, monkeypatch: pytest.MonkeyPatch, arrived: bool
+    place: Place, caplog: pytest.LogCaptureFixture, arrived: bool
 ) -> None:
-    monkeypatch.setattr("transcript_mcp.assistant.unasked._AGAIN", 0.02)
     first = await place.assistant.ask(replace(ALPHA, id="q1", text="?"))
     await place.write()
     assert len(await place.assistant.messages_for(first)) == 1
@@ -216,11 +216,12 @@ async def test_what_went_with_an_answer_is_noted_when_the_disk_is_back(
     aside = path.rename(path.with_name("aside"))
     path.mkdir()
     place.assistant.delivered(first, arrived=arrived)
-    await asyncio.sleep(0.1)
+    await until(lambda: "cannot be written down yet" in caplog.text)
     path.rmdir()
     aside.rename(path)
     second = await place.assistant.ask(replace(ALPHA, id="q2", text="?"))
-    await asyncio.sleep(0.1)
+    later(60)
+    await until(lambda: not place.assistant.unasked._tasks)
     assert len(await place.assistant.messages_for(second)) == (0 if arrived else 1)
 
 

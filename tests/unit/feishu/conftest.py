@@ -8,6 +8,7 @@ import pytest
 import respx
 from support.faketime import FakeTime
 from support.feishu_answers import TOKEN_PATH, token
+from support.waiting import PATIENCE
 
 from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person
@@ -46,7 +47,7 @@ class Team:
 
 @pytest.fixture
 async def team(time: FakeTime) -> AsyncIterator[Team]:
-    async with FeishuSimulator(ack_timeout=0.3, repush_delays=(0.02, 0.04)) as feishu:
+    async with FeishuSimulator(ack_timeout=PATIENCE, repush_delays=(0.02, 0.04)) as feishu:
         ada, bo = feishu.add_person("Ada"), feishu.add_person("Bo")
         alpha, beta = feishu.add_app("Alpha"), feishu.add_app("Beta")
         group = feishu.add_group("Team", [ada, bo, alpha, beta])

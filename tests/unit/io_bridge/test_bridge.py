@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.waiting import until
+from support.loop_clock import later
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import QueueFullError, StoreError
 from transcript_mcp.io_bridge import Bridge, Handed, Limits
@@ -13,7 +14,7 @@ from transcript_mcp.io_bridge.values import Addressee
 
 MakeBridge = Callable[..., Bridge]
 
-LONG = 30.0
+LONG = PATIENCE
 SHORT = 0.05
 
 
@@ -187,19 +188,21 @@ async def test_what_nobody_confirms_in_time_is_handed_over_again(make_bridge: Ma
 
 
 async def test_a_confirmed_input_is_not_handed_over_again(make_bridge: MakeBridge) -> None:
-    bridge = make_bridge(lease=0.05)
+    bridge = make_bridge(lease=60)
     await bridge.send_input("s", "one")
     (await got(waiting(bridge, wait=0))).arrived()
     await becomes(bridge, [("one", "delivered")])
     assert await bridge.confirm("s") == 1
-    assert await bridge.next_input("s", wait=0.2) is None
+    later(61)
+    assert await bridge.next_input("s", wait=SHORT) is None
 
 
 async def test_a_slow_answer_still_confirms_the_input_it_belongs_to(make_bridge: MakeBridge) -> None:
-    bridge = make_bridge(lease=0.02)
+    bridge = make_bridge(lease=60)
     await bridge.send_input("s", "one")
     (await got(waiting(bridge, wait=0))).arrived()
     await becomes(bridge, [("one", "delivered")])
+    later(61)
     await becomes(bridge, [("one", "queued")])
     await bridge.send_output("s", "result")
     assert await states(bridge) == [("result", "queued")]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import aiohttp
 import pytest
 from support.feishu_client import Api
+from support.waiting import PATIENCE
 
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person
 
@@ -28,7 +29,7 @@ class Team:
 @pytest.fixture
 async def team() -> AsyncIterator[Team]:
     async with (
-        FeishuSimulator(ack_timeout=0.3, repush_delays=(0.02, 0.04)) as feishu,
+        FeishuSimulator(ack_timeout=PATIENCE, repush_delays=(0.02, 0.04)) as feishu,
         aiohttp.ClientSession() as session,
     ):
         ada, bo = feishu.add_person("Ada"), feishu.add_person("Bo")

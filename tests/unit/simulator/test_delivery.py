@@ -5,6 +5,8 @@ import json
 import aiohttp
 import pytest
 from support.feishu_client import long_connection
+from support.loop_clock import later
+from support.waiting import PATIENCE
 
 from transcript_channels.simulator import FeishuSimulator, scopes
 
@@ -100,8 +102,11 @@ async def test_after_the_last_delay_a_push_is_given_up(team) -> None:
 async def test_silence_makes_the_event_come_again_and_a_late_answer_is_noted(team) -> None:
     answers = iter([None, 200])
     async with long_connection(team.feishu, team.alpha, team.session, lambda event: next(answers)) as connection:
-        message = await team.feishu.say(team.group, team.ada, "hello")
+        message = await team.feishu.say(team.group, team.ada, "hello", wait=False)
         push = message.pushes[0]
+        await team.feishu.wait_for(lambda: connection.frames)
+        later(PATIENCE)
+        await team.feishu.wait_for(lambda: push.acked)
         assert [attempt.code for attempt in push.attempts] == [None, 200]
         await connection.acknowledge(connection.frames[0], 200)
         await team.feishu.wait_for(lambda: push.attempts[0].code == 200)
@@ -177,7 +182,7 @@ async def test_events_can_come_in_fragments_and_are_acknowledged_once(team) -> N
 
 
 async def test_a_thousand_events_at_full_speed_arrive_in_order() -> None:
-    async with FeishuSimulator(ack_timeout=30) as feishu, aiohttp.ClientSession() as session:
+    async with FeishuSimulator(ack_timeout=PATIENCE) as feishu, aiohttp.ClientSession() as session:
         ada, apps = feishu.add_person("Ada"), [feishu.add_app("Alpha"), feishu.add_app("Beta")]
         group = feishu.add_group("Team", [ada, *apps])
         async with (
