@@ -91,6 +91,13 @@ def test_the_printed_calls_do_what_they_say(page: str, tmp_path: Path, env: dict
         assert "GreenCastle" in shown.stdout, line
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_the_lines_for_gemini_cli_name_the_address_that_the_printed_calls_have(page: str) -> None:
+    (calls,) = [block for block in blocks(page, "bash") if "curl" in block]
+    (entry,) = [json.loads(block) for block in blocks(page, "json") if "httpUrl" in block]
+    assert {entry["mcpServers"]["agent-mail"]["httpUrl"]} == set(re.findall(r"curl -sS (\S+)", calls))
+
+
 def answer(line: str) -> dict[str, Any]:
     """What the tool answered."""
     result = json.loads(line)["result"]

@@ -153,6 +153,23 @@ async def test_a_token_opens_the_door_and_servers_learn_whose_it_is(hub: StartHu
     assert (status, answer["result"]["caller"]) == (200, "token/laptop")
 
 
+async def test_behind_a_proxy_that_does_tls_the_hub_goes_by_its_public_name_and_asks_for_the_token(
+    hub: StartHub, http: ClientSession
+) -> None:
+    url = await hub(tokens={"laptop": TOKEN}, allowed_hosts=["mail.example.com"]) + "/mcp"
+    proxied = {"Host": "mail.example.com", "X-Forwarded-Proto": "https", "X-Forwarded-For": "127.0.0.1"}
+    status, refusal = await posted(http, url, call("whoami"), **proxied)
+    assert (status, refusal["error"]["code"]) == (401, "no_token"), "what a proxy forwards is not this machine's own"
+    status, refusal = await posted(http, url, call("whoami"), **proxied | bearer(TOKEN) | {"Host": "other.example.com"})
+    assert (status, refusal["error"]["code"]) == (421, "wrong_host")
+    page = proxied | bearer(TOKEN) | {"Origin": "https://mail.example.com"}
+    status, answer = await posted(http, url, call("whoami"), **page)
+    assert (status, answer["result"]["caller"]) == (200, "token/laptop")
+    session = await begun(http, url, **page)
+    async with http.post(url, json=call("whoami"), headers=session) as answer:
+        assert json.loads((await streamed(answer))["result"]["content"][0]["text"])["caller"] == "token/laptop"
+
+
 async def test_a_mailbox_agents_token_opens_the_mailboxes_only(hub: StartHub, http: ClientSession) -> None:
     url = await hub(filebox={"tokens": {"qa_agent": TOKEN}})
     status, answer = await posted(http, f"{url}/mcp/filebox", call("mine"), **bearer(TOKEN))

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from support.letterbox import BACKEND, FRONTEND, Letterbox
+from support.mail_archive import git
 
+from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.claims import Claims
 from transcript_mcp.mail.values import Draft
 
@@ -239,6 +241,34 @@ def test_agents_of_usual_models_stand_one_per_line_on_a_terminal(
         lines = run("mail", "agents", "--all", "--project", BACKEND).out.splitlines()
         assert len(lines) == 1 + 3
         assert any(line.startswith(f"GreenCastle  claude-code  {shown}  ") for line in lines)
+
+
+def test_the_archive_and_the_commands_tell_what_was_sent_claimed_and_released(run: Run, box: Letterbox) -> None:
+    claims, project = Claims(box.mail.database, box.mail.now), box.mail.project(BACKEND)
+    first = box.mail.inbox(box.blue)[0].letter
+    second = box.send(["BlueLake"], "发布推迟")
+    box.mail.send(FRONTEND, box.blue, Draft("发布", "elsewhere", to=["GreenCastle"]))
+    box.time = 4_000_000_000.0
+    claims.claim(project.id, box.green, ["app/api/*.py"], 7200)
+    claims.claim(project.id, box.red, ["docs"], 7200)
+    claims.release(project.id, box.green)
+    archiving = Archiving(box.mail.places, box.mail.database)
+    for _ in range(2):  # both states of one claim's file become commits
+        archiving.round(until=float("inf"))
+    archiving.close()
+    log = git(box.mail.places.repo(project.slug), "log", "--format=%B")
+    for line in (
+        f"mail {first.id}: GreenCastle -> BlueLake: 发布计划",
+        "claim: GreenCastle exclusive 1 path: app/api/*.py",
+        "claim: RedStone exclusive 1 path: docs",
+        "release: GreenCastle 1 path: app/api/*.py",
+    ):
+        assert log.count(line) == 1
+    found = run("mail", "search", "发布", "--project", BACKEND, "--json").document["hits"]
+    assert [hit["id"] for hit in found] == [second.id, first.id]
+    for options, paths in (((), ["docs"]), (("--all",), ["docs", "app/api/*.py"])):
+        shown = run("mail", "claims", "--project", BACKEND, "--json", *options).document["claims"]
+        assert [claim["path"] for claim in shown] == paths
 
 
 def test_claims_show_who_works_where_until_when(run: Run, box: Letterbox) -> None:

@@ -234,6 +234,16 @@ def test_files_that_are_no_good_pictures_are_refused(data: bytes, reason: str, r
     assert reason in refused(convert("![](bad.png)", root, repo), "![](bad.png)")
 
 
+def test_a_picture_has_twenty_megabytes_at_the_most(root: Path, repo: Path) -> None:
+    good = picture((10, 10))
+    for size, taken in ((20 * 1024 * 1024, True), (20 * 1024 * 1024 + 1, False)):
+        (root / "large.png").write_bytes(good)
+        os.truncate(root / "large.png", size)
+        converted = convert("![](large.png)", root, repo, "file")
+        assert [problem.reason for problem in converted.problems] == ([] if taken else ["It has more than 20 MB."])
+        assert len(converted.files) == taken
+
+
 @pytest.mark.parametrize(
     "target",
     [
