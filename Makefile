@@ -42,6 +42,10 @@ soak: ## the fault and load tests with full repetitions (up to an hour)
 	@$(SETUP) test
 	@$(BIN)/python -m pytest -m soak -s -o timeout=1800 --session-timeout=3600 $(ARGS)
 
+mutants: ## what the tests execute, and how many small breaks of the product they notice (an hour and more)
+	@$(SETUP) test
+	@$(BIN)/python -m tools.mutants $(ARGS)
+
 check: ## style, types, imports between rooms, what must not be committed
 	@$(SETUP) check
 	$(BIN)/ruff check .
@@ -102,8 +106,8 @@ lock: ## resolve again and rewrite requirements/ (hashes, no addresses)
 	$(EXPORT) --only-group uv -o requirements/uv.txt >/dev/null
 	$(EXPORT) --group build --group test -o requirements/core.txt >/dev/null
 	$(EXPORT) --group build --group host -o requirements/demo.txt >/dev/null
-	$(EXPORT) --group build --group host --group test --group browser -o requirements/test.txt >/dev/null
-	$(EXPORT) --group build --group host --group test --group browser --group lint --group node -o requirements/check.txt >/dev/null
+	$(EXPORT) --group build --group host --group test --group browser --group mutants -o requirements/test.txt >/dev/null
+	$(EXPORT) --group build --group host --group test --group browser --group mutants --group lint --group node -o requirements/check.txt >/dev/null
 	$(EXPORT) --group build --group host-0-3-0 --group test -o requirements/nanobot-0.3.0.txt >/dev/null
 	$(EXPORT) --group build --group mcp2 --group test -o requirements/mcp2.txt >/dev/null
 	@wc -l requirements/*.txt
