@@ -3,6 +3,7 @@
 Every content begins and ends with its own token, so that half a text is recognised.
 """
 
+import asyncio
 import json
 import os
 import resource
@@ -11,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from support.waiting import PATIENCE
 from support.worker import ready, say, told_to_stop
@@ -20,6 +21,9 @@ from nanobot_transcript.errors import MailNotFoundError, TranscriptError
 from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox, Query
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.thread import entries
+
+if TYPE_CHECKING:
+    from transcript_mcp.sdk.testing import Answer
 
 __all__ = ["body", "is_whole"]
 
@@ -132,6 +136,64 @@ def hold_lock(config: str, agents: list[str]) -> None:
         time.sleep(600)
 
 
+def stop_before_renaming(config: str, agent: str, doing: str, name: str, **message: str) -> None:
+    """Do one thing to a mail, and stand still where its file is about to be put into a box, until told to go on."""
+    mailbox = open_mailbox(config, agent, lock_wait=30.0) if doing != "repair" else None
+    ready()
+    sys.addaudithook(_stopping(name))
+    if mailbox is None:
+        open_mailbox(config, agent)  # finishes what a killed process has begun
+    elif doing == "resolve":
+        mailbox.resolve(name)
+    else:
+        mailbox.send(msg_type="INFO", title="", **message)
+
+
+def _stopping(name: str) -> Callable[[str, tuple[Any, ...]], None]:
+    """Notices the first renaming to ``name``; what the process holds then, it goes on holding."""
+    left = [name]
+
+    def noticed(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "os.rename" and left and arguments[1] == left[0]:
+            left.clear()
+            say({"stands_still": True})
+            sys.stdin.buffer.raw.readline()  # type: ignore[attr-defined]
+
+    return noticed
+
+
+def call_all_tools(config: str, agent: str, to: str) -> dict[str, list[str]]:
+    """Use the five tools of the plan: what failed of it, and what wanted a name, an address or a connection."""
+    from transcript_mcp.filebox.server import build_server  # the other actions need no tools, and begin sooner
+    from transcript_mcp.sdk.testing import InMemoryClient
+
+    client = InMemoryClient(build_server(FileBox(ConfigSource(explicit=Path(config)), hooks=Hooks()), identity=agent))
+    ready()
+    wanted: list[str] = []
+    # An event loop has a pair of sockets to wake itself; they lead nowhere.
+    sys.addaudithook(lambda event, _: wanted.append(event) if _reaches_out(event) else None)
+    failed: list[str] = []
+
+    async def call(tool: str, **arguments: str) -> "Answer":
+        answer = await client.call(f"filebox_{tool}", arguments)
+        failed.extend([answer.text] if answer.is_error else [])
+        return answer
+
+    async def calls() -> None:
+        for tool in ("resolve_message", "reject_message"):
+            await call("send_message", receiver_id=to, msg_type="BR", title="mail", content="text")
+            (name,) = (await call("list_messages", box_type="inbox", runAs=to)).data
+            await call("read_message", box_type="inbox", filename=name, runAs=to)
+            await call(tool, filename=name, runAs=to)
+
+    asyncio.run(calls())
+    return {"failed": failed, "wanted": wanted}
+
+
+def _reaches_out(event: str) -> bool:
+    return event.startswith("socket.") and event != "socket.__new__"
+
+
 def send_until_error(config: str, agent: str, to: str, limit: int) -> dict[str, Any]:
     """Send larger and larger mails; ``limit`` bounds the size of any file this process may write."""
     mailbox = open_mailbox(config, agent)
@@ -177,6 +239,7 @@ def _tried(call: Callable[[], object]) -> dict[str, str]:
 ACTIONS: dict[str, Callable[..., Any]] = {
     action.__name__: action
     for action in (
+        call_all_tools,
         hold_lock,
         read_all_unread,
         read_in_circles,
@@ -184,6 +247,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {
         resolve_all,
         send_many,
         send_until_error,
+        stop_before_renaming,
         try_all_as,
         write_forever,
     )

@@ -125,6 +125,49 @@ async def test_a_wrong_token_opens_nothing(tmp_path: Path, token: str) -> None:
         assert (status, error["code"]) == (401, "unauthenticated")
 
 
+async def test_a_login_opens_what_its_own_token_stands_for(tmp_path: Path) -> None:
+    secrets = {"ada": "ada-secret", "eve": "eve-secret"}
+    async with running_hub(tmp_path, **secrets) as hub:
+        for name, secret in secrets.items():
+            await Caller(hub.url, secret).ask(f"of-{name}", Wait=0, Fetched=True)
+        for name, secret in secrets.items():
+            async with page(hub.url, secret) as opened:
+                shown = (await opened.until("AskQuestion")).AskQuestionRequest
+                await opened.send("GetPendingMessages")
+                pending = (await opened.until("GetPendingMessages")).GetPendingMessagesResponse.pending_messages
+                waiting = [shown, *(each.ask_question_request for each in pending)]
+                assert [each.ID for each in waiting] == [f"of-{name}"] * 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "replied"),
+    [("AskQuestion", "AskQuestionReply"), ("TaskFinish", "TaskFinishReply"), ("WorkReport", "WorkReportReply")],
+)
+async def test_only_the_token_of_who_asked_answers_as_bearer(tmp_path: Path, asked: str, replied: str) -> None:
+    path = f"/agentassistproto.SrvAgentAssistReply/{replied}"
+    reply = {"ID": "q1", "contents": [{"type": 1, "text": {"type": "text", "text": "yes"}}]}
+    question = {"ID": "q1", "UserToken": "ada-secret", "Fetched": True, "Wait": 0, "Request": {}}
+    question["Request"] = {"Question": "Deploy?"} if asked == "AskQuestion" else {"Summary": "Done."}
+    async with running_hub(tmp_path, ada="ada-secret", eve="eve-secret") as hub:
+
+        async def how_it_stands() -> str:
+            _, answer = await post(hub, f"/agentassistproto.SrvAgentAssist/{asked}", json.dumps(question), JSON)
+            return answer["Meta"]["status"]
+
+        async def answered(token: str, body: dict[str, Any]) -> int:
+            headers = JSON | ({"Authorization": token} if token else {})
+            return (await post(hub, path, json.dumps(body), headers))[0]
+
+        assert await how_it_stands() == "waiting"
+        for token in ("", "Bearer", "Bearer wrong", "Basic ada-secret", "ada-secret"):
+            assert await answered(token, reply) == 401
+            assert await answered(token, reply | {"UserToken": "ada-secret"}) == 401
+        assert await answered("Bearer eve-secret", reply) == 404
+        assert await how_it_stands() == "waiting"
+        assert await answered("Bearer ada-secret", reply) == 200
+        assert await how_it_stands() == "answered"
+
+
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
 async def test_a_page_from_elsewhere_gets_no_socket(hub: Hub, origin: str) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:

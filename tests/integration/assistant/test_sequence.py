@@ -67,6 +67,29 @@ async def test_a_question_is_shown_answered_and_returned(hub: Hub) -> None:
     assert dict(answer.Meta) == {"status": "answered", "answered_by": "Ada"}
 
 
+async def test_all_who_have_the_token_are_sent_the_whole_request(hub: Hub) -> None:
+    options = [wire.new("QuestionOption", label="周三", description="noon"), wire.new("QuestionOption", label="周五")]
+    choice = wire.new("Question", question="When?", header="Day", options=options, multiple=True, custom=False)
+    about = {
+        "ProjectDirectory": "/srv/shop",
+        "AgentName": "Alpha",
+        "ReasoningModelName": "m1",
+        "McpClientName": "Cursor",
+    }
+    question = wire.new("McpAskQuestionRequest", Question="发布吗？", Timeout=700, Questions=[choice], **about)
+    report = wire.new("McpWorkReportRequest", Summary="# Done", Timeout=800, **about)
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
+        for method, kind, asked in (
+            ("AskQuestion", "AskQuestion", question),
+            ("TaskFinish", "WorkReport", report),
+            ("WorkReport", "WorkReport", report),
+        ):
+            request = wire.new(f"{kind}Request", ID=method, UserToken="test-token", Request=asked, Wait=0, Fetched=True)
+            await hub.caller.call(method, request, f"{kind}Response")
+            shown = [getattr(await each.until(method), f"{kind}Request") for each in (ada, bo)]
+            assert [(each.ID, each.UserToken, each.Request) for each in shown] == [(method, "", asked)] * 2
+
+
 @pytest.mark.parametrize("method", ["TaskFinish", "WorkReport"])
 @pytest.mark.parametrize("reply", ["TaskFinishReply", "WorkReportReply"])
 async def test_a_report_is_shown_and_confirmed_in_both_generations_of_names(hub: Hub, method: str, reply: str) -> None:

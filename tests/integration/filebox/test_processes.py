@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from support.filebox_worker import body, is_whole
 from support.mailboxes import Office
@@ -19,7 +20,8 @@ from support.spawning import SpawnAction
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import MailboxBusyError
-from transcript_mcp.filebox import BOXES
+from transcript_mcp.filebox import BOXES, Mailbox, Sent
+from transcript_mcp.filebox.intents import Intent
 from transcript_mcp.filebox.thread import entries
 
 AGENTS = ["qa_agent", "dev_agent"]
@@ -168,6 +170,50 @@ def test_a_process_that_stands_still_makes_others_give_up_and_a_killed_one_does_
     assert dev.names("inbox") == [sent.file]
     holder.kill()
     assert dev.send("qa_agent", "ACK", "", "reply", sent.id).id == sent.id
+
+
+@pytest.mark.parametrize("doing", ["reply", "resolve", "repair"])
+def test_what_is_written_while_another_process_stands_still_in_the_middle_is_not_lost(
+    office: Office, config: Path, spawn_filebox: SpawnAction, doing: str
+) -> None:
+    """The other process has read the thread, and is about to put what it knew then into a box."""
+    qa, dev = office.mailbox("qa_agent", lock_wait=0.0), office.mailbox("dev_agent")
+    sent = begun(qa, dev) if doing == "repair" else qa.send("dev_agent", "BR", "busy", "first")
+    theirs = {"receiver_id": "qa_agent", "content": "theirs", "original_id": sent.id} if doing == "reply" else {}
+    options = {"config": config, "agent": "dev_agent", "doing": doing, "name": sent.file, **theirs}
+    other = started(spawn_filebox("stop_before_renaming", **options))
+    assert other.line()["stands_still"]
+
+    def add() -> bool:
+        try:
+            return bool(qa.send("dev_agent", "INFO", "", "mine", sent.id).id)
+        except MailboxBusyError:
+            return False
+
+    added = add()
+    other.tell("go on")
+    other.result()
+    assert added or add()
+    assert office.everywhere("qa_agent") == [("outbox", sent.file)]
+    assert office.everywhere("dev_agent") == [("inbox", sent.file)]
+    texts = {entry.text for entry in entries(office.text("dev_agent", "inbox", sent.file))}
+    assert texts == {"first", "mine", *(["theirs"] if theirs else [])}
+
+
+def begun(receiver: Mailbox, sender: Mailbox) -> Sent:
+    """A delivery as a killed process leaves it: arrived, and without the sender's copy."""
+    sent = sender.send(receiver.agent, "BR", "busy", "first")
+    (mail,) = receiver.page("inbox").mails
+    box = sender.folder.place.mailbox
+    (box / "outbox" / sent.file).unlink()
+    note = Intent(sent.id, receiver.agent, mail.time_ms)
+    (box / ".state" / "pending" / "left.json").write_bytes(msgspec.json.encode(note))
+    return sent
+
+
+def test_mail_needs_no_network(config: Path, spawn_filebox: SpawnAction) -> None:
+    told = started(spawn_filebox("call_all_tools", config=config, agent="qa_agent", to="dev_agent")).result()
+    assert told == {"failed": [], "wanted": []}
 
 
 def test_a_full_disk_refuses_and_keeps_what_was_sent(office: Office, config: Path, spawn_filebox: SpawnAction) -> None:

@@ -135,6 +135,19 @@ async def test_times_are_held_between_their_bounds(tmp_path: Path) -> None:
     desk.assistant.close()
 
 
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("ask_question", {"question": "?"}),
+        ("task_finish", {"summary": "Done.", "confirm": True}),
+        ("work_report", {"summary": "Done.", "confirm": True}),
+    ],
+)
+async def test_a_person_has_the_seconds_that_the_agent_gave(desk: Desk, tool: str, said: dict[str, Any]) -> None:
+    await desk.client.call(tool, timeout=700, wait=0, **said, **SHOP)
+    assert (await desk.waiting()).question.timeout == 700
+
+
 async def test_a_client_with_short_limits_comes_back_for_the_answer(desk: Desk) -> None:
     answer = await desk.client.call("ask_question", question="?", wait=0, id="mine", **SHOP)
     assert 'id="mine"' in answer.text

@@ -1,5 +1,7 @@
 """Two agents with mailboxes."""
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,3 +18,13 @@ def office(tmp_path: Path) -> Office:
 def shared_office(tmp_path: Path) -> Office:
     """Three agents in one folder."""
     return Office(tmp_path, "qa_agent", "frontend_agent", "backend_agent", shared=True)
+
+
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine stands eight hours east of UTC, so that local time and UTC cannot be taken for each other."""
+    monkeypatch.setenv("TZ", "CST-8")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()

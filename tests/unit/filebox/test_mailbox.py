@@ -3,6 +3,7 @@
 import os
 import stat
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from support.mailboxes import SEPARATOR, Office, plant, tree
@@ -57,6 +58,78 @@ def test_a_reply_goes_on_top_of_the_thread_and_each_agent_has_one_copy(office: O
         "## 2025-06-30T08:15:24.616Z - dev_agent to qa_agent (ACK)\n\n已确认问题，开始修复。\n\n"
         f"{SEPARATOR}\n\n## 2025-06-30T08:15:23.616Z - qa_agent to dev_agent (BR)\n\n{BUG}"
     )
+
+
+@pytest.mark.usefixtures("far_east")
+def test_all_times_of_a_mail_are_in_utc_wherever_the_machine_stands(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    sent = qa.send("dev_agent", "BR", "slow", "text")
+    assert sent.file.startswith("2025-06-30_0815-BR-")
+    dev.send("qa_agent", "ACK", "", "reply", sent.id)
+    text = office.text("qa_agent", "inbox", sent.file)
+    assert [line for line in text.splitlines() if "2025" in line] == [
+        "**Timestamp:** 2025-06-30T08:15:24.616Z",
+        "## 2025-06-30T08:15:24.616Z - dev_agent to qa_agent (ACK)",
+        "## 2025-06-30T08:15:23.616Z - qa_agent to dev_agent (BR)",
+    ]
+
+
+@pytest.mark.usefixtures("far_east")
+def test_a_time_without_a_zone_is_utc_wherever_the_machine_stands(office: Office) -> None:
+    plant(office.folder("qa_agent", "inbox"), NAME, message_id=ID, timestamp="2025-06-30T08:15:00")
+    (mail,) = office.mailbox("qa_agent").page("inbox").mails
+    assert mail.time_ms == 1_751_271_300_000
+
+
+def test_every_mail_has_a_uuid_of_its_own_and_its_file_name_ends_with_the_first_eight_characters(
+    office: Office,
+) -> None:
+    qa = office.mailbox("qa_agent")
+    mails = [qa.send("dev_agent", "BR", "slow", "text") for _ in range(3)]
+    assert [(str(UUID(mail.id)), UUID(mail.id).version) for mail in mails] == [(mail.id, 4) for mail in mails]
+    assert [mail.file for mail in mails] == [f"2025-06-30_0815-BR-slow-{mail.id[:8]}.md" for mail in mails]
+    assert len({mail.file for mail in mails}) == 3
+
+
+def test_what_was_sent_stays_in_the_outbox_whatever_becomes_of_the_receivers_copy(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    resolved, edited, deleted = (qa.send("dev_agent", "BR", title, BUG) for title in ("one", "two", "three"))
+    as_sent = {mail.file: office.text("dev_agent", "inbox", mail.file) for mail in (resolved, edited, deleted)}
+    dev.resolve(resolved.file)
+    with (office.folder("dev_agent", "inbox") / edited.file).open("a", encoding="utf-8") as file:
+        file.write("\nwritten below by hand")
+    (office.folder("dev_agent", "inbox") / deleted.file).unlink()
+    assert {name: office.text("qa_agent", "outbox", name) for name in office.files("qa_agent", "outbox")} == as_sent
+
+
+def test_the_outbox_has_a_copy_of_a_reply_too(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    sent = qa.send("dev_agent", "BR", "slow", BUG)
+    dev.send("qa_agent", "ACK", "", "reply", sent.id)
+    copy = office.text("dev_agent", "outbox", sent.file)
+    assert copy == office.text("qa_agent", "inbox", sent.file)
+    assert "dev_agent to qa_agent (ACK)\n\nreply\n" in copy
+
+
+def test_a_long_history_stands_in_the_file_word_for_word_with_who_wrote_to_whom_and_when(office: Office) -> None:
+    """Forty entries of Markdown, as a person who opens the file sees them; the newest on top."""
+    mailboxes = {"qa_agent": office.mailbox("qa_agent"), "dev_agent": office.mailbox("dev_agent")}
+    said: list[str] = []
+    message_id = ""
+    for number in range(40):
+        sender, receiver = ("dev_agent", "qa_agent") if number % 2 else ("qa_agent", "dev_agent")
+        kind, content = ("ACK" if number % 2 else "BR"), f"第 {number} 步：\n\n{BUG}\n\n```python\nprint({number})\n```"
+        sent = mailboxes[sender].send(receiver, kind, "slow", content, message_id)
+        message_id = sent.id
+        said.insert(0, f"## 2025-06-30T{time_of(number)}.616Z - {sender} to {receiver} ({kind})\n\n{content}")
+    history = office.text("qa_agent", "inbox", sent.file).partition(f"===== MESSAGE THREAD =====\n\n{SEPARATOR}\n\n")[2]
+    assert history.split(f"\n\n{SEPARATOR}\n\n") == said
+
+
+def time_of(number: int) -> str:
+    """When an office's clock is looked at for the ``number``-th time."""
+    minutes, seconds = divmod(15 * 60 + 23 + number, 60)
+    return f"08:{minutes}:{seconds:02d}"
 
 
 def test_a_conversation_back_and_forth_loses_nothing(office: Office) -> None:

@@ -18,7 +18,9 @@ def test_the_name_is_the_one_of_the_plan() -> None:
     )
 
 
+@pytest.mark.usefixtures("far_east")
 def test_the_minute_is_in_utc_wherever_the_machine_stands() -> None:
+    assert file_name(datetime(2025, 6, 30, 8, 15, 59, tzinfo=UTC), "BR", "x", ID).startswith("2025-06-30_0815-")
     moment = datetime(2025, 6, 30, 16, 15, tzinfo=timezone(timedelta(hours=8)))
     assert file_name(moment, "BR", "x", ID).startswith("2025-06-30_0815-")
 

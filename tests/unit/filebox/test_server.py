@@ -15,7 +15,7 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox import ConfigSource, FileBox, FileBoxOptions, Hooks
 from transcript_mcp.filebox.server import build_server, server_from
 from transcript_mcp.sdk.dispatch import ProtocolError
-from transcript_mcp.sdk.testing import InMemoryClient
+from transcript_mcp.sdk.testing import Answer, InMemoryClient
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
 NAME = "2025-06-30_0815-BR-slow-1b1d8fc0.md"
@@ -63,6 +63,46 @@ async def test_the_five_tools_of_the_plan_have_its_names_and_parameters(client: 
 
 async def test_every_tool_can_be_run_as_another_agent(client: InMemoryClient) -> None:
     assert [name for name, schema in (await schemas(client)).items() if "runAs" not in schema["properties"]] == []
+
+
+@pytest.mark.parametrize(
+    ("caller", "identity"), [(None, ""), (None, "qa_agent"), ("agent/qa_agent", "")], ids=["folder", "setting", "token"]
+)
+async def test_with_run_as_every_tool_acts_as_that_agent_whoever_the_caller_is(
+    office: Office, groups: GroupTranscriptStore, caller: str | None, identity: str
+) -> None:
+    front = office.filebox("qa_agent")
+    client = InMemoryClient(build_server(front, store=lambda: groups, identity=identity), caller=caller)
+    names = [front.mailbox().send("dev_agent", "BR", f"登录页面 {number}", "验证码").file for number in range(3)]
+    inbox, used = {"box_type": "inbox"}, set[str]()
+
+    async def as_dev(tool: str, **arguments: Any) -> Answer:
+        used.add(f"filebox_{tool}")
+        return await client.call(f"filebox_{tool}", {**arguments, "runAs": "dev_agent"})
+
+    assert (await client.call("filebox_agents")).data["you"] == "qa_agent"
+    assert (await as_dev("agents")).data["you"] == "dev_agent"
+    assert (await as_dev("list_messages", **inbox)).data == names[::-1]
+    assert len((await as_dev("wait", timeout=0)).data["messages"]) == 3
+    assert (await as_dev("read_message", **inbox, filename=names[0])).text == office.text(
+        "dev_agent", "inbox", names[0]
+    )
+    found = (await as_dev("search", query="验证码")).data
+    assert [each["box"] for each in found] == ["inbox"] * 3
+    assert (await as_dev("thread", message_id=found[0]["id"])).data["box"] == "inbox"
+    assert len((await as_dev("relevant", session_key="oc_team")).data) == 3
+    assert (await as_dev("resolve_message", filename=names[0])).text == "Message resolved"
+    assert (await as_dev("reject_message", filename=names[1])).text == "Message rejected"
+    assert [each["ok"] for each in (await as_dev("batch", action="resolve", filenames=names[2:])).data] == [True]
+    sent = await as_dev("send_message", receiver_id="qa_agent", msg_type="ACK", title="done", content="text")
+    reply = sent.text.rpartition("File: ")[2]
+    assert office.everywhere("dev_agent") == [
+        ("outbox", reply),
+        *(("done", name) for name in sorted((names[0], names[2]))),
+        ("cancel", names[1]),
+    ]
+    assert office.everywhere("qa_agent") == [("inbox", reply), *(("outbox", name) for name in sorted(names))]
+    assert used == set(await schemas(client))
 
 
 async def test_the_examples_of_the_plan_work_as_printed(client: InMemoryClient, office: Office) -> None:
