@@ -1,5 +1,6 @@
 # Every command that works on this project. `make help` lists them; CONTRIBUTING.md explains them.
-# The first call sets up .venv; `PYTHON=/path/to/python3` names another interpreter, `ARGS=...` goes to pytest.
+# The first call sets up .venv; `PYTHON=/path/to/python3` names another interpreter, `ARGS=...` goes to pytest, or to
+# what the command runs.
 
 SHELL := /bin/sh
 SETUP := PYTHON='$(PYTHON)' tools/setup.sh
@@ -71,7 +72,7 @@ web: ## build the web UI from web/ into the package; ARGS=--lock resolves its No
 	@$(SETUP) check
 	@$(BIN)/python tools/web.py $(ARGS)
 
-bench: ## measure against the named baselines and print a table
+bench: ## measure against the named baselines, a table at a time; ARGS=mail one room, ARGS=--help says more
 	@$(SETUP) test
 	@$(BIN)/python -m benchmarks $(ARGS)
 

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [--quick] [--only PATTERN] [--json]``."""
+"""``python -m benchmarks [NAME ...]``; ``--help`` has examples."""
 
 import sys
 

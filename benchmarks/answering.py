@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import uuid4
 
+from benchmarks.children import child
 from benchmarks.hubs import ROOT
 from benchmarks.light import Sender, connected, post, until_answered, web_frame, web_upgrade
 from transcript_mcp.assistant import wire
@@ -31,8 +32,11 @@ _SETTLING = 0.3
 def bursts(kind: str, port: int, rounds: int, count: int) -> list[list[float]]:
     """The times of each round, taken by a program of its own. Raises CalledProcessError."""
     command = [sys.executable, "-m", "benchmarks.answering", kind, str(port), str(rounds), str(count)]
-    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, timeout=60 + rounds * (count + 10))
-    taken: list[list[float]] = json.loads(done.stdout)
+    with child(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        answer, _ = process.communicate(timeout=60 + rounds * (count + 10))
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
+    taken: list[list[float]] = json.loads(answer)
     return taken
 
 
@@ -40,11 +44,10 @@ def bursts(kind: str, port: int, rounds: int, count: int) -> list[list[float]]:
 def held(port: int, sockets: int, questions: int) -> Iterator[None]:
     """So many pages and open questions, as long as this lasts."""
     command = [sys.executable, "-m", "benchmarks.answering", "hold", str(port), str(sockets), str(questions)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with child(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"open\n"
         yield
-        process.communicate()
 
 
 def _assistant(port: int, rounds: int, count: int) -> list[list[float]]:

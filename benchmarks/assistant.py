@@ -6,12 +6,13 @@ nothing: the ratio says what everything else costs.
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
 from benchmarks.answering import bursts, held
+from benchmarks.children import child
 from benchmarks.context import Context
 from benchmarks.hubs import ROOT, resident, served
 from benchmarks.table import Bar, Row
@@ -23,21 +24,19 @@ _MANY = 200
 _FAST = Bar("<=", 5, of="value")
 
 
-def assistant(context: Context) -> Iterator[Row]:
+def assistant(context: Context) -> Generator[Row]:
     """The hub and the relay in turns, then the hub's memory."""
     counts = {1: context.scaled(200), _AT_ONCE: context.scaled(40)}
-    taken: dict[int, list[dict[str, float]]] = {count: [] for count in counts}
     with context.folder() as folder, served(Path(folder)) as hub, _relay() as relay:
-        for run in range(context.runs):
-            context.say(f"assistant, run {run + 1} of {context.runs}")
-            for count, rounds in counts.items():
-                taken[count].append(
-                    {name: _p50(port, rounds, count) for name, port in (("hub", hub.port), ("relay", relay))}
-                )
+
+        def compared(rounds: int, count: int) -> dict[str, float]:
+            return {name: _p50(port, rounds, count) for name, port in (("hub", hub.port), ("relay", relay))}
+
+        for count, rounds in counts.items():
+            name = "assistant answer to caller p50" + (f", {count} at once" if count > 1 else "")
+            yield _row(name, context.measured(name, lambda rounds=rounds, count=count: compared(rounds, count)))
         with held(hub.port, _MANY, _MANY):
             memory = resident(hub.pid)
-    yield _row("assistant answer to caller p50", taken[1])
-    yield _row(f"assistant answer to caller p50, {_AT_ONCE} at once", taken[_AT_ONCE])
     name = f"assistant memory, {_MANY} sockets and questions"
     yield Row(name, "MB", memory, "—", None, [memory], Bar("<=", 120, of="value"))
 
@@ -55,9 +54,6 @@ def _p50(port: int, rounds: int, count: int) -> float:
 @contextmanager
 def _relay() -> Iterator[int]:
     command = [sys.executable, "-m", "benchmarks.relay"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        try:
-            assert process.stdout is not None
-            yield int(process.stdout.readline())
-        finally:
-            process.kill()
+    with child(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        yield int(process.stdout.readline())

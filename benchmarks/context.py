@@ -3,27 +3,62 @@
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks.samples import KEY, message
 from nanobot_transcript import GroupTranscriptStore
 
-__all__ = ["Context"]
+__all__ = ["Context", "Stopped"]
+
+_Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True)
+class Stopped(BaseException):
+    """Somebody wants an end: Ctrl-C, or a signal by its ``number``."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@dataclass
 class Context:
-    """``quick`` does a tenth of the work and leaves the large files out."""
+    """``quick`` does a tenth of the work and leaves the large files out. ``stopped`` is set when an end is wanted."""
 
     quick: bool
     runs: int
     place: str | None
+    stopped: Stopped | None = None
+
+    def measured(self, what: str, once: Callable[[], _Result], runs: int | None = None) -> list[_Result]:
+        """The results of all runs; of those that were finished when somebody stopped it. Raises Stopped for none."""
+        if self.stopped is not None:
+            raise self.stopped
+        results: list[_Result] = []
+        runs = runs or self.runs
+        try:
+            for run in range(runs):
+                self.say(f"{what}, run {run + 1} of {runs}")
+                results.append(once())
+        except Stopped as stopped:
+            self.stopped = stopped
+            if not results:
+                raise
+        return results
 
     def say(self, text: str) -> None:
-        """Progress, for the person who waits."""
-        print(f"\r\033[K  {text}", end="", file=sys.stderr, flush=True)
+        """Progress, for the person who waits: a line of the terminal that the next one replaces."""
+        if sys.stderr.isatty():
+            print(f"\r\033[K  {text}", end="", file=sys.stderr, flush=True)
+
+    def tell(self, text: str) -> None:
+        """A line that stays."""
+        self.say("")
+        print(f"\r{text}", file=sys.stderr, flush=True)
 
     def scaled(self, count: int) -> int:
         """How often to do something."""

@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from benchmarks.baselines import APPENDERS, Appender
+from benchmarks.children import child
 from benchmarks.samples import message
 
 __all__ = ["Crew", "Speed"]
@@ -32,10 +34,10 @@ class Crew:
     def __init__(self, size: int, folder: Path) -> None:
         command = [sys.executable, "-m", "benchmarks.crew", str(folder)]
         env = os.environ | {"PYTHONPATH": str(_ROOT)}
-        self._processes = [
-            subprocess.Popen([*command, str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, text=True)
-            for n in range(size)
-        ]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": env, "text": True}
+        with ExitStack() as begun:
+            self._processes = [begun.enter_context(child([*command, str(n)], **pipes)) for n in range(size)]
+            self._begun = begun.pop_all()
 
     def append(self, what: str, count: int) -> Speed:
         """Let everybody append ``count`` messages at once."""
@@ -65,8 +67,7 @@ class Crew:
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        for process in self._processes:
-            process.communicate(timeout=60)
+        self._begun.close()
 
 
 def _work(folder: Path, number: int) -> None:

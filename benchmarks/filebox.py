@@ -11,13 +11,14 @@ import sys
 import tarfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
+from benchmarks.children import child
 from benchmarks.context import Context
 from benchmarks.table import Bar, Row
 
@@ -43,20 +44,19 @@ _BARS = {
 _UNITS = {"burst": "/s", "memory": "MB"}
 
 
-def filebox(context: Context) -> Iterator[Row]:
+def filebox(context: Context) -> Generator[Row]:
     """Lists, reads, sends, replies and moves in mailboxes of three sizes."""
     with context.folder() as folder:
         original = _fetched(Path(folder), context)
         kinds = ("ours", "original") if original else ("ours",)
         for size in _SIZES[: 2 if context.quick else None]:
-            found: list[dict[str, dict[str, float]]] = []
-            for run in range(min(context.runs, 3)):
-                context.say(f"filebox, {size:,} mails, run {run + 1}")
-                place = Path(folder) / f"{size}-{run}"
-                found.append(
-                    {kind: _measure(place / kind, size, original if kind == "original" else None) for kind in kinds}
-                )
-                shutil.rmtree(place)
+            place = Path(folder) / str(size)
+
+            def once(size: int = size, place: Path = place) -> dict[str, dict[str, float]]:
+                shutil.rmtree(place, ignore_errors=True)
+                return {kind: _measure(place / kind, size, original if kind == "original" else None) for kind in kinds}
+
+            found = context.measured(f"filebox, {size:,} mails", once, min(context.runs, 3 if size <= _LARGE else 2))
             yield from (_row(what, size, found) for what in found[0]["ours"])
 
 
@@ -83,10 +83,10 @@ def _measure(place: Path, size: int, original: Path | None) -> dict[str, float]:
             "read": _p50(60, lambda: server.call("filebox_read_message", box_type="inbox", filename=desk.name())),
             "send": _p50(60, lambda: server.call("filebox_send_message", **mail)),
             "reply": _p50(
-                3 if slow else 8, lambda: server.call("filebox_send_message", **mail, original_message_id=desk.take())
+                1 if slow else 8, lambda: server.call("filebox_send_message", **mail, original_message_id=desk.take())
             ),
             "unknown id": _p50(
-                3 if slow else 8,
+                1 if slow else 8,
                 lambda: server.call("filebox_send_message", **mail, original_message_id=str(uuid.uuid4())),
             ),
             "resolve": _p50(
@@ -162,21 +162,20 @@ class _Server:
         ours = [sys.executable, "-m", "nanobot_transcript", "mcp", "filebox"]
         command = ["node", str(original)] if original else ours
         env = os.environ | {"HOME": str(desk.place), "PYTHONPATH": str(_ROOT)}
-        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-        self._process = subprocess.Popen(
-            command, cwd=desk.place / "dev_agent", env=env, stdin=pipe, stdout=pipe, stderr=nowhere
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self._child = child(command, cwd=desk.place / "dev_agent", env=env, **pipes)
         self._number = 0
 
     def __enter__(self) -> Self:
-        self._wait_for(self._ask("initialize", _BEGIN))
-        self._write({"method": "notifications/initialized"})
+        with ExitStack() as begun:
+            self._process = begun.enter_context(self._child)
+            self._wait_for(self._ask("initialize", _BEGIN))
+            self._write({"method": "notifications/initialized"})
+            self._begun = begun.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.communicate(timeout=10)
+        self._begun.close()
 
     def call(self, tool: str, **arguments: Any) -> None:
         """Call a tool and wait for the answer."""
@@ -227,7 +226,7 @@ def _fetched(folder: Path, context: Context) -> Path | None:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
-        print("\nfilebox: npm cannot fetch the original program; measured without it", file=sys.stderr)
+        context.tell("filebox: npm cannot fetch the original program; measured without it")
         return None
     with ExitStack() as opened:
         archive = opened.enter_context(tarfile.open(folder / done.stdout.split()[-1]))

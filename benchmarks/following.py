@@ -5,10 +5,11 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from statistics import median
 
+from benchmarks.children import child
 from benchmarks.context import Context
 from benchmarks.samples import KEY
 from benchmarks.table import Bar, Row
@@ -21,14 +22,15 @@ _GAP = 0.01
 _POLL = 0.02
 
 
-def following(context: Context) -> Iterator[Row]:
+def following(context: Context) -> Generator[Row]:
     """Messages ten milliseconds apart, from the call of ``append`` to their arrival in the follower."""
     count = context.scaled(200)
-    runs: list[dict[str, list[float]]] = []
-    for run in range(context.runs):
-        context.say(f"follow, run {run + 1} of {context.runs}")
+
+    def once() -> dict[str, list[float]]:
         with context.folder() as folder:
-            runs.append({how: asyncio.run(_arrivals(Path(folder) / how, how, count)) for how in ("follow", "poll")})
+            return {how: asyncio.run(_arrivals(Path(folder) / how, how, count)) for how in ("follow", "poll")}
+
+    runs = context.measured("follow", once)
     for name, place, limit in (("p50", 0.5, 1.0), ("p99", 0.99, 10.0)):
         ours = [_at(run["follow"], place) for run in runs]
         theirs = [_at(run["poll"], place) for run in runs]
@@ -44,12 +46,11 @@ async def _arrivals(base_dir: Path, how: str, count: int) -> list[float]:
     follow = _follow if how == "follow" else _poll
     watching = asyncio.create_task(follow(store, store.end(KEY), count))
     await asyncio.sleep(0.05)
-    writer = await asyncio.create_subprocess_exec(sys.executable, "-c", code, env=env)
     try:
-        async with asyncio.timeout(60):
-            return await watching
+        with child([sys.executable, "-c", code], env=env):
+            async with asyncio.timeout(60):
+                return await watching
     finally:
-        await writer.wait()
         store.close()
 
 

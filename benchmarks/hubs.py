@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.children import child
+
 __all__ = ["ROOT", "Served", "resident", "served"]
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,17 +31,15 @@ def served(home: Path, **settings: str) -> Iterator[Served]:
     env |= {f"NANOBOT_TRANSCRIPT_{name.upper()}": value for name, value in settings.items()}
     env |= {"HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "nanobot_transcript", "serve", "--port", "0", "--jsonl"]
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    try:
+    with child(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        yield Served(int(ready["url"].rpartition(":")[2]), process.pid)
-    finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(10)
-        process.kill()
-        process.communicate()
+        try:
+            yield Served(int(ready["url"].rpartition(":")[2]), process.pid)
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(10)
 
 
 def resident(pid: int) -> float:

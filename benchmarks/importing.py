@@ -6,7 +6,7 @@ passes; on a busy one it leaves out the time that others took.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from statistics import median
 
 from benchmarks.context import Context
@@ -15,7 +15,7 @@ from benchmarks.table import Bar, Row
 __all__ = ["importing"]
 
 
-def importing(context: Context) -> Iterator[Row]:
+def importing(context: Context) -> Generator[Row]:
     """Whole processes, in turns. The package fetches its names late; with a store, msgspec is most of the cost."""
     context.say("import")
     yield _row(context, "import nanobot_transcript", "pass", "bare interpreter", Bar("<=", 60, of="value"))

@@ -13,6 +13,8 @@ from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Self
 
+from benchmarks.children import end_with_parent
+
 __all__ = ["Sender", "connected", "post", "until_answered", "web_frame", "web_upgrade"]
 
 _HOST = "127.0.0.1"
@@ -110,6 +112,7 @@ class Sender:
 
 
 def _send(orders: Connection, port: int, greetings: Sequence[Sequence[bytes]]) -> None:
+    end_with_parent()
     lines = [connected(port) for _ in greetings]
     for line, pieces in zip(lines, greetings, strict=True):
         for piece in pieces:

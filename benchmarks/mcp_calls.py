@@ -9,12 +9,13 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.children import child
 from benchmarks.context import Context
 from benchmarks.table import Bar, Row
 
@@ -28,19 +29,20 @@ _CALL = {"name": "nothing", "arguments": {}}
 _Ask = Callable[[str, dict[str, Any]], None]
 
 
-def mcp_calls(context: Context) -> Iterator[Row]:
+def mcp_calls(context: Context) -> Generator[Row]:
     """Both servers in turns."""
     count = context.scaled(500)
-    starts: list[dict[str, float]] = []
-    calls: dict[str, list[dict[str, float]]] = {"stdio": [], "http": []}
-    for run in range(context.runs):
-        context.say(f"mcp, run {run + 1} of {context.runs}")
-        starts.append({kind: _first_answer(kind) for kind in _KINDS})
-        for place, connect in (("stdio", _stdio), ("http", _http)):
-            calls[place].append({kind: _p50(connect, kind, count) for kind in _KINDS})
-    yield _row("no-op tool over stdio p50", calls["stdio"], Bar("<=", 1.2, of="value"))
-    yield _row("no-op tool over HTTP p50", calls["http"], Bar("<=", 3.5, of="value"))
-    yield _row("first answer over stdio", starts, Bar("<=", 1000, of="value"))
+
+    def calls(connect: Callable[[str], Any]) -> dict[str, float]:
+        return {kind: _p50(connect, kind, count) for kind in _KINDS}
+
+    name = "no-op tool over stdio p50"
+    yield _row(name, context.measured(name, lambda: calls(_stdio)), Bar("<=", 1.2, of="value"))
+    name = "no-op tool over HTTP p50"
+    yield _row(name, context.measured(name, lambda: calls(_http)), Bar("<=", 3.5, of="value"))
+    name = "first answer over stdio"
+    starts = context.measured(name, lambda: {kind: _first_answer(kind) for kind in _KINDS})
+    yield _row(name, starts, Bar("<=", 1000, of="value"))
 
 
 def _row(name: str, runs: list[dict[str, float]], bar: Bar) -> Row:
@@ -69,11 +71,8 @@ def _p50(connect: Callable[[str], Any], kind: str, count: int) -> float:
 def _process(kind: str, place: str) -> Iterator["subprocess.Popen[bytes]"]:
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     command = [sys.executable, "-m", "benchmarks.mcp_servers", kind, place]
-    with subprocess.Popen(command, cwd=_ROOT, stdin=pipe, stdout=pipe, stderr=nowhere) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    with child(command, cwd=_ROOT, stdin=pipe, stdout=pipe, stderr=nowhere) as process:
+        yield process
 
 
 @contextmanager

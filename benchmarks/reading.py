@@ -5,12 +5,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks.baselines import naive_recent, stat_and_copy, tail
+from benchmarks.children import child
 from benchmarks.context import Context
 from benchmarks.crew import Crew
 from benchmarks.samples import KEY
@@ -24,22 +25,23 @@ LONG = 5_000_000
 SHORT = 1000
 
 
-def recent(context: Context) -> Iterator[Row]:
+def recent(context: Context) -> Generator[Row]:
     """``get_recent(20)`` of a short transcript."""
-    runs = []
-    for run in range(context.runs):
-        context.say(f"get_recent, run {run + 1} of {context.runs}")
+
+    def once() -> dict[str, float]:
         with context.folder() as folder, Crew(1, Path(folder)) as crew:
             store = context.fill(Path(folder) / "store", SHORT)
-            runs.append(_compare_recent(store, crew, context.scaled(300)))
-            runs[-1]["naive"] = _time_naive(_path(store))
+            took = _compare_recent(store, crew, context.scaled(300)) | {"naive": _time_naive(_path(store))}
             store.close()
+        return took
+
+    runs = context.measured("get_recent", once)
     yield _row("get_recent(20), unchanged", runs, "unchanged", "stat+copy", Bar("<=", 4))
     yield _row("get_recent(20), after a foreign append", runs, "changed", "stat+copy, changed", Bar("<=", 15))
     yield _row("get_recent(20), after a foreign append", runs, "changed", "naive", None, f"{SHORT} lines")
 
 
-def long_transcript(context: Context) -> Iterator[Row]:
+def long_transcript(context: Context) -> Generator[Row]:
     """The same in five million lines, and the very first look of a new process at them."""
     if context.quick:
         return
@@ -48,10 +50,8 @@ def long_transcript(context: Context) -> Iterator[Row]:
         few = context.fill(small / "store", SHORT)
         many = context.fill(large / "store", LONG)
         with Crew(1, small) as short_crew, Crew(1, large) as long_crew:
-            runs = []
-            for run in range(context.runs):
-                context.say(f"get_recent of a long transcript, run {run + 1} of {context.runs}")
-                runs.append(_compare_lengths(few, short_crew, many, long_crew))
+            what = "get_recent of a long transcript"
+            runs = context.measured(what, lambda: _compare_lengths(few, short_crew, many, long_crew))
         yield _row("get_recent(20), 5M lines, changed", runs, "long", "1k lines", Bar("<=", 1.5))
         few.close()
         many.close()
@@ -92,15 +92,10 @@ def _compare_lengths(
     return {name: median(times) for name, times in took.items()}
 
 
-def _first_reads(context: Context, base_dir: Path) -> Iterator[Row]:
+def _first_reads(context: Context, base_dir: Path) -> Generator[Row]:
     """A process that has never seen the transcript; its memory is measured above what it had before."""
     for cold in (False, True):
-        looks = []
-        for run in range(context.runs):
-            context.say(f"first read of a long transcript, run {run + 1} of {context.runs}")
-            if cold:
-                _evict(base_dir)
-            looks.append(_first_look(base_dir))
+        looks = context.measured("first read of a long transcript", lambda cold=cold: _first_look(base_dir, cold=cold))
         name = "first read, 5M lines" + (", not in the page cache" if cold else "")
         bar = None if cold else Bar("<=", 2000, of="value")
         yield _row(name, looks, "first", "tail", bar)
@@ -109,11 +104,14 @@ def _first_reads(context: Context, base_dir: Path) -> Iterator[Row]:
             yield Row("first read, 5M lines: memory", "MB", median(grown), "—", None, grown, Bar("<=", 10, of="value"))
 
 
-def _first_look(base_dir: Path) -> dict[str, float]:
+def _first_look(base_dir: Path, *, cold: bool) -> dict[str, float]:
+    if cold:
+        _evict(base_dir)
     code = f"from benchmarks.reading import look; look({str(base_dir)!r})"
     env = os.environ | {"PYTHONPATH": str(_ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True, timeout=120)
-    return json.loads(done.stdout)
+    with child([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE) as process:
+        answer, _ = process.communicate(timeout=120)
+    return json.loads(answer)
 
 
 def look(base_dir: str) -> None:

@@ -1,72 +1,119 @@
-"""Runs the benchmarks and prints one table on stdout; progress goes to stderr.
+"""Measures what was asked for and prints each table as soon as it is measured; progress goes to stderr.
 
 Every row is a ratio of two things measured in turns within the same run, because a machine is never as fast as it was a
-minute ago. Floors and goals are those the product has promised; a row below its floor makes the exit code 1.
+minute ago. Floors and goals are those the product has promised; a row below its floor makes the exit code 1. Whoever
+stops it gets what was measured until then, and 128 plus the number of the signal as its exit code.
 """
 
 import argparse
 import json
 import os
 import platform
-import re
-import sys
-from collections.abc import Callable, Iterator
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from types import FrameType
 
-from benchmarks.appending import appending, synchronous
-from benchmarks.assistant import assistant
-from benchmarks.context import Context
-from benchmarks.filebox import filebox
-from benchmarks.following import following
-from benchmarks.importing import importing
-from benchmarks.io_bridge import io_bridge
-from benchmarks.mail import mail
-from benchmarks.mcp_calls import mcp_calls
-from benchmarks.reading import long_transcript, recent
-from benchmarks.searching import searching
+from benchmarks.context import Context, Stopped
+from benchmarks.parts import Part, UnknownNameError, chosen, listed
 from benchmarks.table import Row, as_json, render
 
-__all__ = ["GROUPS", "main"]
+__all__ = ["main", "measure", "stop_on_signals"]
 
-GROUPS: dict[str, Callable[[Context], Iterator[Row]]] = {
-    "append": appending,
-    "fsync": synchronous,
-    "recent": recent,
-    "long": long_transcript,
-    "follow": following,
-    "search": searching,
-    "import": importing,
-    "mcp": mcp_calls,
-    "filebox": filebox,
-    "mail": mail,
-    "io": io_bridge,
-    "assistant": assistant,
-}
+_EXAMPLES = """examples:
+  make bench                          everything; about eight minutes on two free cores
+  make bench ARGS=mail                one room
+  make bench ARGS="append search"     two parts of a room
+  make bench ARGS="store --quick"     a tenth of the work: to see that it runs, not for figures
+  make bench ARGS="--json rows.json"  the rows in a file, too
+
+rooms and their parts:
+"""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """0 when every row is above its floor, else 1."""
-    options = _options(argv)
-    context = Context(quick=options.quick, runs=options.runs or (2 if options.quick else 5), place=options.dir)
+    """0 when every row is above its floor, else 1; 130 after Ctrl-C."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.list:
+        print(listed())
+        return 0
+    try:
+        parts = chosen(options.names)
+    except UnknownNameError as error:
+        parser.error(str(error))
+    stop_on_signals()
+    runs = options.runs or (2 if options.quick else 3)
+    return measure(parts, Context(options.quick, runs, options.dir), options.json)
+
+
+def measure(parts: Sequence[Part], context: Context, into: Path | None = None) -> int:
+    """Print the table of each part when it is measured, and keep the rows in a file. The exit code."""
     rows: list[Row] = []
-    for name, group in GROUPS.items():
-        if not options.only or re.search(options.only, name):
-            rows += group(context)
-    print("\r\033[K", end="", file=sys.stderr)
-    if options.json:
-        print(json.dumps({"machine": _machine(), "runs": context.runs, "rows": as_json(rows)}, ensure_ascii=False))
-    else:
-        print(f"{_machine()}; median of {context.runs} runs\n\n{render(rows)}")
+    print(f"{_machine()}; median of {context.runs} runs unless a row shows more or fewer", flush=True)
+    try:
+        for number, part in enumerate(parts, start=1):
+            context.tell(f"[{number}/{len(parts)}] {part.name}: {part.what}")
+            _one(part, context, rows, into)
+            if context.stopped is not None:
+                raise context.stopped
+    except Stopped as stopped:
+        context.tell(f"Stopped. {len(rows)} rows were measured.")
+        return 128 + stopped.number
     return int(any(row.verdict == "FAIL" for row in rows))
 
 
-def _options(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed of the transcript store.")
+def _one(part: Part, context: Context, rows: list[Row], into: Path | None) -> None:
+    """Whatever ends it, what it has measured is shown."""
+    began, before = time.monotonic(), len(rows)
+    try:
+        with closing(part.measure(context)) as measured:
+            for row in measured:
+                rows.append(row)
+                if into is not None:
+                    _write(into, rows, context)
+    finally:
+        context.say("")
+        if len(rows) > before:
+            print(f"\n{part.name}: {part.what} ({time.monotonic() - began:.0f} s)\n")
+            print(render(rows[before:]), flush=True)
+
+
+def _write(path: Path, rows: Sequence[Row], context: Context) -> None:
+    """At no moment is there half a file."""
+    document = {"machine": _machine(), "runs": context.runs, "rows": as_json(rows)}
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    new.replace(path)
+
+
+def stop_on_signals() -> None:
+    """Ctrl-C and the like raise Stopped from now on."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="make bench",
+        usage="make bench ARGS='[NAME ...] [OPTION ...]'",
+        description="Speed against named baselines, measured in the same run.",
+        epilog=_EXAMPLES + listed(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a room, or a part of one; all when there is none")
+    parser.add_argument("--list", action="store_true", help="list rooms and parts")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work, without the large files")
-    parser.add_argument("--only", metavar="PATTERN", help=f"only groups that match: {', '.join(GROUPS)}")
-    parser.add_argument("--runs", type=int, help="how often each comparison is made (default 5, quick 2)")
+    parser.add_argument("--runs", type=int, help="how often each comparison is made (default 3, quick 2)")
     parser.add_argument("--dir", help="where the files go; the longest need 2 GB (default: the temporary directory)")
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of the table")
-    return parser.parse_args(argv)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="a file for the rows, too; kept up row by row")
+    return parser
 
 
 def _machine() -> str:

@@ -1,7 +1,7 @@
 """Finding text in a million lines without an index of words."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from statistics import median
 
@@ -22,15 +22,14 @@ _CASES = (
 )
 
 
-def searching(context: Context) -> Iterator[Row]:
+def searching(context: Context) -> Generator[Row]:
     """Each search is the first one of a new store object."""
     lines = context.scaled(_LINES)
     with context.folder() as folder:
         context.fill(Path(folder), lines).close()
         paths = sorted(Path(folder).glob("*.jsonl"))
         for what, query, bar in _CASES:
-            context.say(f"search: {what}")
-            runs = [_compare(Path(folder), paths, query) for _ in range(context.runs)]
+            runs = context.measured(f"search: {what}", lambda query=query: _compare(Path(folder), paths, query))
             ours, theirs = [ms for ms, _ in runs], [ms for _, ms in runs]
             ratios = [one / other for one, other in runs]
             name = f"search {lines / 1e6:g}M lines: {what}"
