@@ -14,10 +14,11 @@ class AssistantSettings(Section):
     tokens: dict[Name, Token] = setting(
         dict,
         "Whose questions a page or program sees and answers: a name, and the token; better written as ${NAME} than in "
-        "full. The tokens of `hub.tokens` count, too. Without any, and only on this machine, every token is let in, "
-        "each with questions of its own.",
+        "full. Tokens of `hub.tokens` ask, too, and `hub.page_token` answers those. Without any token, and only on "
+        "this machine, every token is let in, each with questions of its own.",
         "页面或程序可以看到并回答谁的提问：名称及其令牌；建议写成 ${NAME}，不要直接写明文。"
-        "`hub.tokens` 中的令牌同样有效。两处都不设置时，本机上的任何令牌都可以使用，各自只看到自己的提问。",
+        "`hub.tokens` 中的令牌也可以提问，由 `hub.page_token` 回答。完全不设置令牌时，本机上的任何令牌都可以使用，"
+        "各自只看到自己的提问。",
         example="ada",
     )
     listen: Name | None = setting(

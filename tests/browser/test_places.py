@@ -36,13 +36,13 @@ def test_questions_ask_for_their_token_and_say_which_one_it_is(serve: Callable[.
     page.get_by_role("alert").get_by_text(re.compile(r"The token …\S+ is not known here\.")).wait_for()
     enter(page, OWN["ada"])
     page.get_by_text("No agent has asked anything yet").wait_for()
-    page.get_by_text("The questions of token …-ada").wait_for()
-    page.get_by_text("Only what was asked with the token …-ada is shown here.").wait_for()
+    page.get_by_text("With the token …-ada").wait_for()
+    page.get_by_text("Only what the token …-ada lets you see is shown here.").wait_for()
     page.reload()
-    page.get_by_text("The questions of token …-ada").wait_for()
+    page.get_by_text("With the token …-ada").wait_for()
     page.get_by_role("button", name="Change").click()
     enter(page, OWN["bo"])
-    page.get_by_text("The questions of token …-bo").wait_for()
+    page.get_by_text("With the token …-bo").wait_for()
     page.get_by_role("button", name="Change").wait_for()
 
 

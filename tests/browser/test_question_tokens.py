@@ -13,8 +13,11 @@ from support.waiting import PATIENCE
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-MINE, ADA = "token-of-mine", "token-of-ada"
-TOKENS = {"hub": {"tokens": {"me": MINE}}, "assistant": {"tokens": {"ada": ADA, "bo": "token-of-bo"}}}
+PROGRAM, MINE, ADA = "token-of-codex", "token-of-mine", "token-of-ada"
+TOKENS = {
+    "hub": {"tokens": {"codex": PROGRAM}, "page_token": MINE},
+    "assistant": {"tokens": {"ada": ADA, "bo": "token-of-bo"}},
+}
 LOCKED = "This hub wants a token"
 
 Ask = Callable[[str, str], "Future[list[str]]"]
@@ -53,7 +56,7 @@ def conversation(page: "Page") -> "Page":
 def test_who_has_a_token_of_the_questions_answers_them_and_sees_nothing_else(
     guarded: str, open_page: OpenPage, ask: Ask, place: str
 ) -> None:
-    hers, mine = ask(ADA, "Deploy the shop?"), ask(MINE, "Pay the bill?")
+    hers, mine = ask(ADA, "Deploy the shop?"), ask(PROGRAM, "Pay the bill?")
     page = open_page(place, base=guarded)
     calls: list[str] = []
     page.on("request", lambda request: calls.append(request.url.removeprefix(guarded)))
@@ -110,26 +113,27 @@ def test_one_field_takes_either_kind_of_token_and_refuses_others(guarded: str, o
     page.get_by_role("textbox", name="Your answer").wait_for()
     page.get_by_role("button", name="Change").click()
     enter(page, MINE)
-    page.get_by_text("The questions of token …mine").wait_for()
+    page.get_by_text("With the token …mine").wait_for()
     assert {"Groups", "Questions", "Mail", "System"} <= set(pages(page))
     page.locator("[data-connection=live]").first.wait_for()
     assert page.get_by_text("Deploy the shop?").count() == 0
     page.get_by_role("button", name="Change").click()
     enter(page, ADA)
-    page.get_by_text("The questions of token …-ada").wait_for()
+    page.get_by_text("With the token …-ada").wait_for()
     assert pages(page) == ["Questions"]
     fill(conversation(page), "Yes.")
     send(page)
     assert question.result(PATIENCE) == ["Yes."]
 
 
-def test_a_token_of_a_mailbox_agent_opens_nothing_and_makes_room_for_another(
-    serve: Callable[..., str], open_page: OpenPage
+@pytest.mark.parametrize("token", ["token-of-qa", PROGRAM])
+def test_a_token_of_a_program_opens_nothing_and_makes_room_for_another(
+    serve: Callable[..., str], open_page: OpenPage, token: str
 ) -> None:
     open_page.expected = ("403",)  # the browser itself says that it was refused
     hub = serve(**TOKENS, filebox={"tokens": {"qa_agent": "token-of-qa"}})
-    page = open_page("?token=token-of-qa", base=hub)
-    page.get_by_role("alert").get_by_text("This token is a mailbox agent's").wait_for()
+    page = open_page(f"?token={token}", base=hub)
+    page.get_by_role("alert").get_by_text("This token is a program's").wait_for()
     enter(page, ADA)
     assert pages(page) == ["Questions"]
 

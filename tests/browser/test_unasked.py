@@ -178,20 +178,20 @@ def test_a_session_leads_to_the_agent_that_waits_there_for_words_too(
         assert page.get_by_role("link", name="Write to").count() == 0
 
 
-def test_a_session_leads_only_to_agents_that_are_given_what_is_written_with_this_token(
+def test_a_session_leads_people_to_the_agents_of_all_programs_that_wait_there(
     serve: Callable[..., str], open_page: OpenPage
 ) -> None:
-    hub = serve(hub={"tokens": {"me": "token-of-mine", "you": "token-of-yours"}})
+    hub = serve(hub={"tokens": {"me": "token-of-mine", "you": "token-of-yours"}, "page_token": "token-of-people"})
     with ThreadPoolExecutor(2) as calls:
         about = {"session_id": "s", "project_directory": PROJECT}
         waiting = [
             wait_for_input(hub, calls, token, agent_name=name, **about)
             for token, name in (("token-of-mine", "Mine"), ("token-of-yours", "Yours"))
         ]
-        for token, name in (("token-of-mine", "Mine"), ("token-of-yours", "Yours")):
-            page = open_page(f"?token={token}#/io/s", base=hub)
+        page = open_page("?token=token-of-people#/io/s", base=hub)
+        for name in ("Mine", "Yours"):
             page.get_by_role("link", name=f"Write to {name}").wait_for()
-            expect(page.get_by_role("link", name="Write to")).to_have_count(1)
+        expect(page.get_by_role("link", name="Write to")).to_have_count(2)
         go_on(page, times=2)
         assert [each.result(PATIENCE) for each in waiting] == ["Go on.", "Go on."]
         page.get_by_role("link", name="Write to").wait_for(state="detached")

@@ -37,11 +37,12 @@ _OWN: Final = ("mcp", LOCAL)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the hub is, and whose questions these are."""
+    """Where the hub is, and whose questions these are; ``is_programs`` where people have another token than this."""
 
     host: str
     port: int
     token: str
+    is_programs: bool = False
 
     @property
     def url(self) -> str:
@@ -51,6 +52,8 @@ class Target:
     @property
     def page(self) -> str:
         """Where a person answers."""
+        if self.is_programs:
+            return f"{self.url}/#/questions"  # which asks for the token of people
         return f"{self.url}?token={quote(self.token, safe='')}"
 
 
@@ -76,11 +79,12 @@ def target_from(
         found.get("host", hub.host),
         found.get("port", hub.port),
         found["token"] if "token" in found else _own_token(settings),
+        is_programs="token" not in found and bool(hub.tokens),
     )
 
 
 def _own_token(settings: "Settings") -> str:
-    """Whose questions these are where nobody says so. With a token of the hub its page can be opened, too."""
+    """Whose questions these are where nobody says so."""
     tokens: Mapping[str, SecretStr] = settings.hub.tokens or settings.assistant.tokens
     named = next((name for name in (*_OWN, *tokens) if name in tokens), None)
     return LOCAL if named is None else tokens[named].get_secret_value()

@@ -185,9 +185,10 @@ class Calls:
         return wire.new("McpHeartbeatResponse", Success=True)
 
     async def _reply(self, request: web.Request, message: Any) -> Any:
-        scope, by = self._bearer(request), clean_name(message.Meta.get("nickname", ""), _LONGEST_NICKNAME)
+        scopes, by = self._bearer(request), clean_name(message.Meta.get("nickname", ""), _LONGEST_NICKNAME)
         contents = await self._aside(message.ByteSize(), frames.contents_of, message.contents)
-        outcome = await self._assistant.answer(scope, message.ID, contents, by=by, where="connect")
+        key = self._scopes.key_of(scopes, message.ID) or await self._assistant.key_of(scopes, message.ID)
+        outcome = await self._assistant.answer(*key, contents, by=by, where="connect")
         meta = {"status": "accepted"}
         if not outcome.accepted:
             record = outcome.record
@@ -201,10 +202,10 @@ class Calls:
         token = document.get("UserToken")
         self._scopes.of_token(token if isinstance(token, str) else "")
 
-    def _bearer(self, request: web.Request) -> str:
-        """The scope of the token in the head. Raises TokenRefusedError."""
+    def _bearer(self, request: web.Request) -> tuple[str, ...]:
+        """The scopes of the person whose token stands in the head. Raises TokenRefusedError."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        return self._scopes.of_token(token if scheme.lower() == "bearer" else "")
+        return self._scopes.of_person(token if scheme.lower() == "bearer" else "")
 
 
 def _everything(_document: dict[str, Any]) -> None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from nanobot_transcript.errors import InvalidQuestionError, TokenRefusedError, TranscriptError
 from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.aside import Aside
@@ -37,16 +39,16 @@ REPLIES: Final = {"AskQuestionReply": "question", "WorkReportReply": "report", "
 class Screen:
     """One client. ``send`` takes a frame for it and never waits; ``ready`` waits until it has read nearly all of them.
 
-    ``scope`` is None until it has logged in. ``unshown`` by id is what waits and has not been sent to it yet.
+    ``scopes`` is None until it has logged in. ``unshown`` is, by scope and id, what waits and was not sent to it yet.
     """
 
     send: Callable[[bytes], None]
     ready: Callable[[], Awaitable[None]]
     id: str = field(default_factory=lambda: uuid4().hex)
-    scope: str | None = None
+    scopes: tuple[str, ...] | None = None
     nickname: str = ""
     since: float = field(default_factory=time.time)
-    unshown: dict[str, Record] = field(default_factory=dict)
+    unshown: dict[tuple[str, str], Record] = field(default_factory=dict)
     showing: asyncio.Task[None] | None = None
 
 
@@ -62,7 +64,7 @@ class Screens:
         self._answering: asyncio.Task[None] | None = None
         self._endings: list[Event] = []
         self._counting: set[asyncio.Task[None]] = set()
-        self._commands: dict[str, Callable[[Screen, str, Any], Awaitable[None]]] = {
+        self._commands: dict[str, Callable[[Screen, tuple[str, ...], Any], Awaitable[None]]] = {
             "CheckMessageValidity": self._validity,
             "GetPendingMessages": self._pending,
             "GetOnlineUsers": self._users,
@@ -90,10 +92,10 @@ class Screens:
         with self._telling(screen, frame.Cmd):
             if frame.Cmd == "UserLogin":
                 await self._login(screen, frame)
-            elif screen.scope is None:
+            elif screen.scopes is None:
                 raise _not_logged_in()
             elif frame.Cmd in self._commands:
-                await self._commands[frame.Cmd](screen, screen.scope, frame)
+                await self._commands[frame.Cmd](screen, screen.scopes, frame)
             else:
                 raise InvalidQuestionError("There is no such command.", hint="See agentassist.proto.")
 
@@ -116,20 +118,20 @@ class Screens:
 
     async def _login(self, screen: Screen, frame: Any) -> None:
         try:
-            scope = self._scopes.of_token(frame.StrParam)
+            scopes = self._scopes.of_person(frame.StrParam)
         except TokenRefusedError as error:
             answer = wire.new("UserLoginResponse", success=False, error_message=str(error))
             _send(screen, "UserLogin", UserLoginResponse=answer)
             return
-        before, nickname = screen.scope, clean_name(frame.Nickname, _LONGEST_NAME)
-        if before is not None and before != scope:
+        before, nickname = screen.scopes, clean_name(frame.Nickname, _LONGEST_NAME)
+        if before is not None and before != scopes:
             self._presence(screen, "disconnected")
-        screen.scope, screen.nickname = scope, nickname
+        screen.scopes, screen.nickname = scopes, nickname
         answer = wire.new("UserLoginResponse", client_id=screen.id, success=True, server_time=int(time.time() * 1000))
         _send(screen, "UserLogin", UserLoginResponse=answer, Nickname=nickname)
         self._presence(screen, "connected")
-        if before != scope:
-            screen.unshown = {record.question.id: record for record in await self._assistant.waiting(scope)}
+        if before != scopes:
+            screen.unshown = {record.question.key: record for record in await self._waiting(scopes)}
             if screen.showing is not None:
                 screen.showing.cancel()
             screen.showing = asyncio.create_task(self._catch_up(screen))
@@ -143,7 +145,7 @@ class Screens:
 
     async def _said(self, screen: Screen, frame: Any) -> Answer:
         """What a reply says. Raises TranscriptError and UnreadableError."""
-        if screen.scope is None:
+        if screen.scopes is None:
             raise _not_logged_in()
         kind = REPLIES[frame.Cmd]
         request = frame.AskQuestionRequest if kind == "question" else frame.WorkReportRequest
@@ -151,7 +153,9 @@ class Screens:
             raise InvalidQuestionError("The reply has no response.", hint="Send request and response together.")
         response = frame.AskQuestionResponse if kind == "question" else frame.WorkReportResponse
         contents = await self._aside(response.ByteSize(), frames.contents_of, response.contents)
-        return Answer(screen.scope, request.ID or response.ID, contents, screen.nickname, "web", screen.id)
+        shown = request.ID or response.ID
+        key = self._scopes.key_of(screen.scopes, shown) or await self._assistant.key_of(screen.scopes, shown)
+        return Answer(*key, contents, screen.nickname, "web", screen.id)
 
     async def _answer(self) -> None:
         replies, self._replies = self._replies, []
@@ -165,26 +169,26 @@ class Screens:
             elif not outcome.accepted:
                 self._ended(outcome.record, (screen,))
 
-    async def _validity(self, screen: Screen, scope: str, frame: Any) -> None:
-        waiting = {record.question.id for record in await self._assistant.waiting(scope)}
+    async def _validity(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+        waiting = {self._scopes.shown(record).question.id for record in await self._waiting(scopes)}
         asked = frame.CheckMessageValidityRequest.request_ids
         answer = wire.new("CheckMessageValidityResponse", validity={each: each in waiting for each in asked})
         _send(screen, frame.Cmd, CheckMessageValidityResponse=answer)
 
-    async def _pending(self, screen: Screen, scope: str, frame: Any) -> None:
-        pending = [frames.pending_of(record) for record in await self._assistant.waiting(scope)]
+    async def _pending(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+        pending = [frames.pending_of(self._scopes.shown(record)) for record in await self._waiting(scopes)]
         answer = wire.new("GetPendingMessagesResponse", pending_messages=pending, total_count=len(pending))
         _send(screen, frame.Cmd, GetPendingMessagesResponse=answer)
 
-    async def _users(self, screen: Screen, scope: str, frame: Any) -> None:
-        others = [_user(each) for each in self._in(scope) if each is not screen]
+    async def _users(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
+        others = [_user(each) for each in self._beside(screen)]
         answer = wire.new("GetOnlineUsersResponse", online_users=others, total_count=len(others))
         _send(screen, frame.Cmd, GetOnlineUsersResponse=answer)
 
-    async def _chat(self, screen: Screen, scope: str, frame: Any) -> None:
+    async def _chat(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
         request = frame.SendChatMessageRequest
         receiver = self._screens.get(request.receiver_client_id)
-        if receiver is None or receiver.scope != scope:
+        if receiver is None or receiver.scopes != scopes:
             raise InvalidQuestionError("Nobody with this client id is here.", hint="Ask with GetOnlineUsers.")
         message = wire.new(
             "ChatMessage",
@@ -199,7 +203,7 @@ class Screens:
         notification = wire.new("ChatMessageNotification", chat_message=message)
         _send(receiver, "ChatMessageNotification", ChatMessageNotification=notification)
 
-    async def _history(self, screen: Screen, scope: str, frame: Any) -> None:
+    async def _history(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
         asked = frame.GetHistoryRequest
         query = HistoryQuery(
             asked.text,
@@ -207,16 +211,17 @@ class Screens:
             asked.agent_name if asked.HasField("agent_name") else None,
             max(0, asked.before),
             asked.limit if asked.limit > 0 else DEFAULT_LIMIT,
-            tuple(asked.ids),
+            tuple((self._scopes.key_of(scopes, each) or ("", each))[1] for each in asked.ids),
             asked.words_only,
         )
-        page = await self._assistant.history(scope, query)
+        page = await self._assistant.history(scopes, query)
+        page = replace(page, records=tuple(map(self._scopes.shown, page.records)))
         screen.send(await self._aside(page.size, _history_frame, frame.Cmd, page))
 
-    async def _message(self, screen: Screen, scope: str, frame: Any) -> None:
+    async def _message(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
         written = frame.AgentMessage
         message = Question(
-            scope=scope,
+            scope="",
             id=written.id,
             kind="message",
             text=written.text,
@@ -224,6 +229,7 @@ class Screens:
             agent=written.agent_name,
         )
         contents = await self._aside(written.ByteSize(), frames.contents_of, written.contents)
+        message = replace(message, scope=await self._assistant.scope_of(scopes, message))
         record = await self._assistant.write(message, contents, by=screen.nickname, where="web", origin=screen.id)
         _send(screen, frame.Cmd, AgentMessage=frames.message_frame(record))
 
@@ -249,7 +255,7 @@ class Screens:
 
     def _tell_ending(self, event: Event) -> None:
         for screen in self._in(event.scope):
-            screen.unshown.pop(event.record.question.id, None)
+            screen.unshown.pop(event.record.question.key, None)
         self._ended(event.record, self._others(event))
 
     def _others(self, event: Event) -> list[Screen]:
@@ -258,7 +264,7 @@ class Screens:
 
     def _show(self, record: Record, screens: Sequence[Screen]) -> None:
         if screens:
-            _send_all(screens, record.question.said_as, **frames.request_fields(record))
+            _send_all(screens, record.question.said_as, **frames.request_fields(self._scopes.shown(record)))
             task = asyncio.create_task(self._count(record, len(screens)))
             self._counting.add(task)
             task.add_done_callback(self._counting.discard)
@@ -270,7 +276,7 @@ class Screens:
             logger.warning("How often a question was shown cannot be written down: %s", error)
 
     def _ended(self, record: Record, screens: Sequence[Screen]) -> None:
-        said_as = record.question.said_as
+        record, said_as = self._scopes.shown(record), record.question.said_as
         if record.state == "answered":
             _send_all(screens, f"{said_as}ReplyNotification", **frames.reply_fields(record))
             return
@@ -284,13 +290,14 @@ class Screens:
         _send_all(screens, "RequestCancelled", RequestCancelledNotification=cancelled)
 
     def _presence(self, screen: Screen, status: str) -> None:
-        if screen.scope is None:
+        if screen.scopes is None:
             return
         notification = wire.new(
             "UserConnectionStatusNotification", user=_user(screen), status=status, timestamp=int(time.time())
         )
-        others = [each for each in self._in(screen.scope) if each is not screen]
-        _send_all(others, "UserConnectionStatusNotification", UserConnectionStatusNotification=notification)
+        _send_all(
+            self._beside(screen), "UserConnectionStatusNotification", UserConnectionStatusNotification=notification
+        )
 
     def refuse(self, screen: Screen, message: str) -> None:
         """Tell the client that a frame was too much to be understood."""
@@ -318,7 +325,14 @@ class Screens:
         _send(screen, "Error", ErrorNotification=problem, StrParam=message)
 
     def _in(self, scope: str) -> Iterator[Screen]:
-        return (screen for screen in list(self._screens.values()) if screen.scope == scope)
+        return (each for each in list(self._screens.values()) if each.scopes is not None and scope in each.scopes)
+
+    def _beside(self, screen: Screen) -> list[Screen]:
+        """The others who see the same."""
+        return [each for each in self._screens.values() if each.scopes == screen.scopes and each is not screen]
+
+    async def _waiting(self, scopes: tuple[str, ...]) -> list[Record]:
+        return [record for record in await self._assistant.waiting(None) if record.question.scope in scopes]
 
 
 def _not_logged_in() -> TokenRefusedError:

@@ -28,7 +28,7 @@ def scope_word(scope: str) -> str:
     return f"s{scope.encode().hex()}"
 
 
-def expression(text: str, scope: str) -> str | None:
+def expression(text: str, scopes: tuple[str, ...]) -> str | None:
     """The right side of MATCH: all words of the text, each run of Chinese as a phrase. None without a word.
 
     Each word is quoted, so nothing that a person types reaches SQLite's parser.
@@ -38,4 +38,5 @@ def expression(text: str, scope: str) -> str | None:
         words = _WORD.findall(spaced(piece))
         if words:
             phrases.append(f'"{" ".join(words)}"')
-    return f'scope:"{scope_word(scope)}" AND {{text answer}}:({" AND ".join(phrases)})' if phrases else None
+    where = " OR ".join(f'"{scope_word(scope)}"' for scope in scopes)
+    return f"scope:({where}) AND {{text answer}}:({' AND '.join(phrases)})" if phrases and scopes else None

@@ -87,6 +87,7 @@ def scopes_from(settings: "Settings", *, open_to_all: bool) -> "Scopes":
         {name: token.get_secret_value() for name, token in settings.assistant.tokens.items()},
         {name: token.get_secret_value() for name, token in settings.hub.tokens.items()},
         open_to_all=open_to_all,
+        page_token=settings.hub.page_token.get_secret_value() if settings.hub.page_token is not None else None,
     )
 
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
-from transcript_mcp.assistant.checking import chat_key, checked
+from transcript_mcp.assistant.checking import chat_key, checked, clean_name
 from transcript_mcp.assistant.holding import Holding, Key, TimeUp, seconds_left
 from transcript_mcp.assistant.options import check_answer
 from transcript_mcp.assistant.store import End, Ended, QuestionStore
@@ -206,9 +206,37 @@ class Assistant:
         """Scope and id of what was asked in a group and has ended since then (seconds since 1970), the newest first."""
         return await self._store.ended(since)
 
-    async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
-        """Records of a scope, the newest first."""
-        return await self._store.history(scope, query)
+    async def history(self, scopes: tuple[str, ...], query: HistoryQuery) -> HistoryPage:
+        """Records of these scopes, the newest first."""
+        return await self._store.history(scopes, query)
+
+    async def key_of(self, scopes: tuple[str, ...], id: str) -> tuple[str, str]:
+        """Scope and id of the one question of these scopes that has an id. Raises UnknownQuestionError."""
+        found = await self._store.history(scopes, HistoryQuery(ids=(id,), words_only=True))
+        keys = [each.question.key for each in found.records if each.question.kind != "message"]
+        if len(keys) != 1:
+            raise _unknown()
+        return keys[0]
+
+    async def scope_of(self, scopes: tuple[str, ...], message: Question) -> str:
+        """To which of these scopes a message belongs: where it is already, where its agent waits, or was heard of last.
+
+        Raises InvalidQuestionError where nothing tells.
+        """
+        if len(scopes) == 1:
+            return scopes[0]
+        message = replace(message, project=clean_name(message.project), agent=clean_name(message.agent))
+        about = HistoryQuery(project=message.project, agent=message.agent, limit=1, words_only=True)
+        sent = await self._store.history(scopes, replace(about, ids=(message.id,)))
+        waits = [each for each in scopes if self.unasked.is_awaited(replace(message, scope=each))]
+        heard = sent.records or (() if waits else (await self._store.history(scopes, about)).records)
+        known = [each.question.scope for each in heard] or waits
+        if not known:
+            raise InvalidQuestionError(
+                "Which program this agent is, is not known yet.",
+                hint="Write to it once it has asked or reported something, or waits in i_tool.",
+            )
+        return known[0]
 
     def close(self) -> None:
         """Release the store. What waits goes on waiting in the next process."""

@@ -75,7 +75,7 @@ class Sockets:
                 async for message in socket:
                     if message.type is WSMsgType.BINARY:  # text means nothing here
                         await self._take(screen, message.data, replies)
-                    if screen.scope is not None and self._strangers.pop(screen, None):
+                    if screen.scopes is not None and self._strangers.pop(screen, None):
                         patience.reschedule(None)
                         gate.open()
         except TimeoutError:

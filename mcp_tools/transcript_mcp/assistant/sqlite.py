@@ -198,15 +198,15 @@ class SqliteQuestionStore:
         if await self._read(messages.anything_lent, False):
             await self._transactions.write(messages.free)
 
-    async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
+    async def history(self, scopes: tuple[str, ...], query: HistoryQuery) -> HistoryPage:
         """See ``QuestionStore``."""
         limit = max(1, min(query.limit, _MOST))
-        words = expression(query.text, scope) if query.text.strip() else ""
+        words = expression(query.text, scopes) if query.text.strip() else ""
         if words is None:
             return HistoryPage(())
         if words:
             await self._index()
-        conditions, values = _conditions(scope, query)
+        conditions, values = _conditions(scopes, query)
 
         def work(connection: sqlite3.Connection) -> HistoryPage:
             columns = _WORDS if query.words_only else "records.*"
@@ -275,8 +275,10 @@ def _page(rows: Iterable[sqlite3.Row], limit: int, *, words_only: bool) -> Histo
     return HistoryPage(tuple(records), size=size)
 
 
-def _conditions(scope: str, query: HistoryQuery) -> tuple[list[str], list[Any]]:
-    conditions, values = ["records.scope = ?"], [scope]
+def _conditions(scopes: tuple[str, ...], query: HistoryQuery) -> tuple[list[str], list[Any]]:
+    # With the plus, records of several scopes are looked at in the order of seq, and not all of them sorted.
+    whole = len(scopes) > 1 and query.agent is None and not query.ids
+    conditions, values = [f"{'+' * whole}records.scope IN ({', '.join('?' * len(scopes))})"], [*scopes]
     given = (("project = ?", query.project), ("agent = ?", query.agent), ("seq < ?", query.before or None))
     for condition, value in given:
         if value is not None:

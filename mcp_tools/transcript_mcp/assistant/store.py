@@ -89,8 +89,8 @@ class QuestionStore(Protocol):
         """Nothing is lent any more: processes that have ended will not settle it."""
         ...
 
-    async def history(self, scope: str, query: HistoryQuery) -> HistoryPage:
-        """Records of a scope, the newest first: so many as fit into ``LARGEST_PAGE``, and one at least."""
+    async def history(self, scopes: tuple[str, ...], query: HistoryQuery) -> HistoryPage:
+        """Records of these scopes, the newest first: so many as fit into ``LARGEST_PAGE``, and one at least."""
         ...
 
     def close(self) -> None:

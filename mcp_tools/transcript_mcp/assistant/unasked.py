@@ -72,6 +72,10 @@ class Unasked:
             if not waiting:
                 self._news.pop(_agent(agent), None)
 
+    def is_awaited(self, agent: Question) -> bool:
+        """True while the agent of a question waits for messages."""
+        return _agent(agent) in self._news
+
     def heard(self, event: Event) -> None:
         """News of the assistant."""
         if event.kind == "message":

@@ -56,7 +56,7 @@ class UnaskedMessages:
     def reached_with(self, token: str, agent: Addressee) -> bool:
         """Whether what a person writes to an agent, on the page and with this token ("" for none), is given to it."""
         try:
-            return self._scopes.of_token(token or LOCAL) == self._scopes.of_caller(agent.caller)
+            return self._scopes.of_caller(agent.caller) in self._scopes.of_person(token or LOCAL)
         except TokenRefusedError:
             return False
 

@@ -245,7 +245,7 @@ async def test_the_history_is_paged_from_the_newest(store: QuestionStore) -> Non
     seen: list[str] = []
     before, pages = 0, 0
     while pages == 0 or before:
-        page = await store.history("assistant/ada", HistoryQuery(limit=3, before=before))
+        page = await store.history(("assistant/ada",), HistoryQuery(limit=3, before=before))
         seen += [record.question.id for record in page.records]
         before, pages = page.next_before, pages + 1
     assert (seen, pages) == ([f"q{number}" for number in reversed(range(7))], 3)
@@ -259,7 +259,7 @@ async def test_a_page_of_the_history_holds_what_fits_and_one_record_at_least(sto
         await end(store, "assistant/ada", each, Ending("answered", "Ada", "web", files))
     pages, before = list[list[str]](), 0
     while not pages or before:
-        page = await store.history("assistant/ada", HistoryQuery(before=before))
+        page = await store.history(("assistant/ada",), HistoryQuery(before=before))
         pages.append([record.question.id for record in page.records])
         before = page.next_before
     assert pages == [["e", "d"], ["c"], ["b", "a"]]
@@ -270,7 +270,7 @@ async def test_a_page_of_the_history_counts_bytes_and_options(store: QuestionSto
     for number in range(60):
         long = {"text": "报" * 100_000, "choices": (Choice("Which?", options=options),)}
         await store.put(other(id=f"q{number}", **long), "waiting")
-    page = await store.history("assistant/ada", HistoryQuery(limit=200))
+    page = await store.history(("assistant/ada",), HistoryQuery(limit=200))
     assert page.next_before
     assert len(page.records) == 13  # of 600 kB each
     assert 7 * 1024 * 1024 < page.size <= 8 * 1024 * 1024
@@ -281,13 +281,27 @@ async def test_the_history_has_records_by_their_ids_and_without_files(store: Que
     for each in "abc":
         await store.put(other(id=each), "waiting")
         await end(store, "assistant/ada", each, Ending("answered", "Ada", "web", files))
-    whole = await store.history("assistant/ada", HistoryQuery(ids=("a", "c", "foreign")))
-    words = await store.history("assistant/ada", HistoryQuery(ids=("a", "c", "foreign"), words_only=True))
+    whole = await store.history(("assistant/ada",), HistoryQuery(ids=("a", "c", "foreign")))
+    words = await store.history(("assistant/ada",), HistoryQuery(ids=("a", "c", "foreign"), words_only=True))
     assert [record.contents for record in whole.records] == [files]
     assert [(each.question.id, each.contents) for each in words.records] == [("c", files[:1]), ("a", files[:1])]
     assert whole.next_before
     assert not words.next_before
     assert replace(words.records[0], contents=files) == whole.records[0]
+
+
+async def test_the_history_of_several_scopes_is_one_and_of_none_is_empty(store: QuestionStore) -> None:
+    for number, scope in enumerate(("assistant/ada", "assistant/bo", "assistant/cy", "assistant/ada")):
+        await store.put(other(id=f"q{number}", scope=scope, text="Deploy the shop?"), "waiting")
+
+    async def found(*scopes: str, **query: Any) -> list[str]:
+        return [each.question.id for each in (await store.history(scopes, HistoryQuery(**query))).records]
+
+    both = ("assistant/bo", "assistant/ada")
+    assert await found(*both) == await found(*both, text="deploy") == ["q3", "q1", "q0"]
+    assert await found(*both, limit=2) == ["q3", "q1"]
+    assert await found(*both, ids=("q0", "q1", "q2")) == ["q1", "q0"]
+    assert await found() == await found(text="deploy") == await found(ids=("q0",)) == []
 
 
 async def test_the_history_finds_words_of_question_and_answer_in_any_script(store: QuestionStore) -> None:
@@ -297,7 +311,7 @@ async def test_the_history_finds_words_of_question_and_answer_in_any_script(stor
     await end(store, "assistant/ada", "q2", YES)
 
     async def found(text: str) -> list[str]:
-        page = await store.history("assistant/ada", HistoryQuery(text=text))
+        page = await store.history(("assistant/ada",), HistoryQuery(text=text))
         return [record.question.id for record in page.records]
 
     assert await found("生产") == ["q1"]
@@ -312,7 +326,7 @@ async def test_the_history_is_narrowed_to_one_agent(store: QuestionStore) -> Non
     await store.put(ASKED, "waiting")
     await store.put(other(id="q2", agent="Beta"), "waiting")
     await store.put(other(id="q3", agent=""), "waiting")
-    page = await store.history("assistant/ada", HistoryQuery(project="/srv/shop", agent=""))
+    page = await store.history(("assistant/ada",), HistoryQuery(project="/srv/shop", agent=""))
     assert [record.question.id for record in page.records] == ["q3"]
 
 

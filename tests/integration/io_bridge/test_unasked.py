@@ -135,10 +135,13 @@ async def test_a_token_opens_its_own_messages_only(tmp_path: Path) -> None:
 
 
 async def test_pages_are_told_of_an_agent_that_is_given_what_is_written_there(tmp_path: Path) -> None:
-    tokens = {"ada": "0123456789abcdef", "bo": "fedcba9876543210"}
-    settings = Settings.model_validate(
-        {"hub": {"data_dir": tmp_path / "hub", "tokens": tokens}, "store": {"dir": tmp_path / "groups"}}
-    )
+    program, people = "0123456789abcdef", "fedcba9876543210"
+    hub = {
+        "data_dir": tmp_path / "hub",
+        "tokens": {"codex": program, "claude": "another-program"},
+        "page_token": people,
+    }
+    settings = Settings.model_validate({"hub": hub, "store": {"dir": tmp_path / "groups"}})
     params = {"name": "i_tool", "arguments": {"session_id": "s", **SHOP}}
     async with listening(create_app(settings)) as url, ClientSession() as http:
 
@@ -149,17 +152,17 @@ async def test_pages_are_told_of_an_agent_that_is_given_what_is_written_there(tm
                 return await answer.json()
 
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        waiting = asyncio.create_task(ask("/mcp", tokens["ada"], json=call))
+        waiting = asyncio.create_task(ask("/mcp", program, json=call))
         async with asyncio.timeout(PATIENCE):
             queue = "/api/io/queue?session=s"
-            while not (told := (await ask(queue, tokens["ada"]))["agents"]):  # noqa: ASYNC110 - nobody tells
+            while not (told := (await ask(queue, people))["agents"]):  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.02)
         assert told == [{"project": "/srv/shop", "agent": "Alpha"}]
-        assert (await ask("/api/io/queue?session=s", tokens["bo"]))["agents"] == []
-        assert (await ask("/api/io/queue?session=other", tokens["ada"]))["agents"] == []
-        await ask("/api/io/input", tokens["bo"], json={"session": "s", "text": "go on"})
-        await waiting
-        assert (await ask("/api/io/queue?session=s", tokens["ada"]))["agents"] == []
+        assert (await ask("/api/io/queue?session=other", people))["agents"] == []
+        async with page(url, people, "Ada") as ada:
+            await write(ada)  # of this agent nobody has heard but that it waits
+            assert "先停一下" in (await waiting)["result"]["content"][0]["text"]
+        assert (await ask("/api/io/queue?session=s", people))["agents"] == []
 
 
 async def test_a_name_with_marks_that_nobody_sees_is_the_name_that_people_write_to(url: str) -> None:

@@ -22,7 +22,7 @@ def write(folder: Path, **said: Any) -> Path:
 
 def test_the_hub_of_the_settings_is_asked_with_its_own_token(tmp_path: Path) -> None:
     assert target_from(FREE, tmp_path) == Target("127.0.0.1", 8765, "local")
-    assert target_from(SECURED, tmp_path) == Target("127.0.0.1", 9000, "other-secret")
+    assert target_from(SECURED, tmp_path) == Target("127.0.0.1", 9000, "other-secret", is_programs=True)
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,13 @@ def test_without_tokens_of_the_hub_a_token_of_the_assistant_is_taken(
     assert target_from(settings, tmp_path).token == taken
 
 
-def test_with_tokens_of_the_hub_the_page_opens_with_the_one_that_is_taken(tmp_path: Path) -> None:
+def test_a_token_of_the_hub_is_taken_before_others_and_never_in_the_address_of_a_page(tmp_path: Path) -> None:
     both = {"hub": {"tokens": {"me": "first-secret"}}, "assistant": {"tokens": {"mcp": "test-token"}}}
-    assert target_from(Settings.model_validate(both), tmp_path).token == "first-secret"
+    target = target_from(Settings.model_validate(both), tmp_path)
+    assert target.token == "first-secret"
+    assert target.page == "http://127.0.0.1:8765/#/questions"
+    alone = target_from(Settings.model_validate({"assistant": both["assistant"]}), tmp_path)
+    assert alone.page == "http://127.0.0.1:8765?token=test-token"
 
 
 def test_a_key_that_is_not_known_is_named_beside_those_that_are(

@@ -34,7 +34,7 @@ async def answer(store: SqliteQuestionStore, *ids: str) -> None:
 
 
 async def found(store: SqliteQuestionStore, text: str) -> list[str]:
-    return [record.question.id for record in (await store.history("s", HistoryQuery(text))).records]
+    return [record.question.id for record in (await store.history(("s",), HistoryQuery(text))).records]
 
 
 def unindexed(folder: Path) -> int:
@@ -210,7 +210,7 @@ async def test_records_are_found_by_their_ids_without_a_look_at_all_others(
         return read(self, noted, missing)
 
     monkeypatch.setattr(Database, "read", traced)
-    page = await store.history("s", HistoryQuery(ids=("q1", "q3"), words_only=True))
+    page = await store.history(("s",), HistoryQuery(ids=("q1", "q3"), words_only=True))
     assert [record.question.id for record in page.records] == ["q3", "q1"]
     with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection:
         (statement,) = (each for each in asked if each.startswith("SELECT"))

@@ -325,7 +325,7 @@ async def test_another_scope_neither_sees_nor_answers(place: Place) -> None:
         with pytest.raises(UnknownQuestionError):
             await attempt
     assert list(await assistant.waiting("t")) == []
-    assert (await assistant.history("t", HistoryQuery())).records == ()
+    assert (await assistant.history(("t",), HistoryQuery())).records == ()
 
 
 async def test_a_report_that_wants_no_answer_is_told_and_closed(place: Place) -> None:

@@ -51,7 +51,7 @@ class Place:
 
     async def states(self) -> list[str]:
         """How the messages stand, the oldest first."""
-        page = await self.assistant.history("s", HistoryQuery())
+        page = await self.assistant.history(("s",), HistoryQuery())
         return [each.state for each in reversed(page.records) if each.question.kind == "message"]
 
 

@@ -82,7 +82,7 @@ async def test_programs_of_the_questions_are_among_the_clients(serve: Serve) -> 
 async def test_refused_calls_health_checks_and_pages_are_no_clients(serve: Serve) -> None:
     async with serve(hub=TOKENS) as http:
         assert await call(http, "AskQuestion", asking("wrong"), **{"User-Agent": "stranger"}) == 401
-        async with http.get("/health"), page(url_of(http), MINE, **{"User-Agent": "Mozilla/5.0 (X11)"}):
+        async with http.get("/health"), page(url_of(http), PEOPLE, **{"User-Agent": "Mozilla/5.0 (X11)"}):
             assert await clients(http) == set()
 
 

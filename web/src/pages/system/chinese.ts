@@ -60,7 +60,7 @@ const BY_CODE: Record<string, [string, string]> = {
   assistant: ["提问出错。", "查看 hub 日志中同一时间的记录。"],
   invalid_question: ["提问、回答或留言不可用。", "按原文的说明修改。"],
   unknown_question: ["没有这个提问，或者它属于另一个令牌。", "检查 ID 和令牌。"],
-  token_refused: ["令牌缺失或不认识。", "使用 `assistant.tokens` 或 `hub.tokens` 中的令牌。"],
+  token_refused: ["令牌缺失或不认识。", "程序使用 `assistant.tokens` 或 `hub.tokens` 中的令牌，人使用 `hub.page_token`。"],
   invalid_argument: ["有程序发来了无法读取或不可用的提问内容。", "程序已收到具体原因，请查看它的输出。"],
   not_found: ["有程序提到了一个不存在的提问。", "它可能是用另一个令牌提出的，或者程序用错了 ID。"],
   resource_exhausted: ["有程序一次发来的提问内容过大。", "减少单次发送的内容。"],
