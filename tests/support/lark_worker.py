@@ -41,7 +41,7 @@ from lark_oapi.api.im.v1 import (
 from lark_oapi.event.callback.model.p2_card_action_trigger import P2CardActionTriggerResponse
 
 base_url, app_id, app_secret = sys.argv[1:4]
-client: Any = lark.Client.builder().app_id(app_id).app_secret(app_secret).domain(base_url).timeout(90).build()
+client: Any = lark.Client.builder().app_id(app_id).app_secret(app_secret).domain(base_url).timeout(180).build()
 seen: set[str] = set()
 output = threading.Lock()
 

@@ -6,7 +6,7 @@ from typing import Final
 
 __all__ = ["PATIENCE", "until"]
 
-PATIENCE: Final = 90.0
+PATIENCE: Final = 180.0
 """Seconds after which a test gives up what it waits for: only what hangs takes that long, never a busy machine."""
 
 

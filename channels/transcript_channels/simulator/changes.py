@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds a test waits for what others do, by default: a busy machine gets there, what hangs does not."""
 _RECHECK_SECONDS = 0.05
 

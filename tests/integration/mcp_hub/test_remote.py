@@ -94,11 +94,9 @@ async def test_what_changes_in_the_hub_reaches_a_client_over_stdio(place: Place)
             await writer.text("send_message", project_key=PROJECT, from_agent="BlueLake", **letter)
             return "notifications/resources/updated" in reader.methods()
 
-        for _ in range(50):
-            if await told():
-                return
-            await asyncio.sleep(0.1)
-        pytest.fail("the update never came")
+        async with asyncio.timeout(PATIENCE):
+            while not await told():  # noqa: ASYNC110 - it is written again
+                await asyncio.sleep(0.1)
 
 
 async def test_a_hub_that_was_started_anew_is_found_again(place: Place) -> None:
@@ -328,9 +326,7 @@ async def test_subscriptions_outlive_a_hub_that_was_started_anew(place: Place) -
         await place.hub()
         async with connected(place.command()) as writer:
             letter = {"to": ["BlueLake"], "subject": "hi", "body_md": "there"}
-            for _ in range(100):
-                await writer.text("send_message", project_key=PROJECT, from_agent="BlueLake", **letter)
-                if "notifications/resources/updated" in reader.methods():
-                    return
-                await asyncio.sleep(0.1)
-    pytest.fail("the update never came")
+            async with asyncio.timeout(PATIENCE):
+                while "notifications/resources/updated" not in reader.methods():
+                    await writer.text("send_message", project_key=PROJECT, from_agent="BlueLake", **letter)
+                    await asyncio.sleep(0.1)

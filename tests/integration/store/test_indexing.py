@@ -3,8 +3,8 @@
 import fcntl
 import json
 import os
+import select
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,19 +47,15 @@ def _lock_is_free(path: Path) -> bool:
 
 
 def test_an_index_is_built_with_the_lock_free(large: Path, base_dir: Path, spawn: SpawnWorker) -> None:
-    """The longest time the lock was seen held is a small part of the time the building took."""
+    """As often as one looks while it is built, the lock is seldom held; an observer who is held up looks at neither."""
     worker = spawn("append", base_dir=base_dir, count=1, prefix="new_")
     worker.go()
-    began = held_since = time.monotonic()
-    longest = 0.0
+    free: list[bool] = []
     while worker.process.poll() is None:
-        if _lock_is_free(large):
-            held_since = time.monotonic()
-        longest = max(longest, time.monotonic() - held_since)
-        time.sleep(0.001)
-    took = time.monotonic() - began
+        free.append(_lock_is_free(large))
+        select.select([], [], [], 0.001)
     assert worker.result()["written"] == 1
-    assert longest < took / 3
+    assert sum(free) > len(free) * 2 / 3
 
 
 def test_every_id_is_known_after_an_index_was_built_again(large: Path, make_store: MakeStore) -> None:

@@ -44,7 +44,7 @@ def test_a_full_disk_refuses_and_keeps_what_was_granted(base_dir: Path, spawn_tu
     told = worker.result()
     assert told["error"].startswith("store")
     assert told["hint"]
-    lease = FileLease(base_dir)
+    lease = FileLease(base_dir, wait=PATIENCE)
     assert told["had"]
     assert [name for name in told["had"] if lease.acquire(name, "late", 60) is not None] == []
     assert lease.acquire(told["refused"], "late", 60) is not None
@@ -78,7 +78,7 @@ def assert_tokens_never_repeat(tokens: list[int]) -> None:
 
 def test_tokens_never_repeat_when_processes_are_killed_at_any_moment(base_dir: Path, spawn_turn: SpawnAction) -> None:
     assert_tokens_never_repeat(churned(base_dir, spawn_turn, kills=4, seed=1))
-    until(lambda: FileLease(base_dir).acquire("churned", "after", 60), "the lease of the killed ran out")
+    until(lambda: FileLease(base_dir, wait=PATIENCE).acquire("churned", "after", 60), "the lease of the killed ran out")
 
 
 def contest(base_dir: Path, spawn_turn: SpawnAction, die: str = "") -> tuple[list[str], list[str]]:

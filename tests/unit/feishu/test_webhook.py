@@ -127,7 +127,7 @@ async def test_a_slow_record_does_not_hold_up_other_requests(hook) -> None:
     hook.answer = lambda: released.wait(PATIENCE)
     first = asyncio.create_task(hook.push(event(1), "n1"))
     try:
-        assert await asyncio.to_thread(hook.heard.wait, 10)
+        assert await asyncio.to_thread(hook.heard.wait, PATIENCE)
         check = {"type": "url_verification", "token": TOKEN, "challenge": "c"}
         assert (await hook.push(check, "n2"))[0] == 200
     finally:
@@ -160,7 +160,7 @@ async def test_an_event_that_comes_twice_at_once_is_handed_over_once(hook) -> No
     gate = threading.Event()
     hook.answer = lambda: gate.wait(PATIENCE) and None
     first = asyncio.create_task(hook.push(event(), "n1"))
-    await asyncio.to_thread(hook.heard.wait, 5)
+    await asyncio.to_thread(hook.heard.wait, PATIENCE)
     second = asyncio.create_task(hook.push(event(), "n2"))
     await asyncio.wait({second}, timeout=0.2)
     gate.set()
@@ -272,7 +272,7 @@ async def test_a_body_that_is_too_large_is_refused(hook) -> None:
 async def test_a_body_that_does_not_come_is_not_waited_for(hook) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield b"x"
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()
 
     async with hook.session.post(hook.url, data=pieces()) as answer:
         assert answer.status == 408

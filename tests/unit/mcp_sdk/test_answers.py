@@ -320,7 +320,7 @@ async def test_a_cancelled_call_ends_at_once_even_if_its_function_does_not(
 
     server.tool(hang)
     calling = asyncio.create_task(client.call("hang"))
-    await asyncio.to_thread(begun.wait, 10)
+    await asyncio.to_thread(begun.wait, PATIENCE)
     calling.cancel()
     with pytest.raises(asyncio.CancelledError):
         await calling

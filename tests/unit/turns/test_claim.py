@@ -2,11 +2,13 @@
 
 import asyncio
 import fcntl
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.faketime import FakeTime
+from support.procs import until
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, StoreError
@@ -28,8 +30,25 @@ async def reply(store: AsyncGroupTranscriptStore, agent: str, **fields: Any) -> 
     await store.append(KEY, "assistant", "I do.", agent, f"om_of_{agent}", sender_kind="bot", agent=agent, **fields)
 
 
-def claims(store: AsyncGroupTranscriptStore, agent: str, **limits: Any) -> AnswerClaims:
-    return AnswerClaims(FileLease(store.base_dir), store, agent, ClaimLimits(**{**LIMITS, **limits}))
+def claims(
+    store: AsyncGroupTranscriptStore,
+    agent: str,
+    clock: Callable[[], float] | None = None,
+    wait: float = PATIENCE,
+    **limits: Any,
+) -> AnswerClaims:
+    lease = FileLease(store.base_dir, wait=wait, clock=clock)
+    return AnswerClaims(lease, store, agent, ClaimLimits(**{**LIMITS, **limits}))
+
+
+def renewed_after(store: AsyncGroupTranscriptStore, claim: Claim, time: FakeTime, seconds: float) -> None:
+    """Let the time of the leases pass, and return when the claim was renewed in it."""
+    assert claim.grant is not None
+    name, lease = claim.grant.name, FileLease(store.base_dir, wait=PATIENCE, clock=time.clock)
+    before = lease.current(name)
+    assert before is not None, "it ran out"
+    time.now += seconds
+    until(lambda: (now := lease.current(name)) is not None and now.expires_at > before.expires_at, "it is renewed")
 
 
 def won(claim: Claim | None) -> Claim:
@@ -145,19 +164,20 @@ async def test_words_of_somebody_else_are_no_answer(shared: AsyncGroupTranscript
 
 async def test_a_claim_is_renewed_while_the_answer_is_made(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
-    async with won(await claims(shared, "Alpha", ttl=0.9).win(KEY, message)) as claim:
-        rival = await claims(shared, "Beta", patience=1.2).win(KEY, message)
-        assert rival is None
+    time = FakeTime()
+    async with won(await claims(shared, "Alpha", time.clock, ttl=0.2).win(KEY, message)) as claim:
+        for _ in range(3):
+            await asyncio.to_thread(renewed_after, shared, claim, time, 0.15)
+            assert await claims(shared, "Beta", time.clock).win(KEY, message, stand_by=False) is None
         assert claim.holds()
 
 
 async def test_an_event_loop_that_is_busy_does_not_lose_the_claim(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
-    async with won(await claims(shared, "Alpha", ttl=0.4).win(KEY, message)) as claim:
-        assert claim.grant is not None
-        await asyncio.sleep(0)
-        time.sleep(1.2)  # noqa: ASYNC251 - what blocks the loop is the point
-        assert FileLease(shared.base_dir, wait=5).acquire(claim.grant.name, "Beta", 30) is None
+    time = FakeTime()
+    async with won(await claims(shared, "Alpha", time.clock, ttl=0.2).win(KEY, message)) as claim:
+        for _ in range(3):
+            renewed_after(shared, claim, time, 0.15)  # and nothing else happens on the loop
         assert claim.holds()
 
 
@@ -182,7 +202,7 @@ async def test_who_was_succeeded_may_not_send(shared: AsyncGroupTranscriptStore)
 
 async def test_a_busy_lock_does_not_cost_a_claim_that_was_just_renewed(shared: AsyncGroupTranscriptStore) -> None:
     message = await ask(shared)
-    claim = won(await claims(shared, "Alpha").win(KEY, message))
+    claim = won(await claims(shared, "Alpha", wait=0.05, ttl=3600.0).win(KEY, message))
     (lock,) = (shared.base_dir / ".state" / "locks" / "leases").glob("*.json")
     with lock.with_suffix(".lock").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -193,7 +213,7 @@ async def test_a_claim_that_was_not_renewed_for_long_is_not_trusted_while_the_lo
     shared: AsyncGroupTranscriptStore,
 ) -> None:
     message = await ask(shared)
-    claim = won(await claims(shared, "Alpha", ttl=0.001).win(KEY, message))
+    claim = won(await claims(shared, "Alpha", wait=0.05, ttl=0.001).win(KEY, message))
     (lock,) = (shared.base_dir / ".state" / "locks" / "leases").glob("*.json")
     with lock.with_suffix(".lock").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)

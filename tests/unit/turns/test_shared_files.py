@@ -159,21 +159,21 @@ import sys, time
 real, off = time.time, float(sys.argv[2])
 time.time = lambda: real() + off  # before our modules are loaded: this process's clock is wrong
 from nanobot_transcript.turns import FileBudget, FileLease
-lease = FileLease(sys.argv[1], wait=5)
+lease = FileLease(sys.argv[1], wait=60)
 print(lease.current("held") is not None, lease.acquire("held", "two", 60) is not None)
 deadline = time.monotonic() + 60
 while not (taken := lease.acquire("left", "two", 60)) and time.monotonic() < deadline:
     time.sleep(0.01)
-print(taken is not None, FileBudget(sys.argv[1], wait=5).take("calls", limit=1, window=60))
+print(taken is not None, FileBudget(sys.argv[1], wait=60).take("calls", limit=1, window=3600))
 """
 
 
 @pytest.mark.parametrize("off", ["180", "-180", "0"])
 def test_processes_whose_clocks_are_minutes_apart_agree_on_what_is_held(base_dir: Path, off: str) -> None:
     lease = FileLease(base_dir)
-    lease.acquire("held", "one", 30)
+    lease.acquire("held", "one", 3600)
     lease.acquire("left", "one", 0.05)
-    assert FileBudget(base_dir).take("calls", limit=1, window=60)
+    assert FileBudget(base_dir).take("calls", limit=1, window=3600)
     told = subprocess.run(
         [sys.executable, "-c", ELSEWHERE, base_dir, off], check=True, capture_output=True, text=True, timeout=PATIENCE
     )
