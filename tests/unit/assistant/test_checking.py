@@ -40,7 +40,13 @@ def test_options_are_in_characters_that_have_bytes() -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    [with_options("x" * 100_001), with_options(*["x"] * 501), with_options(times=51), with_options("x", times=51)],
+    [
+        with_options("x" * 100_001),
+        with_options(*["x"] * 501),
+        with_options(times=51),
+        with_options("x", times=51),
+        replace(ASKED, choices=(Choice("x" * 50_001, "y" * 50_000),)),
+    ],
 )
 def test_more_choices_than_anybody_reads_are_refused(asked: Question) -> None:
     with pytest.raises(InvalidQuestionError, match=r"option"):

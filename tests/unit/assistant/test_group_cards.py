@@ -142,8 +142,9 @@ def test_a_report_is_confirmed_with_a_button() -> None:
     report = replace(ASKED, kind="report", text="全部完成")
     card = question_card(report)
     assert card["header"]["title"]["content"] == "Claude 汇报 · shop"
-    assert [one["text"]["content"] for one in elements(card, "button")] == ["确认"]
-    assert texts(chosen(report, {"confirm": True}, {})) == ["确认"]
+    (button,) = elements(card, "button")
+    assert button["text"]["content"] == "确认"
+    assert texts(chosen(report, button["behaviors"][0]["value"], {})) == ["确认"]
 
 
 @pytest.mark.parametrize(

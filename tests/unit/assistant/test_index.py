@@ -224,3 +224,15 @@ async def test_the_newest_are_found_without_a_look_at_all_others(store: SqliteQu
         newest = "SELECT records.* FROM records WHERE records.scope = ? ORDER BY records.seq DESC LIMIT ?"
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {newest}", ("s", 1))]
     assert plan == ["SEARCH records USING INDEX records_in_scope (scope=?)"]
+
+
+async def test_a_question_that_is_asked_waits_for_few_words_of_others(
+    store: SqliteQuestionStore, tmp_path: Path
+) -> None:
+    long = "x" * 200_000
+    for each in ("q1", "q2"):
+        await store.put(Question("s", each, "question", long), "waiting")
+    answers = [End("s", each, Ending("answered", "Ada", "web", (Content("text", long),))) for each in ("q1", "q2")]
+    await store.end_all(answers)
+    await ask(store, "another")
+    assert unindexed(tmp_path) == 1

@@ -105,6 +105,7 @@ async def test_pictures_and_files_are_handed_over_as_content(desk: Desk) -> None
     assert blocks[4]["resource"]["text"] == "计划"
     assert blocks[4]["resource"]["uri"] == "attachment://file/4/%E8%AE%A1%E5%88%92%201.md"
     assert blocks[5]["resource"]["uri"] == "attachment://file/5/50%2525.txt"
+    assert [block["resource"]["mimeType"] for block in blocks[3:]] == ["application/zip", "text/markdown", "text/plain"]
 
 
 async def test_what_is_too_large_for_an_agent_is_named_instead(tmp_path: Path) -> None:

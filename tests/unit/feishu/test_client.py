@@ -448,6 +448,12 @@ def test_each_code_of_the_platform_has_its_error(code: int, kind: type[PlatformE
     assert error.hint
 
 
+@pytest.mark.parametrize(("status", "code"), [(400, 987654), (400, 99991663), (502, None)])
+def test_an_error_repeats_what_the_platform_said(status: int, code: int | None) -> None:
+    body = {"msg": "Bad\n luck."} | ({} if code is None else {"code": code})
+    assert ": Bad luck)" in str(failure(Answer(status, body, {}), "cli_a", "https://console"))
+
+
 @pytest.mark.parametrize("base_url", ["", "open.feishu.cn", "ftp://open.feishu.cn", "http://"])
 def test_an_address_that_is_none_is_refused(base_url: str) -> None:
     with pytest.raises(ConfigError):

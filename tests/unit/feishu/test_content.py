@@ -66,6 +66,7 @@ def test_an_old_card_is_read_from_top_to_bottom() -> None:
         "elements": [
             {"tag": "div", "text": {"tag": "lark_md", "content": "**done** <at id=ou_bo></at>"}},
             {"tag": "div", "fields": [{"is_short": True, "text": {"tag": "lark_md", "content": "3 hosts"}}]},
+            {"tag": "div", "text": {"tag": "lark_md", "content": ["no", "text"], "text": "a text"}},
             {"tag": "hr"},
             {
                 "tag": "column_set",
@@ -92,6 +93,7 @@ def test_an_old_card_is_read_from_top_to_bottom() -> None:
         "Deploy",
         "**done** @Bo",
         "3 hosts",
+        "a text",
         "a",
         "[Open](https://x.test)",
         "[Undo]",
