@@ -445,7 +445,7 @@ def test_one_hook_guards_for_several_projects(
         guarded.git("reset", "-q", "--hard")
 
 
-@pytest.mark.parametrize("configured", [".githooks", "absolute"])
+@pytest.mark.parametrize("configured", ["tools/.githooks", "absolute"])
 def test_the_configured_folder_of_hooks_is_honoured(
     repo: Repo, store: MailStore, key: str, green: Agent, claims: Claims, tmp_path: Path, configured: str
 ) -> None:

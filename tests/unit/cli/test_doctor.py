@@ -1,5 +1,6 @@
 """``doctor``: each finding says what is wrong and how to mend it."""
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -61,7 +62,9 @@ def test_the_mail_is_looked_at_where_there_is_any(
     box = Letterbox(folder)
     waiting = found(run)["mail"]
     assert waiting["severity"] == "warning"
-    assert waiting["message"].startswith("3 changes wait for git")
+    assert waiting["message"].startswith("3 changes wait for git, the oldest for ")
+    (age,) = re.findall(r"the oldest for ([\d,]+) s", waiting["message"])
+    assert int(age.replace(",", "")) < 3600
     monkeypatch.setenv("NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__ENABLED", "false")
     assert found(run)["mail"]["severity"] == "info"
     box.mail.close()

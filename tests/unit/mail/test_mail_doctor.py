@@ -207,6 +207,18 @@ def test_a_file_that_was_changed_or_lost_in_git_is_found_and_completed(scene: Sc
     assert complete(scene.store).files == 0
 
 
+def test_of_many_files_that_are_lost_a_few_are_named_and_the_others_counted(scene: Scene) -> None:
+    scene.archive()
+    repo = scene.store.repo(scene.mail.project(BACKEND).slug)
+    git(repo, "reset", "-q", "--hard")
+    lost = sorted(repo.glob("messages/*/*/*/*.md"))
+    assert len(lost) > 3
+    git(repo, "rm", "-qr", "messages")
+    git(repo, "-c", "user.name=Ada", "-c", "user.email=a@b", "commit", "-qm", "tidied")
+    (told,) = (each for each in problems(scene) if "messages/" in each.message)
+    assert f".md and {len(lost) - 3} more are" in told.message
+
+
 def test_a_claim_is_completed_as_it_was_first_written(scene: Scene) -> None:
     scene.archive()
     repo = scene.store.repo(scene.mail.project(BACKEND).slug)

@@ -134,6 +134,7 @@ def test_a_box_that_is_ticked_later_is_done() -> None:
         ("Which window do we use for the release?", "The release window is Wednesday."),
         ("Is it safe?", "Yes, tests pass."),
         ("Who reviews?", "> Who reviews?\n\nGreenCastle does."),
+        ("Who reviews the index?", "> reviews the index?\n\nGreenCastle does."),
         ("发布窗口是几点？", "窗口是周三晚上八点，发布两小时。"),
         ("能合并吗", "可以"),
         ("Which port?", "hm, what?", "no idea", "port 8765"),
