@@ -26,7 +26,7 @@ _FAST = Bar("<=", 5, of="value")
 
 def assistant(context: Context) -> Generator[Row]:
     """The hub and the relay in turns, then the hub's memory."""
-    counts = {1: context.scaled(200), _AT_ONCE: context.scaled(40)}
+    counts = {1: context.scaled(200), _AT_ONCE: context.scaled(20)}
     with context.folder() as folder, served(Path(folder)) as hub, _relay() as relay:
 
         def compared(rounds: int, count: int) -> dict[str, float]:

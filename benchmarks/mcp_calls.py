@@ -31,7 +31,7 @@ _Ask = Callable[[str, dict[str, Any]], None]
 
 def mcp_calls(context: Context) -> Generator[Row]:
     """Both servers in turns."""
-    count = context.scaled(500)
+    count = context.scaled(300)
 
     def calls(connect: Callable[[str], Any]) -> dict[str, float]:
         return {kind: _p50(connect, kind, count) for kind in _KINDS}

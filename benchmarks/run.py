@@ -23,7 +23,7 @@ from benchmarks.table import Row, as_json, render
 __all__ = ["main", "measure", "stop_on_signals"]
 
 _EXAMPLES = """examples:
-  make bench                          everything; about eight minutes on two free cores
+  make bench                          everything; within ten minutes on two free cores
   make bench ARGS=mail                one room
   make bench ARGS="append search"     two parts of a room
   make bench ARGS="store --quick"     a tenth of the work: to see that it runs, not for figures
