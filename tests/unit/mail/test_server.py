@@ -97,7 +97,9 @@ def code(box: Letterbox, tmp_path: Path) -> Path:
 
 
 async def test_all_tools_of_the_plan_have_its_names_and_parameters(client: InMemoryClient) -> None:
-    tools = {tool["name"]: tool["inputSchema"] for tool in (await client.request("tools/list"))["tools"]}
+    listed = (await client.request("tools/list"))["tools"]
+    assert all(tool["title"] for tool in listed)
+    tools = {tool["name"]: tool["inputSchema"] for tool in listed}
     assert tools.keys() == PLAN.keys() | ADDED
     for name, (required, parameters) in PLAN.items():
         assert set(tools[name]["required"]) <= required

@@ -111,6 +111,7 @@ def test_suggestions_belong_to_something_that_is_offered() -> None:
 def test_a_merged_server_offers_what_its_parts_do() -> None:
     one, two = server("one"), server("two")
     one.tool(hello)
+    two.version = "2.0"
     two.tool(nothing)
     two.template("a://{name}", hello)
     two.completion("a://{name}", "name", lambda begun, others: ["ada"])

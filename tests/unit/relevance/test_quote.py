@@ -70,6 +70,13 @@ def test_the_newest_that_fit_are_shown_and_the_rest_is_counted() -> None:
     assert shown.startswith("> … (")
 
 
+def test_what_is_shown_has_no_gaps() -> None:
+    assert quote([entry("short"), entry("long " * 20), entry("newest")], max_chars=100).split("\n>\n") == [
+        "> … (2)",
+        r"> **on\_ada** (2025-11-20 00:53): newest",
+    ]
+
+
 def test_a_long_text_is_cut() -> None:
     assert len(quote([entry("长" * 100_000)], max_entry_chars=100)) < 200
 
