@@ -117,6 +117,12 @@ def test_every_mutant_of_a_module_compiles_and_moves_no_line(tree: Path) -> None
             assert broken.splitlines()[-1] == MODULE.splitlines()[-1] or place.last == len(MODULE.splitlines())
 
 
+def test_what_stands_outside_of_functions_is_executed_by_whoever_imports_it(tmp_path: Path) -> None:
+    (tmp_path / "limits.py").write_text("class Limits:\n    most = 20\n\n    def left(self):\n        return 20\n")
+    found = {place.before: place.runs_on_import for place in sample.places_in(tmp_path, "limits.py")}
+    assert found == {"class Limits:": True, "most = 20": True, "def left(self):": True, "return 20": False}
+
+
 def test_a_mutant_is_found_in_another_file_and_another_class(tree: Path) -> None:
     before = "if limit < 1 or not numbers:"
     mutant = Mutant("store-01", "boundary moved", "store", "gone/old.py", before, "", "Numbers.first")

@@ -17,7 +17,7 @@ import yaml
 
 from tools.mutants.operators import BODIES, Statement, breaks, source_of
 
-__all__ = ["Mutant", "Place", "Product", "choose", "load", "room_of", "save"]
+__all__ = ["Mutant", "Place", "Product", "choose", "load", "places_in", "room_of", "save"]
 
 PACKAGES = ("nanobot_transcript", "channels/transcript_channels", "mcp_tools/transcript_mcp")
 UNREACHED = ("mcp_tools/transcript_mcp/sdk/_v2.py",)
@@ -54,6 +54,8 @@ class Place:
     file: str
     function: str
     statement: Statement = field(compare=False, repr=False)
+    runs_on_import: bool = False
+    """Outside of all functions, in a module or a class: coverage says of no test that it executes it."""
 
     @cached_property
     def before(self) -> str:
@@ -71,10 +73,6 @@ class Place:
             return self.statement.end_lineno or self.first
         start = getattr(body[0], "decorator_list", None) or [getattr(body[0], "pattern", body[0])]
         return max(self.first, start[0].lineno - 1)
-
-    @property
-    def runs_on_import(self) -> bool:
-        return not self.function or isinstance(self.statement, ast.FunctionDef | ast.AsyncFunctionDef)
 
     def broken(self, source: str, after: str) -> str:
         """The module's source with this statement replaced; all other lines keep their numbers."""
@@ -132,18 +130,18 @@ class Product:
 
 def places_in(root: Path, file: str) -> Iterator[Place]:
     """The statements of one file that behaviour may depend on."""
-    return _statements(ast.parse((root / file).read_text(encoding="utf-8")), file, "")
+    return _statements(ast.parse((root / file).read_text(encoding="utf-8")), file, "", on_import=True)
 
 
-def _statements(node: ast.AST, file: str, function: str) -> Iterator[Place]:
-    for name in BODIES:
-        for child in getattr(node, name, []) if not isinstance(node, ast.Lambda | ast.IfExp) else []:
-            if not isinstance(child, ast.match_case):
-                if _is_left_alone(child):
-                    continue
-                yield Place(file, function, child)
-            is_scope = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            yield from _statements(child, file, f"{function}.{child.name}".lstrip(".") if is_scope else function)
+def _statements(node: ast.AST, file: str, function: str, *, on_import: bool) -> Iterator[Place]:
+    for child in (child for name in BODIES for child in getattr(node, name, [])):
+        if not isinstance(child, ast.match_case):
+            if _is_left_alone(child):
+                continue
+            yield Place(file, function, child, on_import)
+        is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+        named = f"{function}.{child.name}".lstrip(".") if is_function or isinstance(child, ast.ClassDef) else function
+        yield from _statements(child, file, named, on_import=on_import and not is_function)
 
 
 def _is_left_alone(statement: ast.AST) -> bool:
