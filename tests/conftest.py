@@ -11,6 +11,8 @@ from support.procs import Worker
 
 from nanobot_transcript import GroupTranscriptStore
 
+pytest_plugins = ["support.needs"]
+
 MakeStore = Callable[..., GroupTranscriptStore]
 SoakRow = Callable[..., None]
 SpawnWorker = Callable[..., Worker]

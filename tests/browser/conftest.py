@@ -17,6 +17,7 @@ import pytest
 from browser.people import BOUND, Agent
 from support.hubs import listening
 from support.line import Line
+from support.needs import lacks
 from support.waiting import PATIENCE
 from support.web_home import WebHome
 
@@ -108,10 +109,10 @@ class OpenPage:
 def browser() -> Iterator["Browser"]:
     """One Chromium for the tests of a module. While it is there, Playwright's event loop is this thread's, so that no
     asynchronous test can run."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason=lacks("no Playwright", "make test"))
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
-        pytest.skip("no Chromium: apt-get install chromium")
+        pytest.skip(lacks("no Chromium", "apt-get install chromium"))
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         yield opened

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 from browser.conftest import AXE, OpenPage
 from browser.expecting import expect
+from support.needs import lacks
 from support.waiting import PATIENCE
 from support.web_home import CHAT, PROJECT, WebHome
 
@@ -235,7 +236,7 @@ def show(page: "Page", place: str) -> None:
 def faults(page: "Page", place: str) -> list[str]:
     """What axe calls serious, with the element."""
     if not AXE.exists():
-        pytest.skip("no axe-core: run `make web`")
+        pytest.skip(lacks("no axe-core", "make web"))
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
     return [

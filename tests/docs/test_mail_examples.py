@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.needs import lacks
 from support.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +68,7 @@ def test_the_printed_program_runs(page: str, tmp_path: Path, env: dict[str, str]
     assert done.stdout == "['Plan']\nRe: Plan\n"
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+@pytest.mark.skipif(shutil.which("curl") is None, reason=lacks("no curl", "apt-get install curl"))
 @pytest.mark.parametrize("page", PAGES)
 def test_the_printed_calls_do_what_they_say(page: str, tmp_path: Path, env: dict[str, str], port: int) -> None:
     (calls,) = [block for block in blocks(page, "bash") if "curl" in block]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from support.needs import lacks
 from support.waiting import PATIENCE
 
 __all__ = ["OriginalFileBox", "fetch"]
@@ -25,7 +26,7 @@ def fetch(folder: Path) -> Path:
         return program
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
-            pytest.skip(f"the original FileBox is not tested against: there is no {tool} on this machine")
+            pytest.skip(lacks(f"no {tool}, which runs the original FileBox", "apt-get install nodejs npm"))
     command = ["npm", "pack", PACKAGE, "--pack-destination", str(folder), "--silent"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=folder, check=True)

@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = (
@@ -41,14 +40,21 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_says_what_it_is_for(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Every module of the product by its path."""
+    return {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_what_is_heavy_is_imported_in_its_room_only(path: Path) -> None:
-    packages = set(imported(ast.parse(path.read_text(encoding="utf-8"))))
-    name = name_of(path)
-    strangers = {package for package, rooms in ROOMS.items() if package in packages and not name.startswith(rooms)}
-    assert strangers == set()
+def test_every_module_says_what_it_is_for() -> None:
+    assert [name for name, tree in trees().items() if not ast.get_docstring(tree)] == []
+
+
+def test_what_is_heavy_is_imported_in_its_room_only() -> None:
+    strangers = [
+        (name, package)
+        for name, tree in trees().items()
+        for package in sorted(set(imported(tree)) & ROOMS.keys())
+        if not name.startswith(ROOMS[package])
+    ]
+    assert strangers == []

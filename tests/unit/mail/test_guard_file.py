@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.needs import lacks
 from support.waiting import PATIENCE
 
 from transcript_mcp.mail import guard_file, guard_hook
@@ -53,7 +54,7 @@ def test_every_shell_finds_the_python(tmp_path: Path, shell: str) -> None:
     hook.write_text(guard_file.render([{**PROJECT, "database": str(tmp_path / "none")}]), encoding="utf-8")
     found = [folder for folder in os.environ["PATH"].split(":") if Path(folder, shell).exists()]
     if not found:
-        pytest.skip(f"there is no {shell} here")
+        pytest.skip(lacks(f"no {shell}", f"apt-get install {shell}"))
     done = subprocess.run([shell, hook], capture_output=True, timeout=PATIENCE, check=False, cwd=tmp_path)
     assert done.returncode == 0
     assert b"claims were not checked" in done.stderr

@@ -1,18 +1,19 @@
 """Names of people who were never mentioned."""
 
 import threading
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.needs import needs
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.nanobot_host.roster import Roster
 
-pytest.importorskip("lark_oapi")
-pytestmark = pytest.mark.host
+pytestmark = [pytest.mark.host, needs("lark_oapi")]
 
 ADA: Ids = {"union_id": "on_ada", "open_id": "ou_ada"}
 
@@ -58,6 +59,12 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sdk() -> None:
+    """Imported once, before anybody waits for it: that takes longer than a turn waits for names."""
+    import_module("lark_oapi")
 
 
 @pytest.fixture
