@@ -8,22 +8,15 @@ BIN := .venv/bin
 OLD := .venv-nanobot-0.3.0
 MCP2 := .venv-mcp2
 EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-header --no-emit-project
-# What depends on the version of nanobot: not our own claims, judge and demo, nor what reads the platform's events.
-PLUGIN_TESTS = $(wildcard tests/unit/nanobot_host tests/integration/nanobot_host) \
-	$(filter-out $(foreach name,claim gate_storm demo,%/test_$(name).py),$(wildcard tests/scenario/test_*.py))
-# The tests that speak MCP, or ask what a server answers to it.
-MCP_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_*) tests/unit/filebox/test_server.py \
-	tests/integration/filebox/test_clients.py tests/integration/filebox/test_readme.py tests/unit/mail/test_server.py \
-	tests/integration/mail/test_seed.py tests/unit/io_bridge/test_tools.py \
-	tests/integration/io_bridge/test_seed.py tests/integration/io_bridge/test_http.py \
-	tests/unit/assistant/test_tools.py tests/integration/assistant/test_adapter.py)
-SDK_TESTS = $(wildcard $(foreach kind,unit integration,tests/$(kind)/mcp_sdk tests/$(kind)/mcp_hub))
-# SDK 1.26 leaves it to the garbage collector to close its streams.
-UNCLOSED := -W "ignore::pytest.PytestUnraisableExceptionWarning"
+# The files with tests of this mark, so that the others need not be collected.
+marked = $(shell grep -rlE --include='test_*.py' 'mark\.($(1))\b' tests)
 ARGS ?=
 LINE ?=
-# Most tests wait more than they work; those of one module share their processes. `SIDE_BY_SIDE=` runs one after another.
-SIDE_BY_SIDE ?= -n 2 --dist loadscope
+# More processes than processors: most of the slow tests wait. Those of one module share a process, for what they share;
+# in the order of the folders, which has the long modules first. `SIDE_BY_SIDE=` runs one test after another.
+SIDE_BY_SIDE ?= -n 4 --dist loadscope --no-loadscope-reorder
+# Where it is set, each of the hundreds of processes that tests start would compile the product again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: $(shell sed -n 's/^\([a-z0-9][a-z0-9.-]*\):.*/\1/p' Makefile)
@@ -80,16 +73,15 @@ test-pythons: ## the store's tests on every other supported Python of this machi
 	@$(SETUP) test
 	@$(BIN)/python tools/test_pythons.py $(SIDE_BY_SIDE) $(ARGS)
 
-test-nanobot-0.3.0: ## the plugin's tests with the oldest supported nanobot, the hub's with the oldest MCP SDK
+test-nanobot-0.3.0: ## what depends on the versions of nanobot and of the MCP SDK, with the oldest supported ones
 	@$(SETUP) nanobot-0.3.0 $(OLD)
-	@$(OLD)/bin/python -m pytest -m "not soak" $(PLUGIN_TESTS) $(SIDE_BY_SIDE) $(ARGS)
-	@$(OLD)/bin/python -m pytest -m "not soak and not conformance" $(SDK_TESTS) $(UNCLOSED) $(SIDE_BY_SIDE) $(ARGS)
+	@$(OLD)/bin/python -m pytest -m "(host or mcp) and not soak and not conformance" $(call marked,host|mcp) $(SIDE_BY_SIDE) $(ARGS)
 
-test-mcp2: ## the MCP servers' types and tests with SDK 2.x
+test-mcp2: ## types of the MCP servers and what depends on the SDK, with SDK 2.x
 	@$(SETUP) mcp2 $(MCP2)
 	@$(SETUP) check
 	@$(BIN)/basedpyright -p tools/basedpyright-mcp2.json
-	@$(MCP2)/bin/python -m pytest -m "not soak and not conformance" $(MCP_TESTS) $(SIDE_BY_SIDE) $(ARGS)
+	@$(MCP2)/bin/python -m pytest -m "mcp and not soak and not conformance" $(call marked,mcp) $(SIDE_BY_SIDE) $(ARGS)
 
 test-conformance: ## what needs Node: the MCP conformance suite and the Inspector on both SDKs, the web UI built again
 	@$(SETUP) mcp2 $(MCP2)

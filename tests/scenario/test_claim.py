@@ -12,7 +12,7 @@ from support.waiting import until
 
 from transcript_channels.simulator import App, Chat, FeishuSimulator, ModelRequest, Reply, ScriptedModel
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 TTL = "5"
 

@@ -10,8 +10,6 @@ import pytest
 from support.demo import Demo
 from support.procs import until
 
-pytestmark = [pytest.mark.host]
-
 sees_processes = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
 Start = Callable[..., Demo]

@@ -11,7 +11,7 @@ from support.waiting import until
 
 from transcript_channels.simulator import Chat, FeishuSimulator, Message, Reply, ScriptedModel
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 JUDGED = '"new_message"'
 

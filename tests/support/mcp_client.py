@@ -8,14 +8,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from support.needs import lacks
 
-__all__ = ["SDK", "SERVER", "SdkClient", "connected", "wire"]
+__all__ = ["SDK", "SERVER", "SdkClient", "connected", "needs_sdk_2", "wire"]
 
 SDK = int(version("mcp").partition(".")[0])
 """The generation of the installed SDK."""
+
+needs_sdk_2 = pytest.mark.skipif(SDK < 2, reason=lacks("the protocol of 2026-07-28 needs SDK 2", "make test-mcp2"))
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 """The command of the test server."""

@@ -58,3 +58,10 @@ def test_what_is_heavy_is_imported_in_its_room_only() -> None:
         if not name.startswith(ROOMS[package])
     ]
     assert strangers == []
+
+
+def test_what_needs_the_second_sdk_is_run_with_it() -> None:
+    """Else it is skipped everywhere."""
+    tests = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    texts = {name_of(path): path.read_text(encoding="utf-8") for path in tests}
+    assert [name for name, text in texts.items() if "@needs_sdk_2" in text and "mark.mcp\n" not in text] == []

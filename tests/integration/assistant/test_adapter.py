@@ -7,11 +7,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from support.adapter_place import Place
 from support.assistant_clients import page
 from support.mcp_client import connected
 from support.waiting import PATIENCE, until
+
+pytestmark = pytest.mark.mcp
 
 SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
 

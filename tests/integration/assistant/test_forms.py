@@ -11,7 +11,7 @@ import pytest
 from integration.assistant.test_adapter import Place, place
 from support.assistant_clients import Page, page
 from support.hubs import listening
-from support.mcp_client import SDK, SdkClient, connected
+from support.mcp_client import SdkClient, connected, needs_sdk_2
 from support.mcp_raw import RawClient
 from support.waiting import PATIENCE
 
@@ -144,7 +144,8 @@ async def test_the_client_is_told_that_its_form_is_not_needed_any_more(place: Pl
         assert (await asyncio.to_thread(client.line))["id"] == ping
 
 
-@pytest.mark.skipif(SDK < 2, reason="the protocol of 2026-07-28 needs SDK 2")
+@pytest.mark.mcp
+@needs_sdk_2
 async def test_a_client_of_the_newest_protocol_waits_for_the_page(place: Place) -> None:
     """There, a form would end the call."""
     from support.mcp_newest import newest

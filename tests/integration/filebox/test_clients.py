@@ -19,6 +19,8 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
 
+pytestmark = pytest.mark.mcp
+
 BUG = {
     "receiver_id": "dev_agent",
     "msg_type": "BR",

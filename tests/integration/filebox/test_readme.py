@@ -15,6 +15,8 @@ import pytest
 from support.mcp_client import SdkClient, connected
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.mcp
+
 ROOT = Path(__file__).resolve().parents[3]
 TITLE = "登录页面验证码显示异常"
 AGENTS = ("qa_agent", "dev_agent")

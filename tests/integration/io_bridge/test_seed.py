@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from support.io_hub import Person
 from support.mail_hub import HubProcess
-from support.mcp_client import SDK, connected
+from support.mcp_client import connected, needs_sdk_2
 from support.waiting import PATIENCE
+
+pytestmark = pytest.mark.mcp
 
 SESSION = "some-uuid"
 
@@ -75,9 +77,8 @@ async def test_several_waiting_calls_of_one_client_get_each_input_once(hub: HubP
         assert sorted(await asyncio.gather(*waiting)) == ["0", "1", "2", "3", "4"]
 
 
+@needs_sdk_2
 async def test_a_client_of_the_newest_protocol_waits_and_answers(hub: HubProcess, person: Person) -> None:
-    if SDK < 2:
-        pytest.skip("needs SDK 2")
     from support.mcp_newest import newest
 
     async with asyncio.timeout(PATIENCE), newest(hub.root + "/mcp/io") as agent:

@@ -18,6 +18,8 @@ from support.waiting import PATIENCE
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
 
+pytestmark = pytest.mark.mcp
+
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
 JSON = "Content-Type: application/json"
 

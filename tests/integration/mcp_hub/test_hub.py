@@ -16,6 +16,8 @@ from transcript_mcp.hub import create_app
 from transcript_mcp.hub.rooms import Room
 from transcript_mcp.sdk import Server
 
+pytestmark = pytest.mark.mcp
+
 TOKEN, OTHER = "0123456789abcdef", "fedcba9876543210"
 JSON = {"Content-Type": "application/json"}
 BOTH = JSON | {"Accept": "application/json, text/event-stream"}

@@ -22,6 +22,8 @@ from transcript_mcp.hub import create_app
 from transcript_mcp.hub.rooms import Room
 from transcript_mcp.sdk import Server
 
+pytestmark = pytest.mark.mcp
+
 PROJECT = "/abs/path/backend"
 OLDER = tuple(map(int, version("mcp").split(".")[:2])) < (1, 29)
 """SDKs that let a call go on when its session ends."""

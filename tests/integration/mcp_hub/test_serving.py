@@ -18,6 +18,8 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 
+pytestmark = pytest.mark.mcp
+
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,

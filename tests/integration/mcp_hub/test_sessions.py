@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, web
 from support.hubs import listening, small_server
@@ -12,6 +13,8 @@ from transcript_mcp.hub.access import Access
 from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.sessions import Sessions
+
+pytestmark = pytest.mark.mcp
 
 BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

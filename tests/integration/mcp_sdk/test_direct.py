@@ -11,6 +11,8 @@ from transcript_mcp.hub.plain import answer_plainly, fields_on_top, json_bytes, 
 from transcript_mcp.sdk import Context, Image, Server, http_app
 from transcript_mcp.sdk.direct import Direct, is_tool_call
 
+pytestmark = pytest.mark.mcp
+
 
 def call(name: str = "say", **arguments: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}

@@ -16,6 +16,8 @@ from support.waiting import PATIENCE, until
 
 from transcript_mcp.sdk import Server, http_app
 
+pytestmark = pytest.mark.mcp
+
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 

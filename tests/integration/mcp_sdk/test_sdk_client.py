@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 from mcp import types
-from support.mcp_client import SDK, SERVER, connected, wire
+from support.mcp_client import SERVER, connected, needs_sdk_2, wire
 from support.waiting import until
+
+pytestmark = pytest.mark.mcp
 
 PLACES = ("stdio", "http")
 
@@ -113,7 +115,7 @@ async def test_a_client_that_cannot_be_asked_hears_so(target: str | list[str]) -
             assert "This client cannot ask its" in answer["content"][0]["text"]
 
 
-@pytest.mark.skipif(SDK < 2, reason="the protocol of 2026-07-28 needs SDK 2")
+@needs_sdk_2
 class TestNewestProtocol:
     """Requests that stand for themselves, over stdio and HTTP."""
 

@@ -9,6 +9,8 @@ from support.mcp_client import SERVER
 from support.mcp_raw import RawClient
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.mcp
+
 ENDINGS = [None, signal.SIGTERM, signal.SIGINT]
 
 

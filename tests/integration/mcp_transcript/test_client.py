@@ -17,6 +17,8 @@ from support.worker import KEY
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.outbox import Outbox
 
+pytestmark = pytest.mark.mcp
+
 START = 1_763_600_000_000
 
 SpawnWorker = Callable[..., Worker]

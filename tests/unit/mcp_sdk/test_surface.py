@@ -4,9 +4,12 @@ import json
 import subprocess
 import sys
 
+import pytest
 from support.waiting import PATIENCE
 
 import transcript_mcp.sdk as sdk
+
+pytestmark = pytest.mark.mcp
 
 DOCUMENTED = {
     "CALLER",
