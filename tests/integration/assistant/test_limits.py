@@ -3,13 +3,16 @@
 import asyncio
 import io
 import json
+import resource
 from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
-from integration.assistant.conftest import Hub
+from integration.assistant.conftest import Hub, running_hub
 from support.assistant_clients import page, text_content
 from support.waiting import PATIENCE, until
 
@@ -41,6 +44,19 @@ async def post(hub: Hub, path: str, data: bytes, headers: dict[str, str]) -> tup
         http.post(f"{hub.url}{path}", data=io.BytesIO(data), headers=headers) as response,
     ):
         return response.status, await response.text()
+
+
+async def test_sockets_take_no_more_than_half_of_the_files_a_process_may_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (16, 16))
+    async with AsyncExitStack() as stack:
+        hub = await stack.enter_async_context(running_hub(tmp_path))
+        for _ in range(8):
+            await stack.enter_async_context(page(hub.url, "test-token"))
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await stack.enter_async_context(page(hub.url, "test-token"))
+    assert (refused.value.status, (refused.value.headers or {}).get("Retry-After")) == (503, "10")
 
 
 async def test_a_question_larger_than_any_may_be_is_refused_before_it_is_read(hub: Hub) -> None:

@@ -41,6 +41,17 @@ def test_hidden_text_is_erased_in_every_segment(make_store: MakeStore, base_dir:
     assert contents(make_store().scan(KEY)) == [f"plain-{number}" for number in range(60) if number % 4]
 
 
+def test_maintenance_leaves_no_file_open(make_store: MakeStore) -> None:
+    store = make_store()
+    open_files: list[int] = []
+    for number in range(3):
+        store.append(KEY, "user", "text", "on_ada", f"om_{number}")
+        store.recall(KEY, f"om_{number}")
+        store.maintain()
+        open_files.append(sum(1 for _ in Path("/proc/self/fd").iterdir()))
+    assert open_files[2] == open_files[1]
+
+
 def test_a_message_that_arrives_after_its_recall_is_not_kept(make_store: MakeStore, base_dir: Path) -> None:
     store = make_store()
     store.recall(KEY, "om_1")
