@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.needs import lacks
+from support.ports import free_port
 from support.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,9 +41,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def port(tmp_path: Path, env: dict[str, str]) -> Iterator[int]:
     """Where a hub of a fresh home listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    port = free_port()
     with (tmp_path / "log").open("wb") as log:
         hub = subprocess.Popen([*PROGRAM, "serve", "--port", str(port)], cwd=tmp_path, env=env, stderr=log)
     try:

@@ -4,11 +4,11 @@ import json
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
+from support.ports import free_port
 from support.waiting import PATIENCE
 from support.watched import Watched
 
@@ -28,9 +28,7 @@ def test_both_languages_print_the_same() -> None:
 
 
 def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     (_, platform), (_, config), (_, run), (_, say), (_, tail) = [
         (language, text.replace("9400", port).replace("~", str(tmp_path))) for language, text in section("en")
     ]

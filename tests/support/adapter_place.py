@@ -4,11 +4,11 @@ import asyncio
 import json
 import os
 import shlex
-import socket
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from support.ports import free_port
 from support.waiting import PATIENCE
 
 __all__ = ["Place"]
@@ -19,7 +19,7 @@ class Place:
 
     def __init__(self, home: Path, stack: AsyncExitStack) -> None:
         self.cwd = home
-        self.port, self.second = _free_port(), _free_port()
+        self.port, self.second = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._stack = stack
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
@@ -56,12 +56,6 @@ class Place:
         env = [f"{name}={value}" for name, value in (self._env | more).items()]
         adapter = ["env", "-i", *env, sys.executable, "-m", "nanobot_transcript", "mcp", "assistant", *arguments]
         return ["sh", "-c", f"cd {shlex.quote(str(self.cwd))} && exec {shlex.join(adapter)}"]
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

@@ -12,7 +12,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.ports import free_port
 from support.waiting import PATIENCE
 
 from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
@@ -108,12 +108,6 @@ class Gateway:
         await self.feishu.wait_for(lambda: not self.app.connections, PATIENCE, "the connection to end")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def gateway_config(
     home: Path, app: App, model: ScriptedModel, *, feishu: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -131,7 +125,7 @@ def gateway_config(
             },
             "websocket": {"enabled": False},
         },
-        "gateway": {"host": "127.0.0.1", "port": _free_port(), "heartbeat": {"enabled": False}},
+        "gateway": {"host": "127.0.0.1", "port": free_port(), "heartbeat": {"enabled": False}},
     }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.ports import free_port
 from support.waiting import PATIENCE
 
 import nanobot_transcript
@@ -299,9 +300,7 @@ def test_a_hub_with_tokens_says_how_each_opens_its_page(command: Command, env: d
 
 
 def test_the_second_address_is_told_where_questions_are_held(command: Command, env: dict[str, str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     listen = {f"{VARIABLE}ASSISTANT__LISTEN": address}
     with hub_that_says(4, command, env | listen) as lines:
         assert lines[-1] == f"Programs of Agent Assistant find it at {address}, too.\n"

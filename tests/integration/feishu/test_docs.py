@@ -3,13 +3,13 @@
 import asyncio
 import os
 import re
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from support.ports import free_port
 from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
@@ -77,8 +77,7 @@ async def test_the_long_connection(language: str, tmp_path: Path) -> None:
 
 
 async def test_the_webhook(language: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     async with FeishuSimulator(repush_delays=(0.1, 0.2)) as feishu:
         ada, alpha = feishu.add_person("Ada"), feishu.add_app("Alpha")
         group = feishu.add_group("Team", [ada, alpha])

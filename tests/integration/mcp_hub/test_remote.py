@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,6 +14,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 from support.mcp_client import connected
+from support.ports import free_port
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
@@ -28,12 +28,6 @@ PROJECT = "/abs/path/backend"
 OLDER = tuple(map(int, version("mcp").split(".")[:2])) < (1, 29)
 """SDKs that let a call go on when its session ends."""
 ME = {"program": "claude-code", "model": "opus", "task_description": "导航栏", "name_hint": "BlueLake"}
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 class Place:

@@ -7,18 +7,16 @@ process; with ``long=True`` they come over the real long connection.
 import asyncio
 import json
 import os
-import random
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from support.ports import free_port
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript import GroupTranscriptStore
@@ -26,15 +24,6 @@ from nanobot_transcript.entry import Entry
 from transcript_channels.simulator import App, FeishuSimulator
 
 KEY = "an encrypt key"
-
-
-def _free_port() -> int:
-    """A port that nobody listens on, from below those that the system gives to outgoing connections."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @dataclass
@@ -120,7 +109,7 @@ class Site:
         self, config: Path, *names: str, long: bool = False, wait: bool = True, arguments: Sequence[str] = ()
     ) -> Running:
         """Start the command for all agents or those that are named, and wait until they are connected."""
-        address = f"127.0.0.1:{_free_port()}"
+        address = f"127.0.0.1:{free_port()}"
         listen = None if long or not wait else address
         running = await self._start(config, [*arguments, *(f"--agent={name}" for name in names)], listen)
         if wait:

@@ -1,7 +1,6 @@
 """What ``doctor`` says of the hub, of Agent Assistant and of the IO bridge."""
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.ports import free_port
 
 from nanobot_transcript.cli.checks import hub
 from nanobot_transcript.settings import Settings
@@ -58,14 +58,8 @@ def found(folder: Path, port: int, **more: Any) -> dict[str, tuple[str, str]]:
     return {each.check: (each.severity, f"{each.message} {each.fix}") for each in findings}
 
 
-def closed_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 def test_that_no_hub_answers_is_no_fault_and_comes_with_how_to_start_one(tmp_path: Path) -> None:
-    findings = found(tmp_path, closed_port())
+    findings = found(tmp_path, free_port())
     assert findings.keys() == {"hub"}
     assert findings["hub"][0] == "info"
     assert "nanobot-transcript serve" in findings["hub"][1]
@@ -123,15 +117,15 @@ def test_something_else_at_the_port_is_a_warning(tmp_path: Path, serving: Servin
 
 
 def test_another_hub_on_the_folder_of_the_questions_is_a_warning(tmp_path: Path, serving: Serving) -> None:
-    assert "assistant" not in found(tmp_path, closed_port())
+    assert "assistant" not in found(tmp_path, free_port())
     with exclusive(str(tmp_path / ".assistant.hub"), 1, "the questions"):
         assert found(tmp_path, serving(ALL))["assistant"][0] == "ok"
-        for port in (serving(["groups"]), closed_port()):
+        for port in (serving(["groups"]), free_port()):
             severity, words = found(tmp_path, port)["assistant"]
             assert severity == "warning"
             assert str(tmp_path) in words
         assert "assistant" not in found(tmp_path, serving([], 401)), "it may be the one that has them"
-    assert "assistant" not in found(tmp_path, closed_port())
+    assert "assistant" not in found(tmp_path, free_port())
 
 
 def test_tokens_that_open_questions_alone_are_told_of_where_the_hub_has_its_own(
@@ -143,7 +137,7 @@ def test_tokens_that_open_questions_alone_are_told_of_where_the_hub_has_its_own(
     assert "A token of assistant.tokens opens Questions there, and nothing else." in words
     for one in both:
         assert "nothing else" not in found(tmp_path, serving(ALL), **{one: both[one]})["assistant"][1]
-    assert "assistant" not in found(tmp_path, closed_port(), **both)
+    assert "assistant" not in found(tmp_path, free_port(), **both)
 
 
 def test_a_hub_at_any_free_port_is_not_looked_for(tmp_path: Path) -> None:
