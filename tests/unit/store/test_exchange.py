@@ -182,6 +182,13 @@ def test_a_day_can_be_given_and_a_log_may_turn_its_own(store: GroupTranscriptSto
     assert clock_times(store) == ["2004-12-24 10:00:00", "2004-12-26 09:00:07"]
 
 
+def test_every_month_of_a_log_is_known(store: GroupTranscriptStore, write: Write) -> None:
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    days = [f"--- Day changed Sun {month} 07 2004\n10:00 <ada> {month}\n" for month in months]
+    import_file(store, write("".join(days)), KEY, day=date(2003, 12, 24))
+    assert clock_times(store) == [f"2004-{month:02}-07 10:00:00" for month in range(1, 13)]
+
+
 @pytest.mark.parametrize(
     ("text", "begins"),
     [

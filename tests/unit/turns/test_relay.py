@@ -133,6 +133,19 @@ async def test_a_stop_in_the_middle_of_a_backlog_loses_and_repeats_nothing(share
     assert heard == [f"om_{number}" for number in range(1, 20, 2)]
 
 
+async def test_a_stop_in_the_middle_of_what_was_missed_repeats_nothing(shared: AsyncGroupTranscriptStore) -> None:
+    async with listening(relay(shared)) as heard:
+        await bot(shared, 1)
+        assert await heard.get() == "om_1"
+    for number in (2, 3, 4):
+        await bot(shared, number)
+    missed: list[str] = []
+    for _ in range(3):
+        async with asyncio.timeout(PATIENCE), aclosing(relay(shared).entries(KEY)) as entries:
+            missed.append(str((await anext(entries))["message_id"]))
+    assert missed == ["om_2", "om_3", "om_4"]
+
+
 async def test_what_is_old_at_the_start_is_left_out(shared: AsyncGroupTranscriptStore) -> None:
     await bot(shared, 1, ts=now_ms() - 400_000)
     await bot(shared, 2, ts=now_ms() - 200_000)
