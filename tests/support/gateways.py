@@ -26,6 +26,7 @@ from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
 
 __all__ = ["Gateway", "gateway_config", "running_gateway", "start_gateway"]
 
+_STOP_SECONDS = 30.0  # then it is killed: one whose model hangs does not end by itself
 _LAUNCHER = Path(__file__).with_name("redirected_nanobot.py")
 
 
@@ -94,7 +95,7 @@ class Gateway:
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(_STOP_SECONDS):
                     await process.wait()
             except TimeoutError:
                 process.kill()

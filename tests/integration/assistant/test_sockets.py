@@ -11,6 +11,7 @@ from aiohttp import web
 from integration.assistant.conftest import Hub
 from support.assistant_clients import page, transport_of
 from support.hubs import listening
+from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from transcript_mcp.assistant import wire
@@ -36,8 +37,11 @@ def few_files() -> Iterator[None]:
 
 
 async def test_a_socket_that_does_not_log_in_is_closed(hub: Hub) -> None:
-    async with impatient(hub) as url, page(url, "test-token") as ada, page(url) as nobody, page(url) as chatty:
+    async with impatient(hub, 60) as url, page(url, "test-token") as ada, page(url) as nobody, page(url) as chatty:
         await chatty.login("")
+        await ada.send("GetOnlineUsers")
+        await ada.until("GetOnlineUsers")  # so her login is over
+        later(61)
         for stranger in (nobody, chatty):
             with pytest.raises(ConnectionError, match="1008"):
                 await stranger.until("never")

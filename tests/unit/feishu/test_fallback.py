@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
 from nanobot_transcript.errors import CallBudgetError, QuotaExhaustedError
@@ -33,7 +34,7 @@ async def make(team, tmp_path: Path) -> AsyncIterator[Make]:
             for client in clients:
                 stack.push_async_callback(client.close)
             histories = [FeishuHistory(client) for client in clients]
-            lease, budget = FileLease(tmp_path, wait=1.0), FileBudget(tmp_path, wait=1.0)
+            lease, budget = FileLease(tmp_path, wait=PATIENCE), FileBudget(tmp_path, wait=PATIENCE)
             chosen = options or FallbackOptions(rest=0.3, look=0.01)
             return HistoryFallback(histories, lease, budget, f"{apps[0].name}#{id(clients)}", options=chosen)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from support.memory_chat import KEY, StreamingMemoryChannel, profile
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.outbox import Outbox
@@ -45,7 +45,7 @@ class FixedGate:
 
 
 def claims(stage: Any, name: str, limits: ClaimLimits = QUICK) -> AnswerClaims:
-    return AnswerClaims(FileLease(stage.folder, wait=1.0), stage.store, name, limits)
+    return AnswerClaims(FileLease(stage.folder, wait=PATIENCE), stage.store, name, limits)
 
 
 def four(stage: Any, **gates: FixedGate) -> None:
@@ -358,7 +358,7 @@ async def test_who_loses_its_claim_while_it_streams_takes_its_card_back(stage: A
         async def close(self) -> None:
             return None
 
-    lease = FileLease(stage.folder, wait=1.0)
+    lease = FileLease(stage.folder, wait=PATIENCE)
     own = claims(stage, "Alpha", ClaimLimits(ttl=600.0, longest_wait=0.0))
     stage.add("Alpha", Slow(), channel=StreamingMemoryChannel, gate=FixedGate(True), claims=own, members=both)
     await stage.start()
@@ -386,7 +386,7 @@ async def test_a_message_won_at_last_and_pushed_out_by_newer_ones_is_left_to_ano
         async def close(self) -> None:
             return None
 
-    gate, lease = FixedGate(True), FileLease(stage.folder, wait=1.0)
+    gate, lease = FixedGate(True), FileLease(stage.folder, wait=PATIENCE)
     own = claims(stage, "Alpha", ClaimLimits(ttl=600.0, longest_wait=0.0, look_every=0.01, patience=20))
     options = LoopOptions(backlog=1)
     stage.add("Alpha", Slow(), gate=gate, claims=own, members=both, options=options)
