@@ -46,7 +46,9 @@ def test_a_chat_is_found_by_key_id_or_beginning(run: Run, store: GroupTranscript
 
 def test_a_whole_id_wins_over_a_longer_one_that_begins_so(run: Run, store: GroupTranscriptStore) -> None:
     store.append("feishu:oc_team_2", "user", "two", "x")
-    assert "Friday" in run("show", "oc_team").out
+    shown = run("show", "oc_team")
+    assert "Friday" in shown.out
+    assert shown.code == 0
 
 
 @pytest.mark.parametrize(
