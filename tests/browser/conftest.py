@@ -3,22 +3,19 @@
 ``WEB_SCREENSHOTS=FOLDER`` keeps a picture of each page.
 """
 
-import asyncio
 import os
 import shutil
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.people import BOUND, Agent
-from support.hubs import listening
+from support.hubs import Served, listening
 from support.line import Line
 from support.needs import lacks
-from support.waiting import PATIENCE
 from support.web_home import WebHome
 
 from transcript_mcp.hub import create_app
@@ -28,32 +25,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
-
-
-class Served:
-    """A hub in a thread of its own; Playwright's plain calls have this one."""
-
-    def __init__(self, serve: AbstractAsyncContextManager[str]) -> None:
-        self.address = ""
-        self._serve = serve
-        self._loop = asyncio.new_event_loop()
-        self._ready, self._end = threading.Event(), asyncio.Event()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._work(),))
-
-    async def _work(self) -> None:
-        async with self._serve as self.address:
-            self._ready.set()
-            await self._end.wait()
-
-    def __enter__(self) -> "Served":
-        self._thread.start()
-        assert self._ready.wait(PATIENCE)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(PATIENCE)
-        self._loop.close()
 
 
 BROKEN_LINE = ("net::ERR", "WebSocket connection to")

@@ -1,17 +1,19 @@
 """A hub on a free port of this machine, with small servers in it."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Annotated, Any, Self
 
 from aiohttp import web
 from pydantic import Field
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ConfigError
 from transcript_mcp.sdk import Context, Server
 
-__all__ = ["listening", "mailbox_server", "small_server"]
+__all__ = ["Served", "listening", "mailbox_server", "small_server"]
 
 
 def small_server(name: str = "small") -> Server:
@@ -68,3 +70,29 @@ async def listening(app: web.Application) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
+
+
+class Served:
+    """A hub in a thread of its own, for tests whose calls wait in theirs; ``address`` is where it listens."""
+
+    def __init__(self, serve: AbstractAsyncContextManager[str]) -> None:
+        self.address = ""
+        self._serve = serve
+        self._loop = asyncio.new_event_loop()
+        self._ready, self._end = threading.Event(), asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._work(),))
+
+    async def _work(self) -> None:
+        async with self._serve as self.address:
+            self._ready.set()
+            await self._end.wait()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(PATIENCE)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(PATIENCE)
+        self._loop.close()

@@ -1,53 +1,27 @@
-"""``nanobot-transcript serve`` as a process, with the mail of one store, and a client that says what curl says."""
+"""``nanobot-transcript serve`` with the mail of one store, as a process or in a thread, and what curl would say."""
 
 import json
 import os
 import select
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
 from support.waiting import PATIENCE
 
-__all__ = ["HubProcess", "StartHub", "processes_of"]
+__all__ = ["HubClient", "HubProcess", "StartHub", "processes_of", "served"]
 
 
-class HubProcess:
-    """A hub on a free port. ``home`` becomes its HOME and its working directory, ``store`` the root of the mail."""
+class HubClient:
+    """What curl would say to the hub at ``root``."""
 
-    def __init__(self, home: Path, store: Path, **variables: str) -> None:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NANOBOT_", "MCP_"))}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "nanobot_transcript.cli", "serve", "--port", "0", "--jsonl"],
-            env=kept | {"HOME": str(home), "MCP_MAIL_STORE": str(store)} | variables,
-            cwd=home,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-        )
-        assert self.process.stdout is not None
-        if not select.select([self.process.stdout], [], [], 2 * PATIENCE)[0]:
-            self.kill()
-        line = self.process.stdout.readline()
-        assert line, "the hub does not start"
-        self.root = json.loads(line)["url"]
-        self.url = f"{self.root}/mcp/"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-
-    def kill(self) -> None:
-        """End it at once, if it has not ended."""
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(PATIENCE)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.url = f"{root}/mcp/"
 
     def request(self, method: str, **params: Any) -> dict[str, Any]:
         """One JSON-RPC request without anything before it; the whole answer."""
@@ -69,6 +43,57 @@ class HubProcess:
     def read(self, uri: str) -> Any:
         """The data of a resource."""
         return json.loads(self.request("resources/read", uri=uri)["result"]["contents"][0]["text"])
+
+
+class HubProcess(HubClient):
+    """A hub on a free port. ``home`` becomes its HOME and its working directory, ``store`` the root of the mail."""
+
+    def __init__(self, home: Path, store: Path, **variables: str) -> None:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("NANOBOT_", "MCP_"))}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "nanobot_transcript.cli", "serve", "--port", "0", "--jsonl"],
+            env=kept | {"HOME": str(home), "MCP_MAIL_STORE": str(store)} | variables,
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], 2 * PATIENCE)[0]:
+            self.kill()
+        line = self.process.stdout.readline()
+        assert line, "the hub does not start"
+        super().__init__(json.loads(line)["url"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def kill(self) -> None:
+        """End it at once, if it has not ended."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@contextmanager
+def served(home: Path, store: Path, **archive: Any) -> Iterator[HubClient]:
+    """The same hub in a thread of this process, without the seconds that a process takes to start."""
+    from support.hubs import Served, listening  # here, as most tests of a process need nothing of it
+
+    from nanobot_transcript.settings import Settings
+    from transcript_mcp.hub import create_app
+
+    document = {
+        "hub": {"data_dir": home / "hub"},
+        "store": {"dir": home / "groups"},
+        "mail": {"store": store, "archive": archive},
+    }
+    with Served(listening(create_app(Settings.model_validate(document)))) as hub:
+        yield HubClient(hub.address)
 
 
 StartHub = Callable[..., HubProcess]

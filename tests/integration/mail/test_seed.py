@@ -10,6 +10,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ import httpx
 import pytest
 from PIL import Image
 from support.mail_archive import git
-from support.mail_hub import HubProcess, StartHub
+from support.mail_hub import HubClient, StartHub, served
 from support.procs import until
 from support.waiting import PATIENCE
 
@@ -105,13 +106,17 @@ COLUMNS = {
 }
 
 
+SYNC = {"NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__SYNC": "true"}
+
+
 @pytest.fixture
-def hub(start_hub: StartHub) -> HubProcess:
-    """A hub that answers when a change is in git."""
-    return start_hub(NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__SYNC="true")
+def hub(tmp_path: Path, mail_root: Path) -> Iterator[HubClient]:
+    """A hub that answers when a change is in git, for what is not about its process."""
+    with served(tmp_path, mail_root, sync=True) as started:
+        yield started
 
 
-def people(hub: HubProcess) -> None:
+def people(hub: HubClient) -> None:
     """The agents whose names the text prints, each at home where it has them."""
     for project, name in ((BACKEND, "GreenCastle"), (FRONTEND, "BlueLake")):
         made = hub.call(
@@ -120,7 +125,7 @@ def people(hub: HubProcess) -> None:
         assert made["name"] == name
 
 
-def run(hub: HubProcess, printed: str, **instead: str) -> Any:
+def run(hub: HubClient, printed: str, **instead: str) -> Any:
     """The result of a request that is printed without its envelope."""
     for before, after in instead.items():
         printed = printed.replace(before, after)
@@ -137,7 +142,7 @@ def data(result: Any) -> Any:
     return json.loads(block["text"])
 
 
-def shell(hub: HubProcess, command: str) -> Any:
+def shell(hub: HubClient, command: str) -> Any:
     done = subprocess.run(
         ["bash", "-c", command.replace(ADDRESS, hub.url)], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
@@ -160,7 +165,8 @@ def frontmatter(text: str) -> tuple[dict[str, Any], str]:
 # -- curl, Python, JSON
 
 
-def test_the_curl_lines_run_as_printed(hub: HubProcess) -> None:
+def test_the_curl_lines_run_as_printed(start_hub: StartHub) -> None:
+    hub = start_hub(**SYNC)
     created = shell(hub, CREATE_BY_CURL)
     assert (created["jsonrpc"], created["id"]) == ("2.0", "1")
     profile = data(created["result"])
@@ -172,7 +178,7 @@ def test_the_curl_lines_run_as_printed(hub: HubProcess) -> None:
     assert data(read["result"]) == {"project": FRONTEND, "agent": "BlueLake", "messages": []}
 
 
-def test_the_python_client_runs_as_printed(hub: HubProcess, tmp_path: Path) -> None:
+def test_the_python_client_runs_as_printed(hub: HubClient, tmp_path: Path) -> None:
     client = tmp_path / "client.py"
     client.write_text(PYTHON_CLIENT.replace(ADDRESS, hub.url), encoding="utf-8")
     done = subprocess.run(
@@ -184,7 +190,7 @@ def test_the_python_client_runs_as_printed(hub: HubProcess, tmp_path: Path) -> N
     assert data(inbox)["project"] == BACKEND
 
 
-def test_the_conceptual_calls_run_as_printed(hub: HubProcess) -> None:
+def test_the_conceptual_calls_run_as_printed(hub: HubClient) -> None:
     run(hub, CONCEPTUAL["create"])
     people(hub)
     claimed = data(run(hub, CONCEPTUAL["claim"]))
@@ -196,7 +202,7 @@ def test_the_conceptual_calls_run_as_printed(hub: HubProcess) -> None:
     assert [each["id"] for each in inbox["messages"]] == [sent["id"]]
 
 
-def test_what_fails_is_told_to_such_a_client(hub: HubProcess) -> None:
+def test_what_fails_is_told_to_such_a_client(hub: HubClient) -> None:
     people(hub)
     mail = {"project_key": BACKEND, "to": ["BlueLake"], "subject": "Plan", "body_md": "x"}
     assert hub.refused("send_message", from_agent="NobodyHere", **mail).startswith("from_agent not registered")
@@ -251,7 +257,7 @@ def words(code: Code, tmp_path: Path) -> dict[str, str]:
     return {BACKEND: str(code.folder), FRONTEND: str(tmp_path / "frontend")}
 
 
-def test_the_walkthrough_goes_through_all_six_steps(hub: HubProcess, code: Code, words: dict[str, str]) -> None:
+def test_the_walkthrough_goes_through_all_six_steps(hub: HubClient, code: Code, words: dict[str, str]) -> None:
     # 1. identities
     green = data(run(hub, CREATE_BACKEND, **words))["name"]
     blue = data(run(hub, CREATE_FRONTEND, **words))["name"]
@@ -291,7 +297,8 @@ def test_the_walkthrough_goes_through_all_six_steps(hub: HubProcess, code: Code,
     assert not (code.folder / ".git" / "hooks" / "pre-commit").exists()
 
 
-def test_the_guard_blocks_also_when_the_server_is_down(hub: HubProcess, code: Code, words: dict[str, str]) -> None:
+def test_the_guard_blocks_also_when_the_server_is_down(start_hub: StartHub, code: Code, words: dict[str, str]) -> None:
+    hub = start_hub(**SYNC)
     green = data(run(hub, CREATE_BACKEND, **words))["name"]
     run(hub, CLAIM, **words, GreenCastle=green)
     run(hub, GUARD, **words)
@@ -303,7 +310,7 @@ def test_the_guard_blocks_also_when_the_server_is_down(hub: HubProcess, code: Co
 # -- resources
 
 
-def test_the_resources_are_read_with_and_without_project_and_with_every_parameter(hub: HubProcess) -> None:
+def test_the_resources_are_read_with_and_without_project_and_with_every_parameter(hub: HubClient) -> None:
     people(hub)
     mail = {"project_key": BACKEND, "from_agent": "GreenCastle", "to": ["BlueLake"], "body_md": "the body"}
     first = hub.call("send_message", **mail, subject="first", importance="urgent", thread_id="TKT-123")
@@ -335,7 +342,7 @@ def test_the_resources_are_read_with_and_without_project_and_with_every_paramete
 # -- what lies on the disk
 
 
-def test_every_file_lies_where_the_text_has_it_and_every_send_is_a_commit(hub: HubProcess, mail_root: Path) -> None:
+def test_every_file_lies_where_the_text_has_it_and_every_send_is_a_commit(hub: HubClient, mail_root: Path) -> None:
     people(hub)
     mail = {"project_key": BACKEND, "from_agent": "GreenCastle", "to": ["BlueLake"], "body_md": "# Plan\n\ntext"}
     sent = hub.call(
@@ -380,7 +387,7 @@ def test_every_file_lies_where_the_text_has_it_and_every_send_is_a_commit(hub: H
 
 
 def test_a_picture_that_is_too_large_for_the_text_lies_beside_it(
-    hub: HubProcess, code: Code, words: dict[str, str], mail_root: Path
+    hub: HubClient, code: Code, words: dict[str, str], mail_root: Path
 ) -> None:
     green = data(run(hub, CREATE_BACKEND, **words))["name"]
     blue = data(run(hub, CREATE_FRONTEND, **words))["name"]
@@ -399,7 +406,7 @@ def test_a_picture_that_is_too_large_for_the_text_lies_beside_it(
     assert f"![diagram]({attachment['path']})" in body
 
 
-def test_claims_stay_in_git_after_their_release(hub: HubProcess, mail_root: Path) -> None:
+def test_claims_stay_in_git_after_their_release(hub: HubClient, mail_root: Path) -> None:
     people(hub)
     claimed = data(run(hub, CLAIM))
     about = {"project_key": BACKEND, "agent_name": "BlueLake"}
@@ -419,18 +426,18 @@ def test_claims_stay_in_git_after_their_release(hub: HubProcess, mail_root: Path
     assert "app/api/*.py" in then.values()
 
 
-def test_the_month_alone_makes_the_folders_as_printed_where_that_is_set(start_hub: StartHub, mail_root: Path) -> None:
-    hub = start_hub(NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__SHARD="month", NANOBOT_TRANSCRIPT_MAIL__ARCHIVE__SYNC="true")
-    people(hub)
+def test_the_month_alone_makes_the_folders_as_printed_where_that_is_set(tmp_path: Path, mail_root: Path) -> None:
     mail = {"project_key": BACKEND, "from_agent": "GreenCastle", "to": ["BlueLake"], "subject": "s", "body_md": "x"}
-    sent = hub.call("send_message", **mail)
+    with served(tmp_path, mail_root, shard="month", sync=True) as hub:
+        people(hub)
+        sent = hub.call("send_message", **mail)
     month = sent["created"][:7].replace("-", "/")
     repo = repository(mail_root)
     for folder in ("messages", "agents/GreenCastle/outbox", "agents/BlueLake/inbox"):
         assert (repo / folder / month / f"{sent['id']}.md").is_file()
 
 
-def test_the_tables_have_the_columns_of_the_text(hub: HubProcess, mail_root: Path) -> None:
+def test_the_tables_have_the_columns_of_the_text(hub: HubClient, mail_root: Path) -> None:
     people(hub)
     with closing(sqlite3.connect(mail_root / "mail.sqlite3", timeout=PATIENCE)) as database:
         for table, columns in COLUMNS.items():
@@ -442,7 +449,7 @@ def test_the_tables_have_the_columns_of_the_text(hub: HubProcess, mail_root: Pat
 # -- the rest of what it says
 
 
-def test_the_search_tips_work(hub: HubProcess) -> None:
+def test_the_search_tips_work(hub: HubClient) -> None:
     people(hub)
     mail = {"project_key": BACKEND, "from_agent": "GreenCastle", "to": ["BlueLake"]}
     for subject, body in (
@@ -470,7 +477,7 @@ def test_a_dotenv_file_of_the_folder_configures_the_server(start_hub: StartHub, 
     until(lambda: list((tmp_path / "elsewhere" / "projects").glob("backend-*/repo")), "the archive is there")
 
 
-def test_another_program_on_the_same_store_is_seen_at_once(hub: HubProcess, start_hub: StartHub) -> None:
+def test_another_program_on_the_same_store_is_seen_at_once(hub: HubClient, start_hub: StartHub) -> None:
     people(hub)
     other = start_hub()
     mail = {"project_key": BACKEND, "from_agent": "GreenCastle", "to": ["BlueLake"], "subject": "s", "body_md": "x"}
