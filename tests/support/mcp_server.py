@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
-from support.waiting import PATIENCE
 
 from transcript_mcp.sdk import Context, HttpApp, Server, http_app, serve_stdio
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 __all__ = ["build", "mount", "serve"]
+
+_PATIENCE = 180.0  # as in support.waiting, which a script beside it cannot import
 
 Word = Annotated[str, Field(description="Any text.")]
 Uri = Annotated[str, Field(description="A resource's URI.")]
@@ -107,7 +108,7 @@ def noise() -> str:
 
 def read_stdin() -> str:
     """What a child finds on its stdin."""
-    return repr(subprocess.run(["cat"], capture_output=True, timeout=PATIENCE, check=True).stdout)
+    return repr(subprocess.run(["cat"], capture_output=True, timeout=_PATIENCE, check=True).stdout)
 
 
 def hang() -> str:
