@@ -1,7 +1,7 @@
 """The tools as a client's model meets them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -10,12 +10,14 @@ from support.loop_clock import no_time_passes
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import StoreBusyError
-from transcript_mcp.io_bridge import Bridge
+from transcript_mcp.io_bridge import Bridge, Limits
 from transcript_mcp.io_bridge.server import build_server
 from transcript_mcp.io_bridge.tools import Tools
 from transcript_mcp.io_bridge.unasked import Addressee
 from transcript_mcp.sdk import Content, Text
 from transcript_mcp.sdk.testing import InMemoryClient
+
+MakeBridge = Callable[..., Bridge]
 
 NAMES = {"i_tool", "get_input", "o_tool", "return_output", "ack_input"}
 
@@ -74,6 +76,16 @@ async def test_an_input_can_be_confirmed_by_itself(bridge: Bridge, client: InMem
     await client.call("i_tool", session_id="s")
     assert (await client.call("ack_input", session_id="s")).text == "Confirmed 1 input of session s."
     assert await bridge.queue("s") == []
+
+
+async def test_an_output_that_cannot_be_kept_is_not_confirmed(make_bridge: MakeBridge) -> None:
+    bridge = make_bridge(Limits(items=1))
+    client = InMemoryClient(build_server(bridge))
+    assert not (await client.call("o_tool", session_id="s", output="one")).is_error
+    refused = await client.call("o_tool", session_id="s", output="two")
+    assert refused.is_error
+    assert "kept" not in refused.text
+    assert [item.text for item in await bridge.queue("s")] == ["one"]
 
 
 async def test_a_repeated_output_is_handed_over_once(bridge: Bridge, client: InMemoryClient) -> None:
