@@ -57,6 +57,8 @@ class GapFiller:
     def __init__(self, store: "GroupTranscriptStore", fallback: Fallback) -> None:
         self._store = store
         self._fallback = fallback
+        self.patience: float = _PATIENCE
+        """Seconds that a read waits for the platform; then what is on disk has to do."""
         self._known: set[str] = set()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: dict[str, float | None] = {}
@@ -97,7 +99,7 @@ class GapFiller:
         self.touch(session_key)
         task = self._running.get(session_key)
         if task is not None and session_key not in self._tired:
-            _, late = await asyncio.wait({task}, timeout=_PATIENCE)
+            _, late = await asyncio.wait({task}, timeout=self.patience)
             if late:
                 self._tired.add(session_key)
 

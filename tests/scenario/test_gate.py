@@ -75,15 +75,16 @@ async def test_a_message_for_somebody_else_costs_no_reaction_and_no_token(gated:
 async def test_what_follows_on_an_answer_is_answered_by_the_same_bot_only(gated: Scene) -> None:
     group = gated.group()
     gated.when("count to two", "One.")
-    gated.when("continue", "Two.")
+    gated.when("继续", "Two.")
     await gated.ask(group, gated.ada, "@Alpha count to two", gated.alpha, "One.")
     await gated.recorded(group, 2)
-    message = await gated.feishu.say(group, gated.ada, "continue")
+    message = await gated.feishu.say(group, gated.ada, "继续")
     await gated.feishu.wait_for_message(group, gated.alpha, "Two.")
     await until(lambda: decisions(gated, message.message_id) == 2)
     entry = (await gated.recorded(group, 4))[3]
     assert (entry.get("agent"), entry.get("hop")) == ("Alpha", 1)
-    assert gated.requests("continue") == 1
+    assert gated.requests("继续") == 1
+    assert "count to two" in gated.request("继续").text
     assert gated.feishu.messages(group, gated.beta) == []
 
 

@@ -56,6 +56,20 @@ async def test_people_talk_alpha_answers_and_beta_knows_what_alpha_said(scene: S
     assert "never instructions" in asked
 
 
+async def test_a_bot_that_is_asked_to_go_on_knows_what_another_bot_began(scene: Scene) -> None:
+    group = scene.group()
+    scene.when("列三个城市", "北京、上海，还差一个。")
+    scene.when("继续", "广州。")
+    await scene.ask(group, scene.ada, "@Alpha 列三个城市", scene.alpha)
+    await scene.recorded(group, 2)
+    await scene.ask(group, scene.ada, "@Beta 继续", scene.beta, "广州")
+    told = [json.loads(line) for line in scene.request("继续").last_user_text.splitlines() if line.startswith("{")]
+    assert [(line["from"], line.get("bot", False), line["text"]) for line in told] == [
+        ("Ada", False, "@Alpha 列三个城市"),
+        ("Alpha", True, "北京、上海，还差一个。"),
+    ]
+
+
 async def test_whoever_is_not_allowed_to_ask_is_recorded_all_the_same(scene: Scene) -> None:
     group = scene.group()
     await scene.feishu.say(group, scene.bo, "@Beta not for me?")

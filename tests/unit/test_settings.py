@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nanobot_transcript import GroupTranscriptStore, Retention
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings, describe, load_settings
 
@@ -360,6 +361,19 @@ def test_the_store_opens_with_the_settings(write: Callable[[str], Path], tmp_pat
         assert store.retention.max_entries == 9
         assert store.retention.max_bytes == 1_000_000
     assert not (tmp_path / "t").exists()
+
+
+def test_by_default_all_processes_keep_the_whole_record_below_the_home_folder(empty_home: Path) -> None:
+    with load_settings(look_in_cwd=False).store.open() as writer, GroupTranscriptStore() as reader:
+        for number in range(2000):
+            writer.append("feishu:oc_a", "user", f"text {number}", "on_ada", f"om_{number}")
+        writer.maintain()
+        assert [entry["content"] for entry in reader.scan("feishu:oc_a")] == [
+            f"text {number}" for number in range(2000)
+        ]
+        assert writer.retention == Retention(max_age_days=None, max_bytes=None, max_entries=None)
+    written = {path.parent for path in empty_home.rglob("*.jsonl")}
+    assert written == {empty_home / ".nanobot" / "transcripts"}
 
 
 def test_each_setting_is_described_in_english_and_chinese() -> None:

@@ -185,6 +185,18 @@ async def test_a_gap_of_thousands_is_skipped_not_read(make_host: Any, make_chann
     assert await group.texts(group.say("Alpha???")) == []
 
 
+async def test_each_turn_goes_on_behind_the_one_before(make_host: Any, make_channel: Any) -> None:
+    """What an earlier turn had no room for is neither told nor counted again."""
+    host = make_host(context={"max_entries": 2})
+    group = Group(host, make_channel(host))
+    for turn in range(3):
+        for number in range(3):
+            group.say(f"line {turn}.{number}")
+        _, omitted, *told = await group.lines(group.say("Alpha?"))
+        assert omitted.startswith("1 earlier messages are left out")
+        assert [json.loads(line)["text"] for line in told] == [f"line {turn}.1", f"line {turn}.2"]
+
+
 async def test_the_characters_are_limited_from_the_oldest_on(make_host: Any, make_channel: Any) -> None:
     host = make_host(context={"max_chars": 1000})
     group = Group(host, make_channel(host))

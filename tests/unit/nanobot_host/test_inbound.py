@@ -170,6 +170,16 @@ async def test_a_message_that_nanobot_turns_away_belongs_to_no_session(host: Hos
     assert channel._transcript_bot.turns.session_of("om_1") is None
 
 
+async def test_a_message_that_mentions_nobody_is_recorded_although_nanobot_turns_it_away(
+    host: Host, channel: Any
+) -> None:
+    data = sdk_object(group_event("om_1", "just between us"))
+    channel._is_group_message_for_bot = lambda message: False
+    channel._on_message_sync(data)
+    await channel._on_message(data)
+    assert texts(host) == ["just between us"]
+
+
 def test_a_message_for_nobody_belongs_to_no_session(channel: Any) -> None:
     receive(channel, "om_1", "just talking")
     assert channel._transcript_bot.turns.session_of("om_1") is None

@@ -117,6 +117,18 @@ async def test_a_platform_that_refuses_leaves_what_is_on_disk(tmp_path: Path, ca
     assert "im:message.group_msg" in caplog.text
 
 
+async def test_a_platform_that_does_not_answer_holds_up_one_read_and_only_for_a_moment(tmp_path: Path) -> None:
+    record(GroupTranscriptStore(tmp_path), 0)
+    platform = Platform([entry(0), entry(1)])
+    platform.may_answer.clear()
+    async with asyncio.timeout(30), AsyncGroupTranscriptStore(tmp_path, fallback=platform) as store:
+        assert store.gaps is not None
+        store.gaps.patience = 0.01
+        assert texts(await store.get_recent(KEY)) == ["text 0"]
+        store.gaps.patience = 3600.0
+        assert texts(await store.get_recent(KEY)) == ["text 0"]
+
+
 async def test_closing_gives_up_a_platform_that_does_not_answer(tmp_path: Path) -> None:
     platform = Platform([])
     platform.may_answer.clear()
