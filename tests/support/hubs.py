@@ -61,12 +61,15 @@ def mailbox_server() -> Server:
 
 
 @asynccontextmanager
-async def listening(app: web.Application) -> AsyncIterator[str]:
-    """The address of an application that listens on a free port."""
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+async def listening(app: web.Application, port: int = 0, *, grace: float = 1.0) -> AsyncIterator[str]:
+    """The address of an application that listens, on a free port unless one is given.
+
+    ``grace`` are the seconds that requests under way have at the end.
+    """
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=grace)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
         yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()

@@ -41,11 +41,16 @@ async def state(person: Page) -> str:
     return (await person.until("GetHistory")).GetHistoryResponse.records[0].state
 
 
+def settings(folder: Path, hub: dict[str, Any] | None = None, **sections: Any) -> Settings:
+    """Those of a hub that keeps everything in a folder."""
+    kept = {"hub": {"data_dir": folder / "hub", **(hub or {})}, "store": {"dir": folder / "groups"}}
+    return Settings.model_validate(kept | sections)
+
+
 @pytest_asyncio.fixture
 async def url(tmp_path: Path) -> AsyncIterator[str]:
     """A hub in this process."""
-    settings = Settings.model_validate({"hub": {"data_dir": tmp_path / "hub"}, "store": {"dir": tmp_path / "groups"}})
-    async with listening(create_app(settings)) as root:
+    async with listening(create_app(settings(tmp_path))) as root:
         yield root
 
 
@@ -118,12 +123,10 @@ async def test_what_two_calls_could_bring_comes_with_one_of_them(url: str) -> No
 
 async def test_a_token_opens_its_own_messages_only(tmp_path: Path) -> None:
     tokens = {"ada": "0123456789abcdef", "bo": "fedcba9876543210"}
-    settings = Settings.model_validate(
-        {"hub": {"data_dir": tmp_path / "hub", "tokens": tokens}, "store": {"dir": tmp_path / "groups"}}
-    )
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     params = {"name": "i_tool", "arguments": {"session_id": "s", "timeout": 0, **SHOP}}
-    async with listening(create_app(settings)) as url, page(url, tokens["ada"], "Ada") as ada, ClientSession() as http:
+    hub = create_app(settings(tmp_path, {"tokens": tokens}))
+    async with listening(hub) as url, page(url, tokens["ada"], "Ada") as ada, ClientSession() as http:
         await write(ada)
         heard = {}
         for name in ("bo", "ada"):
@@ -136,14 +139,10 @@ async def test_a_token_opens_its_own_messages_only(tmp_path: Path) -> None:
 
 async def test_pages_are_told_of_an_agent_that_is_given_what_is_written_there(tmp_path: Path) -> None:
     program, people = "0123456789abcdef", "fedcba9876543210"
-    hub = {
-        "data_dir": tmp_path / "hub",
-        "tokens": {"codex": program, "claude": "another-program"},
-        "page_token": people,
-    }
-    settings = Settings.model_validate({"hub": hub, "store": {"dir": tmp_path / "groups"}})
+    tokens = {"codex": program, "claude": "another-program"}
+    hub = create_app(settings(tmp_path, {"tokens": tokens, "page_token": people}))
     params = {"name": "i_tool", "arguments": {"session_id": "s", **SHOP}}
-    async with listening(create_app(settings)) as url, ClientSession() as http:
+    async with listening(hub) as url, ClientSession() as http:
 
         async def ask(path: str, token: str, **more: Any) -> Any:
             method = "POST" if more else "GET"
@@ -172,37 +171,41 @@ async def test_a_name_with_marks_that_nobody_sees_is_the_name_that_people_write_
         assert "先停一下" in await agent.text("i_tool", session_id="s", timeout=0, **marked)
 
 
-async def calling(hub: HubProcess, session: str) -> asyncio.subprocess.Process:
+async def calling(url: str, session: str) -> asyncio.subprocess.Process:
     """A program that calls ``i_tool``, and never again."""
     params = {"name": "i_tool", "arguments": {"session_id": session, **SHOP}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-    command = ["curl", "-sS", "-X", "POST", "-H", "Content-Type: application/json", "-d", body, hub.url]
+    command = ["curl", "-sS", "-X", "POST", "-H", "Content-Type: application/json", "-d", body, url]
     return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
 
 
-@pytest.mark.parametrize("seconds", [0, 0.5, 1.0, 1.5])
+@pytest.mark.parametrize("seconds", [0, 0.5, *(pytest.param(each, marks=pytest.mark.soak) for each in (1.0, 1.5))])
 async def test_what_a_killed_client_was_given_is_given_again(tmp_path: Path, seconds: float) -> None:
     """The client is killed before, while and after the message is on its way; the next one gets it."""
-    with HubProcess(tmp_path, tmp_path / "mail", NANOBOT_TRANSCRIPT_IO__LEASE="1") as hub:
-        async with asyncio.timeout(PATIENCE), page(hub.root, "local", "Ada") as ada, ClientSession() as http:
-            client = await calling(hub, "first")
-            while not await waits(http, hub, "first"):  # noqa: ASYNC110 -- the hub tells nobody
-                await asyncio.sleep(0.02)
-            await write(ada)
-            await asyncio.sleep(seconds)
-            if client.returncode is None:
-                client.kill()
-            await client.communicate()
-            async with connected(hub.url.rstrip("/")) as agent:
-                assert "先停一下" in await agent.text("i_tool", session_id="next", **SHOP)
-                await agent.call("ack_input", session_id="next")
-                assert await state(ada) == "picked_up"
-                assert "先停一下" not in await agent.text("task_finish", summary="Done.", **SHOP)
+    async with (
+        asyncio.timeout(PATIENCE),
+        listening(create_app(settings(tmp_path, io={"lease": 1}))) as url,
+        page(url, "local", "Ada") as ada,
+        ClientSession() as http,
+    ):
+        client = await calling(f"{url}/mcp/", "first")
+        while not await waits(http, url, "first"):  # noqa: ASYNC110 -- the hub tells nobody
+            await asyncio.sleep(0.02)
+        await write(ada)
+        await asyncio.sleep(seconds)
+        if client.returncode is None:
+            client.kill()
+        await client.communicate()
+        async with connected(f"{url}/mcp") as agent:
+            assert "先停一下" in await agent.text("i_tool", session_id="next", **SHOP)
+            await agent.call("ack_input", session_id="next")
+            assert await state(ada) == "picked_up"
+            assert "先停一下" not in await agent.text("task_finish", summary="Done.", **SHOP)
 
 
-async def waits(http: ClientSession, hub: HubProcess, session: str) -> bool:
+async def waits(http: ClientSession, url: str, session: str) -> bool:
     """Whether an agent waits in this session."""
-    async with http.get(f"{hub.root}/api/io") as answer:
+    async with http.get(f"{url}/api/io") as answer:
         sessions = (await answer.json())["sessions"]
     return any(each["id"] == session and each["waiting_agents"] for each in sessions)
 
@@ -211,7 +214,7 @@ async def test_what_a_killed_hub_gave_and_nobody_confirmed_is_given_again(tmp_pa
     with HubProcess(tmp_path, tmp_path / "mail") as hub:
         async with page(hub.root, "local", "Ada") as ada:
             await write(ada)
-            answer, _ = await (await calling(hub, "first")).communicate()
+            answer, _ = await (await calling(hub.url, "first")).communicate()
             assert "先停一下" in json.loads(answer)["result"]["content"][0]["text"]
             hub.kill()
     with HubProcess(tmp_path, tmp_path / "mail") as hub:

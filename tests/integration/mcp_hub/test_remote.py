@@ -1,11 +1,14 @@
-"""``nanobot-transcript mcp mail``: the hub's server for clients that can only start programs."""
+"""``nanobot-transcript mcp mail``: the hub's server for clients that can only start programs.
+
+The clients' program is always a process; the hub is one where it is killed.
+"""
 
 import asyncio
 import json
 import os
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from support.hubs import listening
 from support.mcp_client import connected
 from support.ports import free_port
 from support.waiting import PATIENCE
@@ -35,6 +39,8 @@ class Place:
 
     def __init__(self, home: Path, stack: AsyncExitStack) -> None:
         self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp/mail"
+        self._home = home
         self._stack = stack
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
         self._env |= {"HOME": str(home), "NANOBOT_TRANSCRIPT_HUB__PORT": str(self.port)}
@@ -49,6 +55,17 @@ class Place:
         assert started.stdout is not None
         assert json.loads(await asyncio.wait_for(started.stdout.readline(), PATIENCE))["event"] == "ready"
         return started
+
+    @asynccontextmanager
+    async def listening(self, **hub: Any) -> AsyncIterator[None]:
+        """A hub in this process, on the same port and the same mail."""
+        document = {
+            "hub": {"data_dir": self._home / "hub", **hub},
+            "store": {"dir": self._home / "groups"},
+            "mail": {"store": self._home / "mail", "archive": {"enabled": False}},
+        }
+        async with listening(create_app(Settings.model_validate(document)), self.port):
+            yield
 
     def command(self, **more: str) -> list[str]:
         """How a client starts the thin server."""
@@ -69,8 +86,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 
 async def test_a_client_over_stdio_uses_the_mail_of_the_hub(place: Place) -> None:
-    await place.hub()
-    async with connected(place.command()) as client:
+    async with place.listening(), connected(place.command()) as client:
         made = json.loads(await client.text("create_agent", project_key=PROJECT, **ME))
         assert made["name"] == "BlueLake"
         letter = {"to": ["BlueLake"], "subject": "发布窗口", "body_md": "周三"}
@@ -80,8 +96,7 @@ async def test_a_client_over_stdio_uses_the_mail_of_the_hub(place: Place) -> Non
 
 
 async def test_what_changes_in_the_hub_reaches_a_client_over_stdio(place: Place) -> None:
-    await place.hub()
-    async with connected(place.command()) as reader, connected(place.command()) as writer:
+    async with place.listening(), connected(place.command()) as reader, connected(place.url) as writer:
         await writer.text("create_agent", project_key=PROJECT, **ME)
         await reader.subscribe("resource://inbox/BlueLake")
         letter = {"to": ["BlueLake"], "subject": "hi", "body_md": "there"}
@@ -96,27 +111,30 @@ async def test_what_changes_in_the_hub_reaches_a_client_over_stdio(place: Place)
 
 
 async def test_a_hub_that_was_started_anew_is_found_again(place: Place) -> None:
-    first = await place.hub()
-    async with connected(place.command()) as client:
-        await client.text("create_agent", project_key=PROJECT, **ME)
-        first.kill()
-        await first.wait()
-        await place.hub()
-        assert json.loads(await client.text("whois", project_key=PROJECT, agent_name="BlueLake"))["name"] == "BlueLake"
+    async with talking(place) as talk:
+        async with place.listening():
+            await talk.begin()
+            talk.say("tools/call", 1, name="create_agent", arguments={"project_key": PROJECT, **ME})
+            assert not (await talk.answer(1))["result"]["isError"]
+        async with place.listening():
+            talk.say("tools/call", 2, name="whois", arguments={"project_key": PROJECT, "agent_name": "BlueLake"})
+            (told,) = (await talk.answer(2))["result"]["content"]
+            assert json.loads(told["text"])["name"] == "BlueLake"
 
 
 async def test_the_hubs_token_is_handed_over(place: Place) -> None:
-    token = {"NANOBOT_TRANSCRIPT_HUB__TOKENS": json.dumps({"laptop": "a-long-secret"})}
-    await place.hub(**token)
-    async with connected(place.command(**token)) as client:
-        assert json.loads(await client.text("create_agent", project_key=PROJECT, **ME))["name"] == "BlueLake"
-    assert "401" in (await _answer_to_hello(place.command()))["error"]["message"]
+    tokens = {"laptop": "a-long-secret"}
+    async with place.listening(tokens=tokens):
+        async with connected(place.command(NANOBOT_TRANSCRIPT_HUB__TOKENS=json.dumps(tokens))) as client:
+            assert json.loads(await client.text("create_agent", project_key=PROJECT, **ME))["name"] == "BlueLake"
+        assert "401" in (await _answer_to_hello(place.command()))["error"]["message"]
 
 
 async def test_of_several_tokens_the_one_named_mcp_is_handed_over(place: Place) -> None:
-    await place.hub(NANOBOT_TRANSCRIPT_HUB__TOKENS=json.dumps({"own": "a-long-secret"}))
-    several = json.dumps({"laptop": "another-secret", "mcp": "a-long-secret"})
-    async with connected(place.command(NANOBOT_TRANSCRIPT_HUB__TOKENS=several)) as client:
+    several = place.command(
+        NANOBOT_TRANSCRIPT_HUB__TOKENS=json.dumps({"laptop": "another-secret", "mcp": "a-long-secret"})
+    )
+    async with place.listening(tokens={"own": "a-long-secret"}), connected(several) as client:
         assert json.loads(await client.text("create_agent", project_key=PROJECT, **ME))["name"] == "BlueLake"
 
 
@@ -127,9 +145,8 @@ async def test_a_dotenv_file_of_the_working_directory_does_not_say_where_the_tok
     strange.mkdir()
     names = ("NANOBOT_TRANSCRIPT_HUB__HOST=127.0.0.2", "NANOBOT_TRANSCRIPT_HUB__ALLOWED_HOSTS=x", "HOST=127.0.0.2")
     (strange / ".env").write_text("\n".join((*names, "PORT=1")), encoding="utf-8")
-    await place.hub()
     monkeypatch.chdir(strange)
-    async with connected(place.command()) as client:
+    async with place.listening(), connected(place.command()) as client:
         assert json.loads(await client.text("create_agent", project_key=PROJECT, **ME))["name"] == "BlueLake"
 
 
@@ -224,17 +241,8 @@ class Slow:
         """Says much."""
         return "蓝" * 1_000_000
 
-    @asynccontextmanager
-    async def listening(self, port: int) -> AsyncIterator[None]:
-        runner = web.AppRunner(
-            create_app(Settings(), {"mail": Room(self.server)}), access_log=None, shutdown_timeout=0.2
-        )
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", port).start()
-            yield
-        finally:
-            await runner.cleanup()
+    def listening(self, port: int) -> AbstractAsyncContextManager[str]:
+        return listening(create_app(Settings(), {"mail": Room(self.server)}), port, grace=0.2)
 
 
 async def test_what_the_client_cancels_is_cancelled_in_the_hub(place: Place) -> None:
@@ -274,15 +282,9 @@ async def test_an_answer_that_breaks_off_is_an_error(place: Place) -> None:
 
     app = web.Application()
     app.router.add_post("/mcp/mail", break_off)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", place.port).start()
-        async with talking(place) as talk:
-            talk.say("tools/call", 1, name="x", arguments={})
-            assert "broke off" in (await talk.answer(1))["error"]["message"]
-    finally:
-        await runner.cleanup()
+    async with listening(app, place.port), talking(place) as talk:
+        talk.say("tools/call", 1, name="x", arguments={})
+        assert "broke off" in (await talk.answer(1))["error"]["message"]
 
 
 async def test_large_answers_and_odd_messages_pass(place: Place) -> None:
@@ -320,7 +322,7 @@ async def test_subscriptions_outlive_a_hub_that_was_started_anew(place: Place) -
         first.kill()
         await first.wait()
         await place.hub()
-        async with connected(place.command()) as writer:
+        async with connected(place.url) as writer:
             letter = {"to": ["BlueLake"], "subject": "hi", "body_md": "there"}
             async with asyncio.timeout(PATIENCE):
                 while "notifications/resources/updated" not in reader.methods():

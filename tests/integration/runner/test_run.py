@@ -13,6 +13,7 @@ import yaml
 from support.procs import until
 from support.waiting import PATIENCE
 
+from nanobot_transcript.cli import main
 from nanobot_transcript.cli.run_agents import chosen, compose
 from nanobot_transcript.settings import load_settings
 from transcript_channels.simulator import ScriptedModel
@@ -33,6 +34,13 @@ def program(folder: Path, code: str) -> dict[str, Any]:
 
 def one_agent(responder: dict[str, Any]) -> dict[str, Any]:
     return {"agents": {"cli_1": {"name": "A", "app_secret": "s", "responder": responder}}}
+
+
+def wrong_config(folder: Path, change: dict[str, Any]) -> Path:
+    """A configuration that is refused; nothing outside is asked, whatever happens."""
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump({"feishu": {"base_url": "http://127.0.0.1:9"}, **change}), encoding="utf-8")
+    return path
 
 
 async def test_a_program_of_ones_own_is_told_what_the_others_said(site: Any) -> None:
@@ -171,15 +179,28 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
         (one_agent(CAT | {"env": {"PATH": "/no/such/folder"}}), "responder.command: There is no program cat"),
     ],
 )
-async def test_a_wrong_configuration_is_told_in_a_sentence(site: Any, change: dict[str, Any], said: str) -> None:
-    path = site.folder / "config.yaml"
-    document = {"feishu": {"base_url": "http://127.0.0.1:9"}, **change}  # nothing outside is asked, whatever happens
-    path.write_text(yaml.safe_dump(document), encoding="utf-8")
-    running = await site.run(path, wait=False)
+def test_a_wrong_configuration_is_told_in_a_sentence(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    change: dict[str, Any],
+    said: str,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = wrong_config(tmp_path, change)
+    assert main(["run", "-c", str(path), "--jsonl"]) == 2
+    output, log = capfd.readouterr()
+    assert said in log
+    assert "Traceback" not in log
+    assert json.loads(output)["error"]["code"] == "config"
+
+
+async def test_a_process_whose_configuration_is_wrong_ends_with_the_sentence(site: Any) -> None:
+    running = await site.run(wrong_config(site.folder, {}), wait=False)
     async with asyncio.timeout(PATIENCE):
         output = (await running.process.communicate())[0]
     assert running.process.returncode == 2
-    assert said in running.log
+    assert "There is no agent to run" in running.log
     assert "Traceback" not in running.log
     assert json.loads(output)["error"]["code"] == "config"
 

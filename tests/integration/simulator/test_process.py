@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import pytest_asyncio
 from support.waiting import PATIENCE
 
 COMMAND = [sys.executable, "-m", "transcript_channels.simulator"]
@@ -20,6 +21,7 @@ class Running:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
+        self.ready: dict[str, Any] = {}
 
     async def line(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -53,6 +55,14 @@ async def running(*arguments: str) -> AsyncIterator[Running]:
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def scene() -> AsyncIterator[Running]:
+    """One process for all that neither starts nor ends it; its first line is in ``ready``."""
+    async with running("--people", "Ada,Bo", "--model") as simulator:
+        simulator.ready = await simulator.line()
+        yield simulator
 
 
 async def test_a_scene_is_played_over_stdin_and_stdout() -> None:
@@ -91,46 +101,51 @@ async def test_a_scene_is_played_over_stdin_and_stdout() -> None:
         ({"do": "say", "from": "Ada", "text": "x", "chat": "Elsewhere"}, "no chat"),
     ],
 )
-async def test_a_command_that_cannot_be_done_is_answered_with_the_reason(command: dict, why: str) -> None:
-    async with running() as simulator:
-        await simulator.line()
-        answer = await simulator.do(**command)
-        assert answer["event"] == "error"
-        assert why in answer["message"]
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_command_that_cannot_be_done_is_answered_with_the_reason(
+    scene: Running, command: dict, why: str
+) -> None:
+    answer = await scene.do(**command)
+    assert answer["event"] == "error"
+    assert why in answer["message"]
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
     [(b"say hello", "not JSON"), (b'{"do": "say"', "not JSON"), (b"\xff", "not JSON"), (b"[1]", "not list")],
 )
-async def test_a_line_that_is_no_command_is_answered_with_the_form_of_one(line: bytes, why: str) -> None:
-    async with running() as simulator:
-        await simulator.line()
-        assert simulator.process.stdin is not None
-        simulator.process.stdin.write(line + b"\n")
-        answer = await simulator.line()
-        assert answer["event"] == "error"
-        assert why in answer["message"]
-        assert '{"do": "say", "from": "Ada", "text": "hello @Alpha"}' in answer["message"]
-        assert (await simulator.do(do="who"))["event"] == "done"
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_line_that_is_no_command_is_answered_with_the_form_of_one(
+    scene: Running, line: bytes, why: str
+) -> None:
+    assert scene.process.stdin is not None
+    scene.process.stdin.write(line + b"\n")
+    answer = await scene.line()
+    assert answer["event"] == "error"
+    assert why in answer["message"]
+    assert '{"do": "say", "from": "Ada", "text": "hello @Alpha"}' in answer["message"]
+    assert (await scene.do(do="who"))["event"] == "done"
 
 
-async def test_a_reaction_says_whose_it_is() -> None:
-    async with running("--people", "Ada,Bo") as simulator:
-        await simulator.line()
-        said = await simulator.do(do="say", **{"from": "Ada"}, text="hello")
-        await simulator.tell(do="react", **{"from": "Bo"}, message_id=said["message_id"], emoji="OK")
-        event = await simulator.line()
-        assert (event["event"], event["from"], event["by"], event["emoji"]) == ("reaction", "Ada", "Bo", "OK")
-        assert event["what"] == "created"
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_reaction_says_whose_it_is(scene: Running) -> None:
+    said = await scene.do(do="say", **{"from": "Ada"}, text="hello")
+    await scene.tell(do="react", **{"from": "Bo"}, message_id=said["message_id"], emoji="OK")
+    event = await scene.line()
+    assert (event["event"], event["from"], event["by"], event["emoji"]) == ("reaction", "Ada", "Bo", "OK")
+    assert event["what"] == "created"
+    assert (await scene.line())["event"] == "done"
 
 
-async def test_the_model_repeats_the_persons_words() -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_model_repeats_the_persons_words(scene: Running) -> None:
     text = "hi there\n\n[Runtime Context — metadata only]\nnoise\n[/Runtime Context]"
-    async with running("--model") as simulator, aiohttp.ClientSession() as session:
-        url = (await simulator.line())["model_url"] + "/chat/completions"
-        async with session.post(url, json={"messages": [{"role": "user", "content": text}]}) as answer:
-            said = (await answer.json())["choices"][0]["message"]["content"]
+    url = scene.ready["model_url"] + "/chat/completions"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(url, json={"messages": [{"role": "user", "content": text}]}) as answer,
+    ):
+        said = (await answer.json())["choices"][0]["message"]["content"]
     assert said == "You said: hi there"
 
 
