@@ -9,7 +9,7 @@ want() { # PROGRAM PACKAGE...
     shift
     missing="$missing $*"
 }
-want chromium chromium fonts-noto-cjk
+want chromium-headless-shell chromium-headless-shell fonts-noto-cjk
 want curl curl
 want dash dash
 want node nodejs npm

@@ -81,7 +81,7 @@ def browser() -> Iterator["Browser"]:
     """One Chromium for the tests of a module. While it is there, Playwright's event loop is this thread's, so that no
     asynchronous test can run."""
     playwright = pytest.importorskip("playwright.sync_api", reason=lacks("no Playwright", "make test"))
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(lacks("no Chromium", "apt-get install chromium"))
     with playwright.sync_playwright() as driver:
