@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from support.needs import needs
 from support.ports import free_port
 from support.waiting import PATIENCE
 
@@ -59,7 +60,7 @@ async def test_reading_and_sending(language: str) -> None:
             assert await process.wait() == 0
 
 
-@pytest.mark.host
+@needs("lark_oapi")
 async def test_the_long_connection(language: str, tmp_path: Path) -> None:
     async with FeishuSimulator() as feishu:
         ada, alpha = feishu.add_person("Ada"), feishu.add_app("Alpha")

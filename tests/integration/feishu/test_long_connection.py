@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 from support.feishu_client import long_connection
+from support.needs import needs
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError
@@ -16,7 +17,7 @@ from transcript_channels.feishu.long_connection import LongConnection, Reconnect
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person
 from transcript_channels.simulator.frames import Frame, Method
 
-pytestmark = pytest.mark.host
+pytestmark = needs("lark_oapi")
 
 Answer = Callable[[dict[str, Any]], Any]
 

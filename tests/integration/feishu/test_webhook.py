@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from support.bombs import bomb
 from support.loop_rest import silence
+from support.needs import needs
 from support.waiting import PATIENCE
 from support.webhooks import served
 
@@ -108,7 +109,7 @@ async def test_many_events_at_once_all_arrive(stage) -> None:
     assert len({event["header"]["event_id"] for event in stage.events}) == 100
 
 
-@pytest.mark.host
+@needs("lark_oapi")
 @pytest.mark.parametrize("secrets", SECRETS, ids="+".join)
 def test_the_platforms_own_sdk_takes_what_the_simulator_pushes(secrets: dict[str, str]) -> None:
     import lark_oapi as lark

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 from support.lark import LarkProcess, lark_process
+from support.needs import needs
 from support.waiting import PATIENCE
 
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Message, Person, Push
 
-pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs("lark_oapi"), pytest.mark.asyncio(loop_scope="module")]
 
 
 @dataclass

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import pytest
 from support.gateways import running_gateway
+from support.needs import needs
 
 from transcript_channels.simulator import FeishuSimulator, Reply, ScriptedModel
 
-pytestmark = pytest.mark.host
+pytestmark = needs("nanobot")
 
 QUIET_PLUGIN = {"NANOBOT_TRANSCRIPT_GROUPS__MODE": "off"}
 
