@@ -139,12 +139,18 @@ class Started:
         try:
             if not self._wire.exited.is_set():
                 _signal_group(pid, signal.SIGTERM)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._run.polite):
-                        await self._wire.exited.wait()
+                await self._exit(self._run.polite)
         finally:
             _signal_group(pid, signal.SIGKILL)  # also what it started and left behind
-            self._running.close()
+            try:
+                await self._exit(_LAST_WORDS)  # a process in an uninterruptible call outlives even this
+            finally:
+                self._running.close()
+
+    async def _exit(self, longest: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(longest):
+                await self._wire.exited.wait()
 
     @property
     def _running(self) -> asyncio.SubprocessTransport:
