@@ -70,6 +70,7 @@ class HistoryFallback:
         self._histories: list[FeishuHistory] = [history.budgeted(self._pay) for history in histories]
         self._off: dict[str, float] = {}
         self._fetched: dict[str, float] = {}
+        self._began: float = time.time()
         self._complained: set[str] = set()
 
     async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
@@ -118,11 +119,12 @@ class HistoryFallback:
         """True when the fetch that has just been made has brought what is missing here.
 
         Not when it was this process's own (then something was missed again), nor when what is missing is younger: what
-        came after its fetch the other process hears by itself.
+        came after its fetch the other process hears by itself, unless it has ended, as one has that this one follows.
         """
         if asked - self._fetched.get(session_key, 0.0) <= self._options.rest:
             return False
-        return since_ms is None or since_ms <= (rested.expires_at - self._options.rest) * 1000
+        fetched = rested.expires_at - self._options.rest
+        return self._began <= fetched and (since_ms is None or since_ms <= fetched * 1000)
 
     async def _keep(self, grant: Grant) -> None:
         """Hold the lease while the platform takes its time."""

@@ -86,10 +86,20 @@ async def test_what_was_missed_again_is_asked_for_again(team, make, key) -> None
 
 async def test_the_first_words_of_a_new_chat_are_not_asked_for_by_every_process(team, make, key) -> None:
     options = FallbackOptions(rest=3.0, look=0.01)
+    one, other = (make(app, options=options) for app in (team.alpha, team.beta))
     said = await team.feishu.say(team.group, team.ada, "hello, all of you")
-    assert len(await make(team.alpha, options=options)(key, None, 50)) == 1
-    assert await make(team.beta, options=options)(key, said.created_ms, 50) == []
+    assert len(await one(key, None, 50)) == 1
+    assert await other(key, said.created_ms, 50) == []
     assert listings(team) == 1
+
+
+async def test_a_process_that_follows_one_that_asked_and_ended_asks_again(team, make, key) -> None:
+    options = FallbackOptions(rest=0.5, look=0.01)
+    await say_many(team, 1)
+    assert len(await make(team.alpha, options=options)(key, None, 50)) == 1
+    await say_many(team, 1, start=1)
+    assert len(await make(team.beta, options=options)(key, START, 50)) == 2
+    assert listings(team) == 2
 
 
 async def test_what_was_said_after_another_process_asked_is_asked_for_again(team, make, key) -> None:
