@@ -5,6 +5,7 @@ import io
 import logging
 import os
 import sys
+from functools import cache
 from typing import Any
 
 import typer
@@ -39,7 +40,7 @@ def run(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     try:
-        result = app(arguments, standalone_mode=False)
+        result = _command()(arguments, standalone_mode=False)
     except typer.Exit as ended:
         return ended.exit_code
     except _BadUsage as error:
@@ -51,6 +52,11 @@ def _invoke(arguments: list[str]) -> int:
             raise ended.__context__ from None
         return ended.code if isinstance(ended.code, int) else DONE
     return result if isinstance(result, int) else DONE
+
+
+@cache
+def _command() -> Any:
+    return typer.main.get_command(app)
 
 
 def _tell(error: TranscriptError, arguments: list[str]) -> int:

@@ -6,6 +6,7 @@ to 1.7. Importing the SDK takes seconds and is left to the first connection.
 """
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable, Coroutine
 from functools import cache
@@ -90,7 +91,13 @@ _RUNNING: Final = _RunningLoop()
 
 @cache
 def _sdk() -> tuple[Any, Any]:
-    import lark_oapi.ws.client as sdk
+    collects = gc.isenabled()
+    gc.disable()  # the SDK imports ten thousand modules; looking for garbage among them takes a third of the time
+    try:
+        import lark_oapi.ws.client as sdk
+    finally:
+        if collects:
+            gc.enable()
 
     class Client(sdk.Client):
         """``url``: where to connect. ``ended``: set when the connection is gone."""
