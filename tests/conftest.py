@@ -1,13 +1,15 @@
 """Shared by all tests: stores, worker processes that always end, the soak repetitions and their table."""
 
+import gc
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from support.examples import FEW, MANY
 from support.procs import Worker
 
 from nanobot_transcript import GroupTranscriptStore
@@ -23,16 +25,38 @@ SoakRow = Callable[..., None]
 SpawnWorker = Callable[..., Worker]
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: tests that send it need it heard.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.register_profile("project", deadline=None)  # no test is about how long something takes
-    settings.load_profile("project")
+    settings.load_profile(MANY if _is_soak(config) else FEW)
 
 
+def _is_soak(config: pytest.Config) -> bool:
+    return config.getoption("markexpr") == "soak"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: the garbage collector need not look at it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the full repetitions, and what needs Node, unless the command line asks with ``-m soak`` and so on."""
+    """Leave out the full repetitions, and what needs Node, unless the command line asks with ``-m soak`` and so on.
+
+    Hypothesis' tests are both: some examples always, all of them with the full repetitions.
+    """
+    if _is_soak(config):
+        for item in items:
+            if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+                item.add_marker(pytest.mark.soak)
     if version("mcp") == _OLDEST_SDK:
         for item in items:
             if item.get_closest_marker("mcp"):

@@ -242,7 +242,7 @@ def _examples(count: int, steps: int) -> Iterator[None]:
 
 
 def test_random_histories_are_shown_as_a_simple_list_would_show_them() -> None:
-    with _examples(40, 30):
+    with _examples(20, 30):
         StoreMachine.TestCase("runTest").runTest()
 
 

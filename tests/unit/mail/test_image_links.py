@@ -1,8 +1,9 @@
 """Which parts of a Markdown text are pictures."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from transcript_mcp.mail.image_links import image_links
 
@@ -105,7 +106,7 @@ def test_hostile_texts_of_a_megabyte_are_read_in_time(text: str) -> None:
     assert len(image_links(text)) <= 60_000
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100, 1000)
 @given(st.text(alphabet=st.sampled_from(list("![]()<>\"'`~\\ \n\0a>-\ud800")), max_size=60))
 def test_no_text_raises_and_places_are_in_order(text: str) -> None:
     at = 0

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from transcript_mcp.mail import matching
 from transcript_mcp.mail.matching import matches, normalised, overlap
 
-MANY = settings(max_examples=2500)
+MANY = examples(500, 2500)
 
 # -- the reference: every path of a small world is tried, one pattern at a time
 
@@ -209,7 +210,7 @@ def test_hostile_patterns_are_answered_all_the_same() -> None:
     assert matches("/".join(["**", "*a*"] * 32), "/".join(["b" * 60] * 60)) is False
 
 
-@settings(max_examples=150)
+@examples(50, 500)
 @given(
     st.lists(STRUCTURES | GLOBS.map("".join) | st.just("../x"), max_size=6),
     st.lists(st.lists(st.sampled_from("ab"), min_size=1, max_size=4).map("/".join), max_size=6),

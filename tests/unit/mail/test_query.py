@@ -3,8 +3,9 @@
 import sqlite3
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from transcript_mcp.mail.query import (
     LONGEST_PHRASE,
@@ -176,20 +177,8 @@ def test_only_a_few_beginnings_may_have_one_letter() -> None:
 TYPED = st.one_of(NASTY, SHAPED)
 
 
-def is_accepted_or_explained(index: sqlite3.Connection, typed: str) -> None:
-    query = parse(typed)
-    assert accepted(index, query) or query.notes
-
-
-@settings(max_examples=500, deadline=None)
+@examples(500, 10_000)
 @given(TYPED)
 def test_nothing_that_is_typed_raises(index: sqlite3.Connection, typed: str) -> None:
-    is_accepted_or_explained(index, typed)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-@settings(max_examples=10_000, deadline=None)
-@given(TYPED)
-def test_nothing_that_is_typed_raises_ever(index: sqlite3.Connection, typed: str) -> None:
-    is_accepted_or_explained(index, typed)
+    query = parse(typed)
+    assert accepted(index, query) or query.notes

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from nanobot_transcript.database import Database
 from transcript_mcp.mail.schema import SHAPE
@@ -167,24 +168,12 @@ QUERIES = st.recursive(
 )
 
 
-def agree(full: Post, query: tuple[str, Fits]) -> None:
+@examples(150, 5000)
+@given(QUERIES)
+def test_the_index_agrees_with_looking_at_every_message(full: Post, query: tuple[str, Fits]) -> None:
     typed, fits = query
     expected = [id_ for id_, words in full.words.items() if fits(words)]
     assert full.ids(typed) == expected[::-1][:MOST_FOUND]
-
-
-@settings(max_examples=150, deadline=None)
-@given(QUERIES)
-def test_the_index_agrees_with_looking_at_every_message(full: Post, query: tuple[str, Fits]) -> None:
-    agree(full, query)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-@settings(max_examples=5000, deadline=None)
-@given(QUERIES)
-def test_the_index_agrees_every_time(full: Post, query: tuple[str, Fits]) -> None:
-    agree(full, query)
 
 
 TYPED = st.text(
@@ -193,24 +182,12 @@ TYPED = st.text(
 )
 
 
-def is_answered(full: Post, typed: str) -> None:
+@examples(300, 10_000)
+@given(TYPED)
+def test_whatever_is_typed_is_answered(full: Post, typed: str) -> None:
     found = full.find(typed, 5)
     assert len(found.hits) <= 5
     assert all(hit["snippet"].count("**") % 2 == 0 for hit in found.hits)
-
-
-@settings(max_examples=300, deadline=None)
-@given(TYPED)
-def test_whatever_is_typed_is_answered(full: Post, typed: str) -> None:
-    is_answered(full, typed)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-@settings(max_examples=10_000, deadline=None)
-@given(TYPED)
-def test_whatever_is_typed_is_answered_every_time(full: Post, typed: str) -> None:
-    is_answered(full, typed)
 
 
 def test_the_newest_come_first_and_no_more_than_asked(post: Post) -> None:

@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from transcript_mcp.mail.summary import Summary, summarize
 
@@ -234,11 +235,7 @@ def test_hostile_texts_of_a_megabyte_are_read_in_time(body: str) -> None:
 SIGNS = list("aT?!.。？请需要待办决定@#>`~- []x\n1)没")
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(
-        st.text(alphabet=st.sampled_from(list("aT?!.。？请需要待办决定@#>`~- []x\n1)没")), max_size=80), max_size=5
-    )
-)
+@examples(100, 1000)
+@given(st.lists(st.text(alphabet=st.sampled_from(SIGNS), max_size=80), max_size=5))
 def test_no_text_raises(bodies: list[str]) -> None:
     json.dumps(summarize(thread(*bodies), include_examples=True))
