@@ -4,14 +4,18 @@ import asyncio
 import json
 import os
 import shlex
+import subprocess
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from support.forking import HUB, Streamed, preload
 from support.ports import free_port
 from support.waiting import PATIENCE
 
 __all__ = ["Place"]
+
+preload(*HUB)
 
 
 class Place:
@@ -30,13 +34,13 @@ class Place:
         """The setting with which the hub listens at ``second``, too."""
         return {"NANOBOT_TRANSCRIPT_ASSISTANT__LISTEN": f"127.0.0.1:{self.second}"}
 
-    async def hub(self, **more: str) -> asyncio.subprocess.Process:
+    async def hub(self, **more: str) -> Streamed:
         """A hub that listens."""
-        started = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "nanobot_transcript", "serve", "--jsonl"),
+        started = await Streamed.start(
+            *("nanobot_transcript", "serve", "--jsonl"),
             env=self._env | more,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._stack.push_async_callback(_ended, started)
         assert started.stdout is not None
@@ -58,7 +62,7 @@ class Place:
         return ["sh", "-c", f"cd {shlex.quote(str(self.cwd))} && exec {shlex.join(adapter)}"]
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: Streamed) -> None:
     if process.returncode is None:
         process.kill()
     await process.communicate()

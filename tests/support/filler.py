@@ -1,6 +1,6 @@
 """A process that fills its record from the platform's history.
 
-    filler.py BASE_URL APP_ID APP_SECRET DIRECTORY SESSION_KEY
+    python -m support.filler BASE_URL APP_ID APP_SECRET DIRECTORY SESSION_KEY SECONDS_OF_ITS_LEASE
 
 Prints ``asking``, reads the chat until the filling is over, then prints how many messages it shows.
 """
@@ -17,9 +17,9 @@ from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
 from transcript_channels.feishu.history import FeishuHistory
 
 
-async def main(base_url: str, app_id: str, app_secret: str, directory: str, key: str) -> None:
+async def main(base_url: str, app_id: str, app_secret: str, directory: str, key: str, ttl: str) -> None:
     lease, budget = FileLease(directory, wait=1.0), FileBudget(directory, wait=1.0)
-    options = FallbackOptions(rest=1.0, ttl=1.5, look=0.02)
+    options = FallbackOptions(rest=10.0, ttl=float(ttl), look=0.02)
     async with FeishuClient(app_id, app_secret, base_url) as client:
         fallback = HistoryFallback([FeishuHistory(client)], lease, budget, new_holder(app_id), options=options)
         async with AsyncGroupTranscriptStore(directory, fallback=fallback) as store:
@@ -31,4 +31,4 @@ async def main(base_url: str, app_id: str, app_secret: str, directory: str, key:
             sys.stdout.write(f"{len(page.entries)}\n")
 
 
-asyncio.run(main(*sys.argv[1:6]))
+asyncio.run(main(*sys.argv[1:7]))

@@ -12,13 +12,14 @@ import asyncio
 import json
 import os
 import signal
-import sys
+import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.forking import Streamed, preload
 from support.ports import free_port
 from support.waiting import PATIENCE
 
@@ -27,7 +28,20 @@ from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
 __all__ = ["Gateway", "gateway_config", "running_gateway", "start_gateway"]
 
 _STOP_SECONDS = 30.0  # then it is killed: one whose model hangs does not end by itself
-_LAUNCHER = Path(__file__).with_name("redirected_nanobot.py")
+preload(
+    "lark_oapi",
+    "openai",
+    "aiohttp",
+    "nanobot.cli.gateway_runtime",
+    "nanobot.channels.websocket.runtime",
+    "nanobot.channels.feishu.runtime",
+    "nanobot.providers.openai_compat_provider",
+    "nanobot_transcript.runner",
+    "nanobot_transcript.settings",
+    "transcript_channels.feishu.channel",
+    "dulwich.porcelain",
+    "setproctitle",
+)
 
 
 @dataclass
@@ -40,7 +54,7 @@ class Gateway:
     config_path: Path
     command: list[str]
     env: dict[str, str]
-    process: asyncio.subprocess.Process | None = None
+    process: Streamed | None = None
     starts: int = field(default=0)
 
     @property
@@ -68,8 +82,8 @@ class Gateway:
         known = len(self._identity_calls())
         connections = len(self.app.connections)
         with self.log_path.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *self.command, env=self.env, cwd=self.home, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
+            self.process = await Streamed.start(
+                *self.command, env=self.env, cwd=self.home, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         self.starts += 1
         process = self.process
@@ -151,13 +165,13 @@ async def start_gateway(
     config_path = home / "config.json"
     settings = {**gateway_config(home, app, model, feishu=channel), **(config or {})}
     config_path.write_text(json.dumps(settings, indent=2), encoding="utf-8")
-    program = [str(_LAUNCHER)] if redirect else ["-m", "nanobot"]
+    program = "support.redirected_nanobot" if redirect else "nanobot"
     gateway = Gateway(
         app=app,
         feishu=feishu,
         home=home,
         config_path=config_path,
-        command=[sys.executable, *program, "gateway", "--foreground", "--config", str(config_path)],
+        command=[program, "gateway", "--foreground", "--config", str(config_path)],
         env={**_clean_environment(home, feishu), **(env or {})},
     )
     try:

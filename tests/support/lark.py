@@ -3,12 +3,12 @@
 import asyncio
 import json
 import os
-import sys
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
+from support.forking import Streamed, preload
 from support.waiting import PATIENCE
 
 from transcript_channels.simulator import App, FeishuSimulator
@@ -17,13 +17,13 @@ __all__ = ["LarkProcess", "lark_process"]
 
 JSON = dict[str, Any]
 
-_WORKER = Path(__file__).with_name("lark_worker.py")
+preload("lark_oapi")
 
 
 class LarkProcess:
     """``events`` are the events its handler got; ``do`` runs one REST call of the SDK."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Streamed) -> None:
         self.process = process
         self.events: list[JSON] = []
         self._answers: asyncio.Queue[JSON] = asyncio.Queue()
@@ -57,16 +57,15 @@ class LarkProcess:
 async def lark_process(feishu: FeishuSimulator, app: App) -> AsyncIterator[LarkProcess]:
     """Start the SDK as ``app``; inside the block its long connection is open."""
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(_WORKER),
+    process = await Streamed.start(
+        "support.lark_worker",
         feishu.base_url,
         app.app_id,
         app.app_secret,
         env=environment,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         limit=16 * 1024 * 1024,
     )
     worker = LarkProcess(process)

@@ -4,16 +4,18 @@ import json
 import os
 import select
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
+from support.forking import HUB, Forked, preload
 from support.waiting import PATIENCE
 
 __all__ = ["HubClient", "HubProcess", "StartHub", "processes_of", "served"]
+
+preload(*HUB)
 
 
 class HubClient:
@@ -50,8 +52,8 @@ class HubProcess(HubClient):
 
     def __init__(self, home: Path, store: Path, **variables: str) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("NANOBOT_", "MCP_"))}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "nanobot_transcript.cli", "serve", "--port", "0", "--jsonl"],
+        self.process = Forked(
+            *("nanobot_transcript.cli", "serve", "--port", "0", "--jsonl"),
             env=kept | {"HOME": str(home), "MCP_MAIL_STORE": str(store)} | variables,
             cwd=home,
             stdin=subprocess.DEVNULL,

@@ -9,19 +9,20 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-from support.mcp_client import SERVER
+from support.forking import Forked, preload
 from support.waiting import PATIENCE
 
 __all__ = ["RawClient"]
+
+preload("transcript_mcp.sdk", "mcp", "mcp.server")
 
 
 class RawClient:
     """Starts the test server (or another command) and talks lines with it. Ends it with the ``with`` block."""
 
     def __init__(self, command: list[str] | None = None) -> None:
-        self.process = subprocess.Popen(
-            command or SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process: Any = subprocess.Popen(command, **pipes) if command else Forked("support.mcp_server", **pipes)
         self._buffer = b""
         self._id = 0
 

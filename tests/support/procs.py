@@ -5,26 +5,23 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.forking import Forked
 from support.waiting import PATIENCE
 
 __all__ = ["Worker", "holds_lock", "processor_time", "until"]
-
-_TESTS = Path(__file__).resolve().parents[1]
 
 
 class Worker:
     """One process running an action; it talks JSON lines on stdout and starts its work when told to."""
 
-    def __init__(self, action: str, options: dict[str, Any]) -> None:
-        command = [sys.executable, "-m", "support.worker", action, json.dumps(options, default=str)]
-        env = {**os.environ, "PYTHONPATH": str(_TESTS)}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+    def __init__(self, action: str, options: dict[str, Any], module: str = "support.worker") -> None:
+        pipe = subprocess.PIPE
+        self.process = Forked(module, action, json.dumps(options, default=str), stdin=pipe, stdout=pipe)
         self._buffer = b""
         self._last: Any = None
 

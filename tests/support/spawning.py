@@ -1,12 +1,7 @@
 """Worker processes whose actions stand in another module than ``support.worker``."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from support.procs import Worker
@@ -15,17 +10,6 @@ __all__ = ["SpawnAction", "spawning"]
 
 SpawnAction = Callable[..., Worker]
 
-_TESTS = Path(__file__).resolve().parents[1]
-
-
-class _ModuleWorker(Worker):
-    def __init__(self, module: str, action: str, options: dict[str, Any]) -> None:
-        command = [sys.executable, "-m", module, action, json.dumps(options, default=str)]
-        env = {**os.environ, "PYTHONPATH": str(_TESTS)}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
-        self._buffer = b""
-        self._last: Any = None
-
 
 @contextmanager
 def spawning(module: str) -> Iterator[SpawnAction]:
@@ -33,7 +17,7 @@ def spawning(module: str) -> Iterator[SpawnAction]:
     workers: list[Worker] = []
 
     def start(action: str, **options: Any) -> Worker:
-        workers.append(_ModuleWorker(module, action, options))
+        workers.append(Worker(action, options, module))
         return workers[-1]
 
     try:

@@ -2,13 +2,16 @@
 
 The lines of a test's child processes count as its own: a child starts coverage as the parent did, and takes the test's
 name from ``PYTEST_CURRENT_TEST``, which pytest keeps in the environment. Many tests start their programs with an
-environment of their own, so both variables are added to every environment that a test hands to ``subprocess``.
+environment of their own, so both variables are added to every environment that a test hands to ``subprocess``. What
+would be forked from a process of the tests starts anew, or it would go on with that one's measurement.
 """
 
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import pytest
 
 HANDED_ON = ("COVERAGE_PROCESS_START", "MUTANTS_ROOT", "MUTANTS_DATA", "PYTEST_CURRENT_TEST")
 SLOWER = 10
+TESTS = Path(__file__).resolve().parents[2] / "tests"
 OUTCOMES = "outcomes-{pid}.jsonl"
 
 _start = subprocess.Popen.__init__
@@ -28,9 +32,19 @@ def _start_measured(self: Any, *args: Any, env: Any = None, **kwargs: Any) -> No
     _start(self, *args, env=env, **kwargs)
 
 
+class _Started(subprocess.Popen[Any]):
+    """Stands for ``support.forking.Forked``."""
+
+    def __init__(self, module: str, *arguments: str, env: Any = None, **options: Any) -> None:
+        env = {**(os.environ if env is None else env), "PYTHONPATH": str(TESTS)}
+        super().__init__([sys.executable, "-m", module, *arguments], env=env, **options)
+
+
 def pytest_configure() -> None:
     """Called in every process that runs tests."""
+    forking: Any = import_module("support.forking")  # not found before pytest has read its settings
     subprocess.Popen.__init__ = _start_measured  # type: ignore[method-assign]
+    forking.Forked = _Started
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

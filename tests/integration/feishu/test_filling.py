@@ -2,32 +2,30 @@
 
 import asyncio
 import os
-import sys
+import subprocess
 from pathlib import Path
 
+from support.forking import Streamed
 from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from transcript_channels.simulator import App, FeishuSimulator
 
-WORKER = Path(__file__).resolve().parents[2] / "support" / "filler.py"
 LIST = "GET /open-apis/im/v1/messages"
 START = 1_700_000_000_000
 
 
-async def filler(feishu: FeishuSimulator, app: App, directory: Path, key: str) -> asyncio.subprocess.Process:
+async def filler(feishu: FeishuSimulator, app: App, directory: Path, key: str, ttl: float) -> Streamed:
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    arguments = [feishu.base_url, app.app_id, app.app_secret, str(directory), key]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, str(WORKER), *arguments, env=environment, stdout=asyncio.subprocess.PIPE
-    )
+    arguments = [feishu.base_url, app.app_id, app.app_secret, str(directory), key, str(ttl)]
+    process = await Streamed.start("support.filler", *arguments, env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         assert await process.stdout.readline() == b"asking\n"
     return process
 
 
-async def shown(process: asyncio.subprocess.Process) -> int:
+async def shown(process: Streamed) -> int:
     async with asyncio.timeout(PATIENCE):
         output, _ = await process.communicate()
     return int(output)
@@ -44,10 +42,10 @@ async def test_two_hundred_missed_messages_are_fetched_by_one_process_also_when_
         first = feishu.messages(group)[0]
         GroupTranscriptStore(tmp_path).append(key, "user", "m0", "on_x", first.message_id, START)
 
-        feishu.fail(LIST, delay=30.0)
-        killed = await filler(feishu, apps[0], tmp_path, key)
+        feishu.fail(LIST, delay=PATIENCE)  # it is killed in the middle, however long the others take to start
+        killed = await filler(feishu, apps[0], tmp_path, key, ttl=1.5)
         await feishu.wait_for(lambda: feishu.calls_to(LIST))
-        others = [await filler(feishu, app, tmp_path, key) for app in apps[1:]]
+        others = [await filler(feishu, app, tmp_path, key, ttl=PATIENCE) for app in apps[1:]]
         try:
             killed.kill()
             await killed.wait()

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import os
-import sys
+import subprocess
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,6 +16,7 @@ from typing import Final
 import pytest
 from aiohttp import ClientSession, web
 from support.bombs import MIB, bomb
+from support.forking import HUB, Streamed, preload
 from support.hubs import listening
 from support.procs import processor_time
 from support.waiting import PATIENCE
@@ -23,6 +24,8 @@ from support.waiting import PATIENCE
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant import wire
 from transcript_mcp.hub import create_app
+
+preload(*HUB)
 
 LONGEST_GAP: Final = 0.5
 """Seconds of the hub's own work in which it answers nobody; the promise is 0.1 on a quiet machine."""
@@ -41,12 +44,12 @@ TOKEN: Final = "NANOBOT_TRANSCRIPT_HUB__TOKENS__ME"
 async def serving(home: Path, **variables: str) -> AsyncIterator[tuple[int, str]]:
     """Process id and address of a hub."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
-    hub = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "nanobot_transcript.cli", "serve", "--port", "0", "--jsonl"),
+    hub = await Streamed.start(
+        *("nanobot_transcript.cli", "serve", "--port", "0", "--jsonl"),
         env=env | {"HOME": str(home)} | variables,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     try:
         assert hub.stdout is not None

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import socket
-import sys
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, TCPConnector
+from support.forking import HUB, Streamed, preload
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 
+preload(*HUB)
 pytestmark = pytest.mark.mcp
 
 HELLO = {
@@ -31,14 +33,14 @@ Serve = Callable[..., Any]
 
 
 @asynccontextmanager
-async def process(home: Path, *arguments: str, **variables: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def process(home: Path, *arguments: str, **variables: str) -> AsyncIterator[Streamed]:
     env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
-    started = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "nanobot_transcript.cli", "serve", "--port", "0", "--jsonl", *arguments),
+    started = await Streamed.start(
+        *("nanobot_transcript.cli", "serve", "--port", "0", "--jsonl", *arguments),
         env=env | {"HOME": str(home)} | variables,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     try:
         yield started
@@ -53,7 +55,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
     """``await serve(...)`` starts a hub; its process and its address."""
     async with AsyncExitStack() as stack:
 
-        async def start(*arguments: str, **variables: str) -> tuple[asyncio.subprocess.Process, str]:
+        async def start(*arguments: str, **variables: str) -> tuple[Streamed, str]:
             started = await stack.enter_async_context(process(tmp_path, *arguments, **variables))
             assert started.stdout is not None
             line = await asyncio.wait_for(started.stdout.readline(), PATIENCE)

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from support.mcp_client import SERVER
+from support.forking import Forked, preload
 from support.waiting import PATIENCE
+
+preload("transcript_mcp.sdk", "mcp", "mcp.server", "aiohttp.web")
 
 
 @dataclass
 class HttpServer:
     """A running server; ``/mcp`` with sessions, ``/plain`` without."""
 
-    process: "subprocess.Popen[str]"
+    process: Forked
     port: int
 
     def url(self, path: str = "/mcp") -> str:
@@ -31,7 +33,7 @@ class HttpServer:
 
 def start() -> HttpServer:
     """A server on a free port."""
-    process = subprocess.Popen([*SERVER, "http"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = Forked("support.mcp_server", "http", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return HttpServer(process, int(process.stdout.readline()))
 

@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import signal
-import sys
+import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +16,21 @@ from typing import Any
 
 import pytest
 import yaml
+from support.forking import Streamed, preload
 from support.ports import free_port
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from transcript_channels.simulator import App, FeishuSimulator
+
+preload(
+    "lark_oapi",
+    "nanobot_transcript.runner",
+    "transcript_channels.feishu.channel",
+    "typer.main",
+    "rich.console",
+)
 
 KEY = "an encrypt key"
 
@@ -30,7 +39,7 @@ KEY = "an encrypt key"
 class Running:
     """One process of ``run``; what it says on stdout comes as events, its log is in a file."""
 
-    process: asyncio.subprocess.Process
+    process: Streamed
     log_path: Path
     events: list[dict[str, Any]] = field(default_factory=list)
 
@@ -128,10 +137,10 @@ class Site:
             env["NANOBOT_TRANSCRIPT_FEISHU__WEBHOOK__LISTEN"] = listen
         log_path = self.folder / f"run-{len(self.processes)}.log"
         with log_path.open("wb") as log:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "nanobot_transcript", "run", "-c", str(config), "--jsonl", *arguments),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
+            process = await Streamed.start(
+                *("nanobot_transcript", "run", "-c", str(config), "--jsonl", *arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=log,
                 env=env,
                 cwd=self.folder,
