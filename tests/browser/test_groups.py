@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from browser.conftest import OpenPage
+from browser.conftest import OpenPage, needs_axe
 from browser.expecting import expect
 from browser.people import Agent, Blocks, fill, said, send
 from browser.test_pages import GROUP, TOO_WIDE, Picture, faults
@@ -56,6 +56,7 @@ def test_a_message_of_a_thread_says_so_and_leads_to_where_that_began(open_page: 
     inside.get_by_role("button", name="Ada Byrne: Shall we move the release?").wait_for()
 
 
+@needs_axe
 def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
     open_page: OpenPage, home: WebHome, picture: Picture
 ) -> None:
@@ -91,6 +92,7 @@ def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
     picture(phone, "phone-groups-claim")
 
 
+@needs_axe
 def test_a_text_that_mentions_a_bot_is_said_by_another_one_and_the_page_says_who_hears_it(
     open_page: OpenPage, home: WebHome, picture: Picture
 ) -> None:
@@ -162,6 +164,7 @@ def test_members_were_last_seen_when_they_last_spoke(open_page: OpenPage, home: 
     page.wait_for_function("ms => Date.parse(document.querySelector('aside time').dateTime) === ms", arg=now)
 
 
+@needs_axe
 def test_threads_fit_a_phone_in_chinese(open_page: OpenPage, home: WebHome, picture: Picture) -> None:
     home.say("on_lin", "要不要改到周五发布？" * 20, "om_long")
     home.say("on_ada", "可以", "om_short", thread_id="omt_2", root_id="om_long")

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from browser.conftest import AXE, OpenPage
+from browser.conftest import AXE, OpenPage, needs_axe
 from browser.expecting import expect
-from support.needs import lacks
 from support.waiting import PATIENCE
 from support.web_home import CHAT, PROJECT, WebHome
 
@@ -205,6 +204,7 @@ def test_pages_fit_a_phone(open_page: OpenPage, picture: Picture) -> None:
         picture(page, f"phone-{place.split('/')[1]}")
 
 
+@needs_axe
 def test_pages_have_no_serious_fault_of_accessibility(open_page: OpenPage) -> None:
     page = open_page()
     found: list[str] = []
@@ -214,6 +214,7 @@ def test_pages_have_no_serious_fault_of_accessibility(open_page: OpenPage) -> No
     assert found == []
 
 
+@needs_axe
 @pytest.mark.soak
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -239,8 +240,6 @@ def show(page: "Page", place: str) -> None:
 
 def faults(page: "Page", place: str) -> list[str]:
     """What axe calls serious, with the element."""
-    if not AXE.exists():
-        pytest.skip(lacks("no axe-core", "make web"))
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
     return [

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from browser.conftest import OpenPage
+from browser.conftest import OpenPage, needs_axe
 from browser.expecting import expect
 from browser.test_pages import TOO_WIDE, Picture, faults
 from support.waiting import PATIENCE
@@ -60,6 +60,7 @@ def test_each_store_is_shown(open_page: OpenPage, hub: str) -> None:
     stores.get_by_text("The hub's own data").wait_for()
 
 
+@needs_axe
 def test_the_chinese_page_tells_problems_in_chinese_with_the_original_behind(
     open_page: OpenPage, hub: str, picture: Picture
 ) -> None:

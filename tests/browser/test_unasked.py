@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from browser.conftest import OpenPage
+from browser.conftest import OpenPage, needs_axe
 from browser.expecting import expect
 from browser.people import Agent, fill, said, send
 from browser.test_pages import TOO_WIDE, Picture, faults
@@ -55,6 +55,7 @@ def go_on(page: "Page", times: int = 1) -> None:
             page.get_by_role("textbox", name="Send an input").press("Control+Enter")
 
 
+@needs_axe
 def test_an_agent_that_never_asked_is_written_to_at_the_address_of_its_conversation(
     open_page: OpenPage, agent: Agent
 ) -> None:
@@ -90,6 +91,7 @@ def test_an_address_is_the_conversation_however_it_is_spelled(open_page: OpenPag
     assert answer.result(PATIENCE)
 
 
+@needs_axe
 def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
     serve: Callable[..., str], open_page: OpenPage, picture: Picture
 ) -> None:
@@ -135,6 +137,7 @@ def test_the_list_leads_to_any_agent_by_its_name_with_the_keys_alone(
     assert focused(page) == "Write to another agent"
 
 
+@needs_axe
 def test_writing_to_another_agent_fits_a_phone_in_chinese(
     serve: Callable[..., str], open_page: OpenPage, picture: Picture
 ) -> None:
@@ -155,6 +158,7 @@ def test_writing_to_another_agent_fits_a_phone_in_chinese(
     page.get_by_role("dialog").get_by_label("项目").wait_for()
 
 
+@needs_axe
 def test_a_session_leads_to_the_agent_that_waits_there_for_words_too(
     open_page: OpenPage, agent: Agent, hub: str, picture: Picture
 ) -> None:
