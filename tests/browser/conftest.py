@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser.people import BOUND, Agent
+from browser.people import Agent
+from browser.windows import BROKEN_LINE, FLAGS, OpenPage, Windows
 from support.hubs import Served, listening
 from support.line import Line
 from support.needs import lacks
@@ -30,55 +31,6 @@ CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-
 """By how much they cost: one that can show no window takes half the processor time."""
 
 
-BROKEN_LINE = ("net::ERR", "WebSocket connection to")
-"""What the browser itself says of one."""
-
-
-class OpenPage:
-    """``open_page("#/groups")`` in a window of its own.
-
-    ``wrong`` is what pages have logged as errors, ``expected`` pieces of those that are none of theirs.
-    """
-
-    def __init__(self, browser: "Browser", hub: str) -> None:
-        self.wrong: list[str] = []
-        self.expected: tuple[str, ...] = ()
-        self._browser = browser
-        self._hub = hub
-        self._contexts: list[Any] = []
-
-    def __call__(
-        self,
-        place: str = "",
-        *,
-        base: str = "",
-        phone: bool = False,
-        width: int | None = None,
-        dark: bool = False,
-        language: str = "en-US",
-        script: str = "",
-    ) -> "Page":
-        """A page of the hub, or of the one at ``base``. ``script`` runs before the page's own."""
-        size: Any = {"width": 390, "height": 844} if phone else {"width": 1360, "height": 850}
-        if width is not None:
-            size = {"width": width, "height": 800}
-        theme: Any = "dark" if dark else "light"
-        context = self._browser.new_context(viewport=size, color_scheme=theme, locale=language, has_touch=phone)
-        self._contexts.append(context)
-        context.add_init_script(script)
-        page = context.new_page()
-        page.set_default_timeout(BOUND)
-        page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        page.goto(f"{base or self._hub}/{place}")
-        return page
-
-    def close(self) -> None:
-        """All windows."""
-        for context in self._contexts:
-            context.close()
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     """One Chromium for the tests of a module. While it is there, Playwright's event loop is this thread's, so that no
@@ -88,9 +40,7 @@ def browser() -> Iterator["Browser"]:
     if found is None:
         pytest.skip(lacks("no Chromium", "apt-get install chromium"))
     with playwright.sync_playwright() as driver:
-        # A process less is a tenth of the work.
-        flags = ["--no-sandbox", "--disable-gpu", "--in-process-gpu"]
-        opened = driver.chromium.launch(executable_path=found, args=flags)
+        opened = driver.chromium.launch(executable_path=found, args=FLAGS)
         yield opened
         opened.close()
 
@@ -139,10 +89,18 @@ async def _hub(home: WebHome, **settings: Any) -> AsyncIterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def windows(browser: "Browser", hub: str) -> Iterator[Windows]:
+    """The windows of a module's tests."""
+    found = Windows(browser, hub)
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def open_page(browser: "Browser", hub: str) -> Iterator[OpenPage]:
+def open_page(windows: Windows, hub: str) -> Iterator[OpenPage]:
     """Opens pages; one that logs an error fails the test."""
-    opening = OpenPage(browser, hub)
+    opening = OpenPage(windows, hub)
     yield opening
     opening.close()
     assert [text for text in opening.wrong if not any(piece in text for piece in opening.expected)] == []

@@ -8,9 +8,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, answered, begun, call_me, fill, report, said, send
+from browser.windows import OpenPage
 from PIL import Image
 from support.line import Line
 from support.waiting import PATIENCE

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, connect, fill, said, send
+from browser.windows import OpenPage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

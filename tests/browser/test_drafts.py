@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, call_me, connect, fill, said, send
+from browser.windows import OpenPage
 from support.line import Line
 
 from transcript_mcp.assistant import wire

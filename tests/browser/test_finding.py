@@ -4,9 +4,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import connect
+from browser.windows import OpenPage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

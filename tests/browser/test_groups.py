@@ -4,10 +4,11 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from browser.conftest import OpenPage, needs_axe
+from browser.conftest import needs_axe
 from browser.expecting import expect
 from browser.people import Agent, Blocks, fill, said, send
 from browser.test_pages import GROUP, TOO_WIDE, Picture, faults
+from browser.windows import OpenPage
 from support.web_home import CHAT, WebHome
 
 from nanobot_transcript.outbox import Outbox

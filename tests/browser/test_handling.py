@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent
 from browser.test_pages import GROUP, Picture
+from browser.windows import OpenPage
 from support.line import Line
 from support.web_home import WebHome
 

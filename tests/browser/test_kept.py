@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import Agent, fill, said, send
 from browser.test_pages import GROUP, THREAD
+from browser.windows import OpenPage
 from support.line import Line
 from support.web_home import WebHome
 

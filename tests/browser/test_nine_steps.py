@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.conftest import OpenPage
 from browser.people import call_me, fill, send
+from browser.windows import OpenPage
 from support.adapter_place import Place
 from support.mcp_client import connected
 from support.waiting import PATIENCE

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from browser.conftest import AXE, OpenPage, needs_axe
+from browser.conftest import AXE, needs_axe
 from browser.expecting import expect
+from browser.windows import OpenPage
 from support.waiting import PATIENCE
 from support.web_home import CHAT, PROJECT, WebHome
 

@@ -5,8 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.conftest import BROKEN_LINE, OpenPage
-from browser.people import asked, fill, send
+from browser.people import asked, begun, fill, send
+from browser.windows import BROKEN_LINE, OpenPage
 from support.line import Line
 from support.waiting import PATIENCE
 
@@ -87,8 +87,7 @@ def test_the_page_comes_back_after_a_break_and_says_how_it_is_connected(
 ) -> None:
     open_page.expected = BROKEN_LINE
     with Line(guarded) as line:
-        page = open_page(f"?token={ADA}", base=line.address)
-        page.locator("[data-connection=live]").first.wait_for()
+        page = begun(open_page(f"?token={ADA}", base=line.address))
         line.cut()
         page.locator("[data-connection=offline]").first.wait_for()
         answer = ask(ADA, "Still there?")

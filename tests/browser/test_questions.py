@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser.conftest import OpenPage
 from browser.expecting import expect
+from browser.windows import OpenPage
 from support.waiting import PATIENCE
 
 if TYPE_CHECKING:

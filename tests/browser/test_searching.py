@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from browser.conftest import OpenPage
 from browser.expecting import expect
 from browser.people import connect
 from browser.test_pages import GROUP, THREAD
+from browser.windows import OpenPage
 from support.web_home import WebHome
 
 if TYPE_CHECKING:

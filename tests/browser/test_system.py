@@ -7,9 +7,10 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from browser.conftest import OpenPage, needs_axe
+from browser.conftest import needs_axe
 from browser.expecting import expect
 from browser.test_pages import TOO_WIDE, Picture, faults
+from browser.windows import OpenPage
 from support.waiting import PATIENCE
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from browser.conftest import OpenPage, needs_axe
+from browser.conftest import needs_axe
 from browser.expecting import expect
 from browser.people import Agent, fill, said, send
 from browser.test_pages import TOO_WIDE, Picture, faults
 from browser.test_places import focused
+from browser.windows import OpenPage
 from support.waiting import PATIENCE
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.conftest import OpenPage, Served, _hub
+from browser.conftest import Served, _hub
 from browser.expecting import expect
+from browser.windows import OpenPage
 from support.waiting import PATIENCE
 from support.web_home import PROJECT, WebHome
 

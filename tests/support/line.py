@@ -41,8 +41,8 @@ class Line:
 
     def cut(self) -> None:
         """Break every connection, and let none through until ``mend``."""
-        self._whole.clear()
         with self._lock:
+            self._whole.clear()
             pairs, self._pairs = self._pairs, []
         for each in (end for pair in pairs for end in pair):
             with suppress(OSError):
@@ -84,7 +84,13 @@ class Line:
             hub = socket.create_connection(self._hub)
             pair = (client, hub)
             with self._lock:
-                self._pairs.append(pair)
+                cut = not self._whole.is_set()
+                if not cut:
+                    self._pairs.append(pair)
+            if cut:  # since we looked
+                client.close()
+                hub.close()
+                continue
             threading.Thread(target=self._pump, args=(pair, True), daemon=True).start()
             threading.Thread(target=self._pump, args=(pair, False), daemon=True).start()
 
