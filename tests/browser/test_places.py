@@ -200,7 +200,7 @@ def test_two_minutes_are_not_called_one(open_page: OpenPage, agent: Agent) -> No
 
 
 def test_a_letter_says_why_its_text_is_missing(open_page: OpenPage) -> None:
-    page = open_page("#/system")  # Mail would lead to its first letter by itself, perhaps only now
+    page = open_page("#/mail")
 
     def without_text(route: object) -> None:
         answer = route.fetch()  # type: ignore[attr-defined]

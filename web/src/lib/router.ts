@@ -11,6 +11,12 @@ export function href(...place: string[]): string {
   return `#/${place.map(encodeURIComponent).join("/")}`;
 }
 
+/** From the bare address of a page to a place in it, unless the address has changed since the page was drawn. */
+export function leadOn(page: string, to: string): void {
+  const [current = page, wanted] = parts(location.hash);
+  if (current === page && !wanted) location.replace(href(page, to));
+}
+
 export function go(...place: string[]): void {
   location.hash = href(...place);
 }

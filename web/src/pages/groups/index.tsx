@@ -14,7 +14,7 @@ import { changeDraft, useDraft } from "@/lib/drafts";
 import { useLanguage, useT } from "@/lib/i18n";
 import { toWrite, useKeys } from "@/lib/keys";
 import { useBackCloses } from "@/lib/over";
-import { go, href } from "@/lib/router";
+import { go, href, leadOn } from "@/lib/router";
 import { cn, plain } from "@/lib/utils";
 import { Composer, draftOf } from "@/pages/groups/Composer";
 import { MessageList } from "@/pages/groups/MessageList";
@@ -36,7 +36,7 @@ export function GroupsPage({ place }: { place: string[] }) {
   const first = latest(chats.value?.chats ?? [])[0]?.key;
   useEffect(() => {
     // Where there is room for both, a chat is open from the beginning.
-    if (!key && first && matchMedia("(min-width: 768px)").matches) location.replace(href("groups", first));
+    if (!key && first && matchMedia("(min-width: 768px)").matches) leadOn("groups", first);
   }, [key, first]);
   useKeys({ c: toWrite });
 

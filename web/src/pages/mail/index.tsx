@@ -8,7 +8,7 @@ import { Dialog } from "@/components/ui/dialog";
 import { useData } from "@/lib/data";
 import { type Key, useT } from "@/lib/i18n";
 import { useKeys } from "@/lib/keys";
-import { go, href } from "@/lib/router";
+import { go, href, leadOn } from "@/lib/router";
 import { Agents } from "@/pages/mail/Agents";
 import { Claims } from "@/pages/mail/Claims";
 import { Found } from "@/pages/mail/Found";
@@ -33,7 +33,7 @@ export function MailPage({ place }: { place: string[] }) {
   const project = wanted ?? first;
   useEffect(() => {
     // It stays open, wherever somebody writes next.
-    if (!wanted && first) location.replace(href("mail", first));
+    if (!wanted && first) leadOn("mail", first);
   }, [wanted, first]);
   return (
     <Loaded data={projects}>
