@@ -1,11 +1,21 @@
 """Two agents with mailboxes."""
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.mailboxes import Office
+
+Glances = Callable[[], int]
+
+
+@pytest.fixture
+def glances() -> Glances:
+    """How many threads look at inboxes by now that did not before this test."""
+    before = set(threading.enumerate())
+    return lambda: [thread.name for thread in set(threading.enumerate()) - before].count("filebox-glances")
 
 
 @pytest.fixture

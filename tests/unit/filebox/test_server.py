@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from support.mailboxes import Office, plant
 from support.waiting import PATIENCE, until
+from unit.filebox.conftest import Glances
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.settings import Settings
@@ -381,7 +381,9 @@ async def test_subscribers_are_told_when_an_inbox_changes(client: InMemoryClient
     await client.close()
 
 
-async def test_an_inbox_is_watched_once_in_however_many_forms_it_is_subscribed_to(office: Office) -> None:
+async def test_an_inbox_is_watched_once_in_however_many_forms_it_is_subscribed_to(
+    office: Office, glances: Glances
+) -> None:
     server = build_server(office.filebox("qa_agent"))
     clients = [InMemoryClient(server) for _ in range(2)]
     forms = ["filebox://inbox/qa_agent", "filebox://inbox/qa_agent?limit=1", "filebox://inbox/qa%5Fagent?limit=2"]
@@ -391,13 +393,15 @@ async def test_an_inbox_is_watched_once_in_however_many_forms_it_is_subscribed_t
     office.mailbox("dev_agent").send("qa_agent", "INFO", "mail", "text")
     await until(lambda: clients[1].told == [forms[2]])
     assert clients[0].told == []
-    assert len([thread for thread in threading.enumerate() if thread.name == "filebox-glances"]) == 1
+    assert glances() == 1
     await clients[1].close()
-    await until(lambda: not [thread for thread in threading.enumerate() if thread.name == "filebox-glances"])
+    await until(lambda: glances() == 0)
 
 
 @pytest.mark.parametrize("leave", ["close", "unsubscribe"])
-async def test_nothing_is_watched_for_a_subscriber_that_left_before_it_began(office: Office, leave: str) -> None:
+async def test_nothing_is_watched_for_a_subscriber_that_left_before_it_began(
+    office: Office, leave: str, glances: Glances
+) -> None:
     server = build_server(office.filebox("qa_agent"))
     client = InMemoryClient(server)
     subscribing = asyncio.create_task(client.subscribe("filebox://inbox/qa_agent"))
@@ -407,7 +411,7 @@ async def test_nothing_is_watched_for_a_subscriber_that_left_before_it_began(off
     else:
         await client.request("resources/unsubscribe", uri="filebox://inbox/qa_agent")
     await subscribing
-    await until(lambda: not [thread for thread in threading.enumerate() if thread.name == "filebox-glances"])
+    await until(lambda: glances() == 0)
 
 
 async def test_nobody_can_subscribe_to_an_inbox_that_may_not_be_read(office: Office) -> None:

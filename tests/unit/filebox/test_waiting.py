@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import threading
 import time
 
 import pytest
 from support.mailboxes import Office, plant
 from support.waiting import PATIENCE, until
+from unit.filebox.conftest import Glances
 
 from nanobot_transcript.errors import MailboxUnavailableError
 from transcript_mcp.filebox import Mailbox, wait_for_mail
@@ -85,22 +85,22 @@ async def test_only_mail_since_a_time_counts_if_one_is_given(office: Office) -> 
     assert [mail.title for mail in (await wait_for_mail(dev, timeout=0, since_ms=since)).mails] == ["new"]
 
 
-async def test_all_who_wait_at_one_inbox_are_woken_by_one_look_at_it(office: Office) -> None:
+async def test_all_who_wait_at_one_inbox_are_woken_by_one_look_at_it(office: Office, glances: Glances) -> None:
     dev = office.mailbox("dev_agent")
     waiters = [asyncio.create_task(wait_for_mail(dev, timeout=30)) for _ in range(100)]
-    await until(lambda: "filebox-glances" in [thread.name for thread in threading.enumerate()])
-    assert [thread.name for thread in threading.enumerate()].count("filebox-glances") == 1
+    await until(lambda: glances() > 0)
+    assert glances() == 1
     office.mailbox("qa_agent").send("dev_agent", "INFO", "new", "text")
     pages = await asyncio.wait_for(asyncio.gather(*waiters), PATIENCE)
     assert [[mail.title for mail in page.mails] for page in pages] == [["new"]] * 100
-    await until(lambda: "filebox-glances" not in [thread.name for thread in threading.enumerate()])
+    await until(lambda: glances() == 0)
 
 
-async def test_who_gives_up_waiting_leaves_nothing_behind(office: Office) -> None:
+async def test_who_gives_up_waiting_leaves_nothing_behind(office: Office, glances: Glances) -> None:
     waiter = asyncio.create_task(wait_for_mail(office.mailbox("dev_agent"), timeout=30))
     await asyncio.sleep(0)
     waiter.cancel()
-    await until(lambda: "filebox-glances" not in [thread.name for thread in threading.enumerate()])
+    await until(lambda: glances() == 0)
 
 
 async def test_an_inbox_that_ceases_to_be_a_folder_ends_the_wait(office: Office) -> None:
