@@ -83,10 +83,10 @@ def test_a_gateway_that_dies_fails_the_demo_with_its_log(start: Start) -> None:
 
 
 @sees_processes
-def test_an_interrupt_in_the_middle_ends_every_process(start: Start) -> None:
+def test_an_interrupt_while_it_starts_ends_every_process(start: Start) -> None:
     demo = start()
-    demo.until("Alpha is asked")
-    assert len(demo.bots) == 2
+    demo.until("Starting the gateways")
+    until(lambda: len(demo.bots) == 2, "two gateways")
     demo.signal(signal.SIGINT)
     assert demo.end() == 130, demo.seen
     demo.expect_nothing_left()

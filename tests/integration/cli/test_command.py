@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forking import HUB, Forked, preload
 from support.ports import free_port
 from support.waiting import PATIENCE
 
@@ -19,6 +20,8 @@ import nanobot_transcript
 import transcript_channels
 import transcript_mcp
 from nanobot_transcript import GroupTranscriptStore
+
+preload(*HUB)
 
 TEAM = "feishu:oc_team"
 VARIABLE = "NANOBOT_TRANSCRIPT_"
@@ -259,84 +262,66 @@ def test_an_mcp_server_started_by_hand_says_what_it_is(on_terminal: OnTerminal) 
     assert terminal.end() == 130, terminal.seen
 
 
-def test_the_hub_says_at_once_that_it_starts(command: Command, env: dict[str, str]) -> None:
-    process = subprocess.Popen(
-        command("serve", "--port", "0"), stderr=subprocess.PIPE, env=env, encoding="utf-8", stdin=subprocess.DEVNULL
-    )
-    try:
-        assert process.stderr is not None
-        assert process.stderr.readline() == "Starting the hub …\n"
-        assert process.stderr.readline().startswith("MCP servers at http://127.0.0.1:")
-        assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", process.stderr.readline())
-    finally:
-        process.terminate()
-        process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
+def serve(env: dict[str, str], port: str = "0") -> Forked:
+    """A hub whose stderr is a pipe."""
+    return Forked("nanobot_transcript", "serve", "--port", port, env=env, stderr=subprocess.PIPE, text=True)
 
 
 @contextlib.contextmanager
-def hub_that_says(lines: int, command: Command, env: dict[str, str]) -> Iterator[list[str]]:
+def hub_that_says(lines: int, env: dict[str, str]) -> Iterator[list[str]]:
     """So many lines of a hub that starts."""
-    process = subprocess.Popen(
-        command("serve", "--port", "0"), stderr=subprocess.PIPE, env=env, encoding="utf-8", stdin=subprocess.DEVNULL
-    )
+    process = serve(env)
     try:
-        assert process.stderr is not None
         yield [process.stderr.readline() for _ in range(lines)]
     finally:
         process.terminate()
-        process.communicate(timeout=PATIENCE)
+        process.communicate()
+    assert process.returncode == 0
 
 
-def test_a_hub_with_tokens_says_how_each_opens_its_page(command: Command, env: dict[str, str]) -> None:
+def test_the_hub_says_at_once_that_it_starts(env: dict[str, str]) -> None:
+    with hub_that_says(3, env) as (starting, servers, page):
+        assert starting == "Starting the hub …\n"
+        assert servers.startswith("MCP servers at http://127.0.0.1:")
+        assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", page)
+
+
+def test_a_hub_with_tokens_says_how_each_opens_its_page(env: dict[str, str]) -> None:
     hub, own = {f"{VARIABLE}HUB__TOKENS__ME": "secret-1"}, {f"{VARIABLE}ASSISTANT__TOKENS__ADA": "secret-2"}
     people = {f"{VARIABLE}HUB__PAGE_TOKEN": "secret-3"}
-    with hub_that_says(4, command, env | hub | own | people) as (_, _, page, questions):
+    with hub_that_says(4, env | hub | own | people) as (_, _, page, questions):
         assert re.search(r": http://127\.0\.0\.1:\d+/\?token=TOKEN, with hub\.page_token", page)
         assert re.search(r":\d+/\?token=TOKEN#/questions, with one of assistant\.tokens", questions)
-    with hub_that_says(4, command, env | own) as (_, _, page, questions):
+    with hub_that_says(4, env | own) as (_, _, page, questions):
         assert re.fullmatch(r"The page for people: http://127\.0\.0\.1:\d+/\n", page)
         assert "#/questions" in questions
 
 
-def test_the_second_address_is_told_where_questions_are_held(command: Command, env: dict[str, str]) -> None:
+def test_the_second_address_is_told_where_questions_are_held(env: dict[str, str]) -> None:
     address = f"127.0.0.1:{free_port()}"
     listen = {f"{VARIABLE}ASSISTANT__LISTEN": address}
-    with hub_that_says(4, command, env | listen) as lines:
+    with hub_that_says(4, env | listen) as lines:
         assert lines[-1] == f"Programs of Agent Assistant find it at {address}, too.\n"
-    process = subprocess.Popen(
-        command("serve", "--port", "0"),
-        stderr=subprocess.PIPE,
-        env=env | listen | {f"{VARIABLE}HUB__SERVERS": '["io"]'},
-        encoding="utf-8",
-    )
-    assert process.stderr is not None
+    process = serve(env | listen | {f"{VARIABLE}HUB__SERVERS": '["io"]'})
     said = [process.stderr.readline() for _ in range(3)]
     process.terminate()  # it says all it has to say before it looks for signals
-    rest = process.stderr.read()
-    process.communicate(timeout=PATIENCE)
+    _, rest = process.communicate()
     assert said[-1].startswith("The page for people: ")
     assert rest == ""
 
 
-def test_a_hub_without_questions_leaves_the_second_address_to_others(command: Command, env: dict[str, str]) -> None:
+def test_a_hub_without_questions_leaves_the_second_address_to_others(env: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = {f"{VARIABLE}ASSISTANT__LISTEN": f"127.0.0.1:{taken.getsockname()[1]}"}
-        with hub_that_says(3, command, env | listen | {f"{VARIABLE}HUB__SERVERS": '["io"]'}) as lines:
+        with hub_that_says(3, env | listen | {f"{VARIABLE}HUB__SERVERS": '["io"]'}) as lines:
             assert lines[-1].startswith("The page for people: ")
 
 
-def test_a_second_hub_at_the_same_address_is_told_of_that_alone(command: Command, env: dict[str, str]) -> None:
-    with hub_that_says(3, command, env) as lines:
+def test_a_second_hub_at_the_same_address_is_told_of_that_alone(env: dict[str, str]) -> None:
+    with hub_that_says(3, env) as lines:
         port = lines[1].split(":")[-1].split("/")[0]
-        second = subprocess.run(
-            command("serve", "--port", port),
-            capture_output=True,
-            env=env,
-            encoding="utf-8",
-            timeout=PATIENCE,
-            check=False,
-        )
+        second = serve(env, port)
+        _, said = second.communicate()
     assert second.returncode == 2
-    assert "cannot listen" in second.stderr
-    assert "WARNING" not in second.stderr
+    assert "cannot listen" in said
+    assert "WARNING" not in said
