@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.forking import HUB, Forked, preload
 from support.needs import lacks
 from support.ports import free_port
 from support.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["docs/en/mail.md", "docs/zh/mail.md"]
-PROGRAM = [sys.executable, "-m", "nanobot_transcript.cli"]
+preload(*HUB)
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -43,13 +44,13 @@ def port(tmp_path: Path, env: dict[str, str]) -> Iterator[int]:
     """Where a hub of a fresh home listens."""
     port = free_port()
     with (tmp_path / "log").open("wb") as log:
-        hub = subprocess.Popen([*PROGRAM, "serve", "--port", str(port)], cwd=tmp_path, env=env, stderr=log)
+        hub = Forked("nanobot_transcript", "serve", "--port", str(port), cwd=tmp_path, env=env, stderr=log)
     try:
         asyncio.run(until(lambda: is_listening(port)))
         yield port
     finally:
         hub.terminate()
-        hub.wait(PATIENCE)
+        hub.wait()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -85,10 +86,8 @@ def test_the_printed_calls_do_what_they_say(page: str, tmp_path: Path, env: dict
     (look,) = [block for block in blocks(page, "bash") if "mail inbox" in block]
     for line in look.strip().splitlines():
         words = line.split()[1:]
-        shown = subprocess.run(
-            [*PROGRAM, *words], cwd=tmp_path, env=env, capture_output=True, check=True, text=True, timeout=PATIENCE
-        )
-        assert "GreenCastle" in shown.stdout, line
+        shown, _ = Forked("nanobot_transcript", *words, cwd=tmp_path, env=env, stdout=subprocess.PIPE).communicate()
+        assert b"GreenCastle" in shown, line
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -267,7 +267,7 @@ async def test_a_page_of_the_history_holds_what_fits_and_one_record_at_least(sto
 
 async def test_a_page_of_the_history_counts_bytes_and_options(store: QuestionStore) -> None:
     options = tuple(Option(str(number), "选" * 50_000) for number in range(2))
-    for number in range(60):
+    for number in range(20):
         long = {"text": "报" * 100_000, "choices": (Choice("Which?", options=options),)}
         await store.put(other(id=f"q{number}", **long), "waiting")
     page = await store.history(("assistant/ada",), HistoryQuery(limit=200))

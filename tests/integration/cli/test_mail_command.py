@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 from rich.cells import cell_len
+from support.forking import HUB, Forked, preload
 from support.letterbox import BACKEND, Letterbox
 from support.mail_archive import git
 from support.waiting import PATIENCE
 
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
+
+preload(*HUB)
 
 Command = Callable[..., list[str]]
 OnTerminal = Callable[..., Any]
@@ -26,15 +29,11 @@ def box(base_dir: Path) -> Letterbox:
 @pytest.fixture
 def done(command: Command, env: dict[str, str]) -> "Callable[..., subprocess.CompletedProcess[str]]":
     def call(*arguments: str, text: str = "") -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            command("mail", *arguments),
-            input=text,
-            capture_output=True,
-            env=env,
-            timeout=PATIENCE,
-            check=False,
-            encoding="utf-8",
-        )
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        process = Forked(*command("mail", *arguments)[2:], env=env, text=True, **pipes)
+        process.stdin.write(text)
+        out, err = process.communicate()
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     return call
 

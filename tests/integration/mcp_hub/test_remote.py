@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from aiohttp import web
+from support.forking import HUB, Streamed, preload
 from support.hubs import listening
 from support.mcp_client import connected
 from support.ports import free_port
@@ -27,6 +28,7 @@ from transcript_mcp.hub.rooms import Room
 from transcript_mcp.sdk import Server
 
 pytestmark = pytest.mark.mcp
+preload(*HUB)
 
 PROJECT = "/abs/path/backend"
 OLDER = tuple(map(int, version("mcp").split(".")[:2])) < (1, 29)
@@ -45,12 +47,10 @@ class Place:
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("NANOBOT_")}
         self._env |= {"HOME": str(home), "NANOBOT_TRANSCRIPT_HUB__PORT": str(self.port)}
 
-    async def hub(self, **more: str) -> asyncio.subprocess.Process:
+    async def hub(self, **more: str) -> Streamed:
         """A hub that listens."""
-        command = (sys.executable, "-m", "nanobot_transcript", "serve", "--jsonl")
-        started = await asyncio.create_subprocess_exec(
-            *command, env=self._env | more, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-        )
+        pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.DEVNULL}
+        started = await Streamed.start("nanobot_transcript", "serve", "--jsonl", env=self._env | more, **pipes)
         self._stack.push_async_callback(_ended, started)
         assert started.stdout is not None
         assert json.loads(await asyncio.wait_for(started.stdout.readline(), PATIENCE))["event"] == "ready"
@@ -73,7 +73,7 @@ class Place:
         return ["env", "-i", *env, sys.executable, "-m", "nanobot_transcript", "mcp", "mail"]
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: Streamed) -> None:
     if process.returncode is None:
         process.kill()
     await process.communicate()
