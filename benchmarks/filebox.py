@@ -230,5 +230,6 @@ def _fetched(folder: Path, context: Context) -> Path | None:
         return None
     with ExitStack() as opened:
         archive = opened.enter_context(tarfile.open(folder / done.stdout.split()[-1]))
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        archive.extractall(folder)
     return folder / "package" / "build" / "index.js"

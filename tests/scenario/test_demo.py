@@ -30,6 +30,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         demo.close()
 
 
+@pytest.mark.soak  # `make demo` plays it in CI, and the other host is asked all this in make test
 def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Start) -> None:
     demo = start("--json")
     assert demo.end() == 0, demo.seen
