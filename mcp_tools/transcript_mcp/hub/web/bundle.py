@@ -3,6 +3,7 @@
 import gzip
 import mimetypes
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -33,14 +34,18 @@ _FOREVER: Final = "public, max-age=31536000, immutable"
 _TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _File:
-    """``packed`` is the body as gzip. The ``tag`` is weak, as both forms have it."""
+    """The ``tag`` is weak, as the body and its packed form have it."""
 
     body: bytes
-    packed: bytes
     kind: str
     tag: str
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The body as gzip. Made when somebody first takes it: it would be half of the work of making a hub."""
+        return gzip.compress(self.body, mtime=0)
 
     def known_to(self, request: web.Request) -> bool:
         """Whether the caller has it already; If-None-Match compares weakly (RFC 9110, 13.1.2)."""
@@ -97,4 +102,4 @@ def _read(path: Path) -> _File | None:
     except OSError:
         return None
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return _File(body, gzip.compress(body, mtime=0), kind, sha256(body).hexdigest()[:16])
+    return _File(body, kind, sha256(body).hexdigest()[:16])
