@@ -45,7 +45,8 @@ class HistoryFallback:
 
     ``histories``: one per app of this process; the first whose bot sits in the chat is asked. ``lease`` and ``budget``
     are shared by all processes, ``holder`` names this one. ``threads``: topics known in a chat, by session key, to be
-    looked into as well.
+    looked into as well. ``began``: since when this process hears messages by itself, in seconds since 1970; now by
+    default.
 
     Answers with nothing for other channels and private ids, when another process has just asked, and, after one line in
     the log, while no app has the scope and a secret that is accepted. Raises PlatformError and StoreError kinds for
@@ -61,6 +62,7 @@ class HistoryFallback:
         *,
         options: FallbackOptions | None = None,
         threads: Callable[[str], Collection[str]] | None = None,
+        began: float | None = None,
     ) -> None:
         self._options: FallbackOptions = options or FallbackOptions()
         self._lease: Lease = lease
@@ -70,7 +72,7 @@ class HistoryFallback:
         self._histories: list[FeishuHistory] = [history.budgeted(self._pay) for history in histories]
         self._off: dict[str, float] = {}
         self._fetched: dict[str, float] = {}
-        self._began: float = time.time()
+        self._began: float = time.time() if began is None else began
         self._complained: set[str] = set()
 
     async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> list[Entry]:

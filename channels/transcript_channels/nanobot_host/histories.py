@@ -1,5 +1,6 @@
 """What no process has heard, asked from Feishu's history with the credentials that nanobot has."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ class Histories:
         self._seated: Callable[[str], Sequence[str]] = seated
         self._calls_per_hour: int = calls_per_hour
         self._fallbacks: dict[tuple[str, ...], HistoryFallback] = {}
+        self._began: float = time.time()
 
     async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> Sequence[Entry]:
         """See ``Fallback``. Nothing where no bot of this process sits."""
@@ -57,4 +59,5 @@ class Histories:
             self._budget,
             new_holder(app_ids[0]),
             options=FallbackOptions(calls_per_hour=self._calls_per_hour),
+            began=self._began,
         )

@@ -29,14 +29,16 @@ async def make(team, tmp_path: Path) -> AsyncIterator[Make]:
     """``make(app)``: the fallback of one more process."""
     async with AsyncExitStack() as stack:
 
-        def fallback(*apps, options: FallbackOptions | None = None) -> HistoryFallback:
+        def fallback(*apps, options: FallbackOptions | None = None, began: float | None = None) -> HistoryFallback:
             clients = [FeishuClient(app.app_id, app.app_secret, team.feishu.base_url) for app in apps]
             for client in clients:
                 stack.push_async_callback(client.close)
             histories = [FeishuHistory(client) for client in clients]
             lease, budget = FileLease(tmp_path, wait=PATIENCE), FileBudget(tmp_path, wait=PATIENCE)
             chosen = options or FallbackOptions(rest=0.3, look=0.01)
-            return HistoryFallback(histories, lease, budget, f"{apps[0].name}#{id(clients)}", options=chosen)
+            return HistoryFallback(
+                histories, lease, budget, f"{apps[0].name}#{id(clients)}", options=chosen, began=began
+            )
 
         yield fallback
 
@@ -86,10 +88,10 @@ async def test_what_was_missed_again_is_asked_for_again(team, make, key) -> None
 
 async def test_the_first_words_of_a_new_chat_are_not_asked_for_by_every_process(team, make, key) -> None:
     options = FallbackOptions(rest=3.0, look=0.01)
-    one, other = (make(app, options=options) for app in (team.alpha, team.beta))
+    began = time.time()
     said = await team.feishu.say(team.group, team.ada, "hello, all of you")
-    assert len(await one(key, None, 50)) == 1
-    assert await other(key, said.created_ms, 50) == []
+    assert len(await make(team.alpha, options=options)(key, None, 50)) == 1
+    assert await make(team.beta, options=options, began=began)(key, said.created_ms, 50) == []
     assert listings(team) == 1
 
 
