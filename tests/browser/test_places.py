@@ -16,7 +16,7 @@ from support.web_home import CHAT, WebHome
 from nanobot_transcript.outbox import Outbox
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 OWN = {"ada": "token-of-ada", "bo": "token-of-bo"}
 
@@ -214,3 +214,22 @@ def test_a_letter_says_why_its_text_is_missing(open_page: OpenPage) -> None:
     page.goto(f"{page.url.partition('#')[0]}{THREAD}")
     page.get_by_text("This answer is full.").wait_for()
     page.get_by_role("link", name="show it alone").wait_for()
+
+
+def test_whoever_leaves_while_a_mail_is_put_away_is_not_taken_back(open_page: OpenPage) -> None:
+    page = open_page("#/boxes/dev_agent/inbox")
+    page.get_by_role("link", name="Login does nothing").click()
+    held: list[Route] = []
+
+    def hold(route: "Route") -> None:
+        held.append(route)
+
+    page.route("**/api/boxes/reject", hold)
+    page.get_by_role("button", name="Reject").click()
+    with page.expect_request("**/api/boxes/reject"):
+        page.get_by_role("dialog").get_by_role("button", name="Reject").click()
+    page.get_by_role("link", name="Sent", exact=True).click()
+    page.wait_for_url("**/outbox")
+    held[0].continue_()
+    page.get_by_role("status").get_by_text("Rejected").wait_for()
+    assert page.url.endswith("/outbox")

@@ -21,6 +21,14 @@ export function go(...place: string[]): void {
   location.hash = href(...place);
 }
 
+/** `go` for when what was asked of the hub is done, unless the person has gone somewhere else meanwhile. */
+export function goLater(): typeof go {
+  const asked = location.hash;
+  return (...place) => {
+    if (location.hash === asked) go(...place);
+  };
+}
+
 /** Changes with each click on a link to where the page is already: the address does not change then. */
 export function useAgain(): number {
   const [times, setTimes] = useState(0);

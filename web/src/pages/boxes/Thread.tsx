@@ -14,7 +14,7 @@ import { useData } from "@/lib/data";
 import { useDoing } from "@/lib/doing";
 import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
-import { go, href } from "@/lib/router";
+import { goLater, href } from "@/lib/router";
 import { Kind } from "@/pages/boxes/Kind";
 import { type BoxName, type ThreadValue, concerns, utc } from "@/pages/boxes/types";
 
@@ -30,9 +30,10 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
   const move = async (what: "resolve" | "reject") => {
     setAsking(undefined);
     if (!value) return;
+    const then = goLater();
     await post(`/api/boxes/${what}`, { agent, file: value.file });
     toast(t(what === "resolve" ? "resolved" : "rejected"));
-    go("boxes", agent, box);
+    then("boxes", agent, box);
   };
   const inInbox = value?.box === "inbox";
   const other = value ? (value.from === agent ? value.to : value.from) : undefined;

@@ -5,7 +5,7 @@ import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
 import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
-import { go } from "@/lib/router";
+import { goLater } from "@/lib/router";
 import { KindOptions } from "@/pages/boxes/Kind";
 
 export function Write({ agent, others, types, done }: { agent: string; others: string[]; types: string[]; done: () => void }) {
@@ -15,12 +15,13 @@ export function Write({ agent, others, types, done }: { agent: string; others: s
   const { type } = draft;
   const to = others.includes(draft.to) ? draft.to : (others[0] ?? "");
   const send = async (title: string, content: string) => {
+    const then = goLater();
     const mail = { agent, to, type, title, content };
     const made = await post<{ id: string; note: string }>("/api/boxes/send", mail);
     toast(t("sent"), { hint: made.note });
     sent();
     done();
-    go("boxes", agent, "outbox", made.id);
+    then("boxes", agent, "outbox", made.id);
   };
   return (
     <LetterForm

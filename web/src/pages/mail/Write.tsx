@@ -7,7 +7,7 @@ import { post } from "@/lib/api";
 import { useData } from "@/lib/data";
 import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
-import { go } from "@/lib/router";
+import { goLater } from "@/lib/router";
 import { cn } from "@/lib/utils";
 import { type Agent, ofMail } from "@/pages/mail/types";
 
@@ -21,12 +21,13 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
   const names = [...new Set(known)]; // agents of two projects may have one name
 
   const send = async (subject: string, body: string) => {
+    const then = goLater();
     const letter = { project, to: chosen, subject, body, importance, ack, key };
     const made = await post<{ id: string; thread_id: string | null }>("/api/mail/send", letter);
     toast(t("sent"));
     sent();
     done();
-    go("mail", project, "threads", made.thread_id ?? made.id);
+    then("mail", project, "threads", made.thread_id ?? made.id);
   };
   return (
     <LetterForm
