@@ -1,9 +1,10 @@
 """What was taken back from the record is also taken out of nanobot's sessions, so that no prompt to come replays it.
 
-nanobot asks its session manager for the session at the beginning of every turn, before it puts the prompt together.
-There the plugin looks whether anything was taken back since the session was last seen to be clean, by whomever: this
-process, another bot's, or a command. Such a message is searched for in the session itself: where it was shown it stands
-under its id, and where it was a turn or an answer its id was written beside it. What a model has made of it stays.
+nanobot asks its session manager for the session at the beginning of every turn, before it puts the prompt together, and
+saves it at the end. There the plugin looks whether anything was taken back since the session was last seen to be clean,
+by whomever: this process, another bot's, or a command. Such a message is searched for in the session itself: where it
+was shown it stands under its id, and where it was a turn or an answer its id was written beside it. What a model has
+made of it stays.
 """
 
 import asyncio
@@ -42,21 +43,27 @@ class Forgetting:
         self._app_ids: Callable[[], Iterable[str]] = app_ids
         self._loop: Callable[[], asyncio.AbstractEventLoop | None] = loop
         self._sessions: Any = None
+        self._keep: Callable[..., None] = lambda session: None
         self._clean: OrderedDict[str, tuple[object, ...]] = OrderedDict()
 
     def attend(self, sessions: Any) -> None:
-        """Look at each session that nanobot's session manager hands out, from now on."""
+        """Look at each session that nanobot's session manager hands out or saves, from now on."""
         if sessions is None or getattr(sessions, _ATTENTIVE, False):
             return
         self._sessions = sessions
-        hand_out = sessions.get_or_create
+        hand_out, self._keep = sessions.get_or_create, sessions.save
 
         def get_or_create(key: str) -> Any:
             session = hand_out(key)
             self.look(key, session)
             return session
 
+        def save(session: Any, *args: Any, **options: Any) -> None:
+            self.look(session.key, session)  # what was taken back while a turn ran is not written down at its end
+            self._keep(session, *args, **options)
+
         sessions.get_or_create = get_or_create
+        sessions.save = save
         setattr(sessions, _ATTENTIVE, True)
 
     def recalled(self, message_id: str) -> None:
@@ -94,7 +101,7 @@ class Forgetting:
         if self._clean.get(key) == state:
             return
         if mark.checked and self._forget(session, chat, mark.checked):
-            self._sessions.save(session)
+            self._keep(session)
         self._clean[key] = state
         self._clean.move_to_end(key)
         while len(self._clean) > _REMEMBERED:

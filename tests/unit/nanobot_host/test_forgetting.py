@@ -218,6 +218,21 @@ async def test_what_a_running_turn_was_shown_is_gone_from_the_next_one(agent: Ag
     assert session.provider_state is None
 
 
+async def test_what_is_taken_back_while_a_turn_runs_is_not_saved_at_its_end(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_2", "Alpha?", "yes?")
+    session = agent.sessions.get_or_create(SESSION)
+    await agent.ask("om_3", "Alpha, what was the code word, Jericho?")
+    for message_id in ("om_1", "om_3"):
+        other.recall(KEY, message_id)
+    session.messages.append({"role": "assistant", "content": "I do not know."})
+    agent.sessions.save(session)
+    kept = str(agent.sessions.disk)
+    assert "4711" not in kept
+    assert "Jericho" not in kept
+    assert "I do not know." in kept
+
+
 async def test_without_something_taken_back_nothing_is_searched_or_saved(agent: Agent) -> None:
     for number in range(3):
         agent.hear(f"om_{number}", f"line {number}")
