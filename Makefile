@@ -14,7 +14,7 @@ ARGS ?=
 LINE ?=
 # More processes than processors: most of the slow tests wait. Those of one module share a process, for what they share;
 # in the order of the folders, which has the long modules first. `SIDE_BY_SIDE=` runs one test after another.
-SIDE_BY_SIDE ?= -n 4 --dist loadscope --no-loadscope-reorder
+SIDE_BY_SIDE ?= -n 6 --dist loadscope --no-loadscope-reorder
 # Where it is set, each of the hundreds of processes that tests start would compile the product again.
 unexport PYTHONDONTWRITEBYTECODE
 

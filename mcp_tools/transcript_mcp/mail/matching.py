@@ -143,7 +143,9 @@ def _below(pattern: str, root: str) -> str:
     root = root.rstrip("/")
     if root and (pattern == root or pattern.startswith(f"{root}/")):
         return pattern[len(root) :]
-    if pattern.startswith(("/", "~/")) or pattern[1:3] == ":/":
+    # `./~/x` is kept as `~/x`, and may not mean then what it would have been refused for.
+    first = next((name for name in pattern.split("/") if name not in ("", ".")), "")
+    if pattern.startswith("/") or first == "~" or first[1:] == ":":
         raise ValueError(f"The path {pattern[:80]} lies outside of the project: give it relative to {root or 'it'}.")
     return pattern
 

@@ -112,6 +112,8 @@ def test_a_pattern_covers_exactly_the_paths_of_its_definition(pattern: str, path
 @example("[", "[!")
 @example(" /", "./ ")
 @example("[z-a]", "?")
+@example("./~/?", "?")
+@example("./C:/?", "?")
 @example("[!\x01-\U0010ffff]", "*")
 def test_any_text_is_answered_or_refused_with_a_value_error(a: str, b: str) -> None:
     try:
