@@ -35,6 +35,7 @@ def checks(source: ConfigSource, identity: str = "") -> list[Check]:
     except TranscriptError as error:
         return [Check("error", str(error), error.hint)]
     places = [check for place in roster.agents.values() for check in _place(place)]
+    places += _disagreements(roster, source)
     broken = any(check.severity == "error" for check in places)
     return [check for check in _identity(roster, source, identity) if check.severity != "ok" or not broken] + places
 
@@ -117,4 +118,33 @@ def _left_behind(place: Place) -> Iterator[Check]:
             f"{before} holds mail in {', '.join(boxes)} from before several agents shared {place.root}; "
             f"{place.agent} does not see it.",
             f"Move the mail that is {place.agent}'s into {place.mailbox}.",
+        )
+
+
+def _disagreements(roster: Roster, source: ConfigSource) -> Iterator[Check]:
+    """What the files that count in the agents' own folders, and the one in the home folder, say otherwise."""
+    seen = {os.path.realpath(roster.file)}
+    folders = [place.root for place in roster.agents.values() if not place.problem and place.root.is_dir()]
+    for folder in [*folders, source.home]:
+        try:
+            file = ConfigSource(cwd=folder, home=source.home).file()
+            if file is None or os.path.realpath(file) in seen:
+                continue
+            seen.add(os.path.realpath(file))
+            yield from _compared(roster, ConfigSource(explicit=file).load())
+        except TranscriptError as error:
+            yield Check("warning", str(error), error.hint)
+
+
+def _compared(roster: Roster, other: Roster) -> Iterator[Check]:
+    """Agents that live elsewhere according to the other file; mail of whoever reads that one goes past them."""
+    for place in roster.agents.values():
+        there = other.agents.get(place.agent)
+        if there is None or place.problem or there.problem or there.mailbox == place.mailbox:
+            continue
+        yield Check(
+            "warning",
+            f"{roster.file} and {other.file} disagree about where {place.agent} lives: its mailbox is {place.mailbox} "
+            f"according to the one, and {there.mailbox} according to the other.",
+            "Write the same agents with the same folders into both, and move mail that lies in the wrong mailbox.",
         )

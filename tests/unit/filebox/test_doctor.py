@@ -85,6 +85,47 @@ def test_a_copied_file_that_names_another_agent_is_a_warning(office: Office) -> 
     assert checks(ConfigSource(cwd=office.roots["dev_agent"], home=office.home), "dev_agent")[0].severity == "ok"
 
 
+def test_files_that_disagree_about_where_an_agent_lives_are_pointed_out(office: Office) -> None:
+    elsewhere = office.base / "elsewhere"
+    elsewhere.mkdir()
+    here, there = (office.roots[agent] / ".filebox" for agent in ("qa_agent", "dev_agent"))
+    there.write_text(there.read_text().replace(str(office.roots["qa_agent"]) + '"', f'{elsewhere}"'))
+    (check,) = [check for check in found(office) if check.severity != "ok"]
+    assert (check.severity, bool(check.fix)) == ("warning", True)
+    assert check.message.startswith(f"{here} and {there} disagree about where qa_agent lives: ")
+    for folder in (office.roots["qa_agent"], elsewhere):
+        assert f"{folder / 'docs' / 'mailbox'} according to" in check.message
+
+
+def test_the_file_in_the_home_folder_is_compared_too(office: Office) -> None:
+    office.configure(office.home)
+    assert [check.severity for check in found(office)] == ["ok"]
+    (office.home / ".filebox").write_text(f'{{"agents": {{"dev_agent": "{office.home}"}}}}')
+    assert [check.severity for check in found(office)] == ["ok", "warning"]
+
+
+def test_a_folder_that_only_one_file_calls_shared_is_a_disagreement(office: Office) -> None:
+    office.roots["third"] = office.roots["dev_agent"]
+    office.configure(office.roots["qa_agent"], current="qa_agent")
+    warnings = [check.message for check in found(office) if check.severity == "warning"]
+    assert len(warnings) == 1
+    assert str(office.roots["dev_agent"] / "docs" / "mailbox" / "dev_agent") in warnings[0]
+
+
+def test_the_same_file_by_a_link_or_another_spelling_of_a_folder_is_no_disagreement(office: Office) -> None:
+    file = office.roots["dev_agent"] / ".filebox"
+    file.write_text(file.read_text().replace(str(office.base), f"{office.base}/home/.."))
+    (office.home / ".filebox").symlink_to(office.roots["qa_agent"] / ".filebox")
+    assert [check.severity for check in found(office)] == ["ok"]
+
+
+def test_another_agents_file_that_cannot_be_read_is_a_warning(office: Office) -> None:
+    (office.roots["dev_agent"] / ".filebox").write_text("{")
+    (check,) = [check for check in found(office) if check.severity != "ok"]
+    assert (check.severity, bool(check.fix)) == ("warning", True)
+    assert str(office.roots["dev_agent"] / ".filebox") in check.message
+
+
 def test_folders_that_do_not_exist_do_not_stand_below_a_line_that_all_is_well(office: Office) -> None:
     office.roots["dev_agent"] = office.base / "nowhere"
     office.configure(office.roots["qa_agent"], current="qa_agent")
