@@ -33,7 +33,7 @@ def checked(draft: Draft, options: FileBoxOptions) -> Draft:
     if size > options.max_content:
         raise InvalidMailError(
             f"The content has {size:,} bytes; a message holds {options.max_content:,} at most.",
-            hint="Put long texts into a file and send its path, or send several messages.",
+            hint="Put long texts into a file and send its path, send several messages, or raise filebox.max_content.",
         )
     original_id = checked_id(draft.original_id) if draft.original_id.strip() else ""
     title = _title(draft.title, options) if not original_id else draft.title
@@ -74,7 +74,7 @@ def _title(title: str, options: FileBoxOptions) -> str:
     if len(title) > options.max_title:
         raise InvalidMailError(
             f"The title has {len(title)} characters; {options.max_title} are allowed.",
-            hint="Shorten it; details belong into the content.",
+            hint="Shorten it; details belong into the content. Or raise filebox.max_title.",
         )
     return title
 

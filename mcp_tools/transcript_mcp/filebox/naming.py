@@ -12,7 +12,6 @@ from typing import Final
 
 __all__ = ["file_name", "id_suffix", "is_file_name", "numbered", "real_name", "shown_name", "slug", "suffix_of_name"]
 
-_LONGEST_SLUG: Final = 80
 _WORDLESS: Final = "message"
 _GAPS: Final = re.compile(r"[\s-]+")
 _NAME: Final = re.compile(r"(?!\.)[^/]+\.md")
@@ -25,24 +24,25 @@ _SUFFIX_LENGTH: Final = 12
 
 
 def file_name(moment: datetime, msg_type: str, title: str, message_id: str) -> str:
-    """The name of a new mail's file.
+    """The name of a new mail's file: as much of the title as 255 bytes leave room for.
 
     >>> file_name(datetime(2025, 6, 30, 8, 15, tzinfo=UTC), "BR", "API performance issue", "1b1d8fc0-034e-4fd4")
     '2025-06-30_0815-BR-api-performance-issue-1b1d8fc0.md'
     """
-    return f"{moment.astimezone(UTC):%Y-%m-%d_%H%M}-{msg_type}-{slug(title)}-{message_id.partition('-')[0]}.md"
+    before, behind = f"{moment.astimezone(UTC):%Y-%m-%d_%H%M}-{msg_type}-", f"-{message_id.partition('-')[0]}.md"
+    return f"{before}{slug(title, _LONGEST_NAME - len(before) - len(behind))}{behind}"
 
 
-def slug(title: str) -> str:
-    """Letters and digits of the title, joined by dashes, at most 80 bytes.
+def slug(title: str, longest: int) -> str:
+    """Letters and digits of the title, joined by dashes, at most ``longest`` bytes.
 
-    >>> slug(" 登录页面  v1.2 - broken!")
+    >>> slug(" 登录页面  v1.2 - broken!", 80)
     '登录页面-v12-broken'
     """
     text = unicodedata.normalize("NFC", title).lower()
     kept = "".join(char for char in text if _stays(char))
     joined = _GAPS.sub("-", kept).strip("-")
-    return joined.encode()[:_LONGEST_SLUG].decode(errors="ignore").rstrip("-") or _WORDLESS
+    return _cut(joined, longest).rstrip("-") or _WORDLESS
 
 
 def is_file_name(name: str) -> bool:
@@ -96,7 +96,14 @@ def numbered(name: str, number: int) -> str:
     '2025-06-30_0815-BR-slow-2-1b1d8fc0.md'
     """
     suffix = suffix_of_name(name) or ".md"
-    return f"{name.removesuffix(suffix)}-{number}{suffix}"
+    end = f"-{number}{suffix}"
+    return _cut(name.removesuffix(suffix), _LONGEST_NAME - len(end)) + end
+
+
+def _cut(text: str, longest: int) -> str:
+    """The beginning of a text that has at most so many bytes in a file name."""
+    encoded = os.fsencode(text)
+    return text if len(encoded) <= longest else encoded[:longest].decode(errors="ignore")
 
 
 def _stays(char: str) -> bool:

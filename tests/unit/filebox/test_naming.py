@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcript_mcp.filebox.naming import file_name, id_suffix, is_file_name, numbered, slug, suffix_of_name
+from transcript_mcp.filebox.naming import file_name, id_suffix, is_file_name, numbered, shown_name, slug, suffix_of_name
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
 
@@ -42,14 +42,29 @@ def test_the_minute_is_in_utc_wherever_the_machine_stands() -> None:
     ],
 )
 def test_a_slug_keeps_letters_of_any_script(title: str, expected: str) -> None:
-    assert slug(title) == expected
+    assert slug(title, 80) == expected
 
 
-@given(st.text())
-def test_a_slug_is_short_whole_and_can_stand_in_a_name(title: str) -> None:
-    made = slug(title)
-    assert 0 < len(made.encode()) <= 80
+@given(st.text(), st.integers(7, 300))
+def test_a_slug_is_short_whole_and_can_stand_in_a_name(title: str, longest: int) -> None:
+    made = slug(title, longest)
+    assert 0 < len(made.encode()) <= longest
     assert is_file_name(file_name(datetime(2025, 1, 1, tzinfo=UTC), "BR", title, ID))
+
+
+@pytest.mark.parametrize("msg_type", ["BR", "A_TYPE_OF_16_CHA"])
+@pytest.mark.parametrize("letter", ["x", "é", "登", "𝒳"])
+def test_a_name_holds_as_much_of_the_title_as_a_file_name_has_room_for(msg_type: str, letter: str) -> None:
+    name = file_name(datetime(2025, 1, 1, tzinfo=UTC), msg_type, letter * 1000, ID)
+    assert 255 - len(letter.encode()) < len(name.encode()) <= 255
+    assert f"{letter * 50}-1b1d8fc0.md" in name
+
+
+@pytest.mark.parametrize("stem", ["x" * 243, "登" * 81, "\udcff" * 243])
+def test_another_name_for_one_that_has_no_room_left_is_cut_before_the_number(stem: str) -> None:
+    another = numbered(f"{stem}-1b1d8fc0.md", 9999)
+    assert another.endswith("-9999-1b1d8fc0.md")
+    assert is_file_name(shown_name(another))
 
 
 @pytest.mark.parametrize("name", ["a.md", "2025-06-30_0815-BR--2472c76b.md", "登录.md", "a b.md", "-.md"])
