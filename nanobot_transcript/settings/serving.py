@@ -125,11 +125,19 @@ class FileboxSettings(Section):
         "除 BR、ACK、ER、INFO、URGENT 外的邮件类型。",
         example=["DIS"],
     )
-    max_title: int = setting(200, "Characters of a title.", "邮件标题的最大字符数。", ge=1, le=1000)
+    max_title: int = setting(
+        255,
+        "Characters of a title. The file name holds as much of it as 255 bytes leave room for.",
+        "邮件标题的最大字符数。文件名最长 255 字节，放得下多少就写多少。",
+        ge=1,
+        le=1000,
+    )
     max_content: ByteSize = setting(
         1024 * 1024,
-        "Largest content of one message, as a number of bytes or as `1 MiB`.",
-        "单封邮件正文的最大字节数，也可写成 `1 MiB`。",
+        "Largest content of one message, as a number of bytes or as `1 MiB`. A mail with its thread has room for 16 "
+        "MiB, a request over HTTP for `hub.max_body`.",
+        "单封邮件正文的最大字节数，也可写成 `1 MiB`。一封邮件连同整个线程最多 16 MiB，"
+        "HTTP 请求另受 `hub.max_body` 限制。",
         ge=1024,
     )
     max_read: int = setting(
@@ -137,4 +145,12 @@ class FileboxSettings(Section):
         "Characters that one reading returns at most; the rest comes with `offset`.",
         "一次读取最多返回的字符数，其余部分用 `offset` 继续读取。",
         ge=1000,
+    )
+    fsync: Literal["never", "always"] = setting(
+        "never",
+        "When mail is forced to the disk. `never`: a killed process loses nothing, a power cut may cost the mail of "
+        "the last seconds; `always`: a power cut costs nothing either, but sending, resolving and rejecting wait for "
+        "the disk.",
+        "何时强制写入磁盘。`never`：进程被杀不会丢失邮件，断电可能丢失最后几秒的邮件；"
+        "`always`：断电也不丢失，但发送、解决和拒绝都要等待磁盘。",
     )

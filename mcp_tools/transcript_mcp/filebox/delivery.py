@@ -1,7 +1,8 @@
 """Sending: the receiver's inbox first, then the sender's outbox, then the copies that are out of date.
 
 A kill at any moment leaves at worst a mail that has arrived without a copy in the outbox, never one that claims to be
-sent and has not arrived, and never a thread without its newest text.
+sent and has not arrived, and never a thread without its newest text. What a new mail costs is two files, each written
+once and moved once; the sender's own tells meanwhile what is on its way.
 """
 
 import os
@@ -12,9 +13,9 @@ from typing import Final
 
 from nanobot_transcript.errors import ConfigError, InvalidMailError, MailboxUnavailableError, MailNotFoundError
 from transcript_mcp.filebox.copies import Copy, copies_of
-from transcript_mcp.filebox.files import LARGEST, exists, write
-from transcript_mcp.filebox.folders import MailboxFolder
-from transcript_mcp.filebox.intents import Intent, announced
+from transcript_mcp.filebox.files import LARGEST, exists, put
+from transcript_mcp.filebox.folders import MailboxFolder, OpenMailbox
+from transcript_mcp.filebox.intents import announced
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.message import new_message, timestamp
 from transcript_mcp.filebox.naming import file_name, numbered, shown_name
@@ -29,10 +30,16 @@ _TOLERATED_FUTURE: Final = 300_000  # ms; a time further ahead is a mistake and 
 
 
 def send_new(draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, now_ms: int) -> Sent:
-    """Deliver a new mail. Raises MailboxUnavailableError and ConfigError; then nothing was delivered."""
-    message_id, name = _unused_name(draft, receiver, now_ms)
-    text = new_message(draft, message_id, timestamp(now_ms)).encode("utf-8", "surrogateescape")
-    note = _deliver(sender, receiver, name, text, Intent(message_id, receiver.agent, now_ms))
+    """Deliver a new mail. Raises InvalidMailError, MailboxUnavailableError and ConfigError; nothing was sent then."""
+    with receiver.entered() as theirs, sender.entered() as own:
+        message_id, name = _unused_name(draft, theirs.folder("inbox"), now_ms)
+        text = new_message(draft, message_id, timestamp(now_ms)).encode("utf-8", "surrogateescape")
+        if len(text) > LARGEST:
+            raise InvalidMailError(
+                f"With its header the message would have {len(text):,} bytes; {LARGEST:,} are allowed.",
+                hint="Put long texts into a file and send its path, or send several messages.",
+            )
+        note = _deliver(own, theirs, name, text)
     return Sent(message_id, name, sender.agent, receiver.agent, reply=False, note=note)
 
 
@@ -58,8 +65,8 @@ def reply(
         moment = _later(now_ms, base.mail.time_ms)
         text = _grown(draft, copies, timestamp(moment), options)
         name = _name_for(base.name, copies, sender, receiver)
-        intent = Intent(base.mail.id, receiver.agent, moment)
-        note = _deliver(sender, receiver, name, text, intent, _outdated(copies, name, sender, receiver))
+        with receiver.entered() as theirs, sender.entered() as own:
+            note = _deliver(own, theirs, name, text, _outdated(copies, name, sender, receiver))
     return Sent(base.mail.id, shown_name(name), sender.agent, receiver.agent, reply=True, note=note), base.mail.title
 
 
@@ -77,32 +84,27 @@ def remove(copies: Sequence[Copy]) -> str:
     return ""
 
 
-def _deliver(
-    sender: MailboxFolder,
-    receiver: MailboxFolder,
-    name: str,
-    text: bytes,
-    intent: Intent,
-    outdated: Sequence[Copy] = (),
-) -> str:
+def _deliver(own: OpenMailbox, theirs: OpenMailbox, name: str, text: bytes, outdated: Sequence[Copy] = ()) -> str:
     """Write both copies and remove the old ones; a sentence when something beside the delivery failed."""
-    with announced(sender, intent) as note:
-        write(receiver, "inbox", name, text)
+    with announced(own, text) as sending:
+        put(theirs, "inbox", name, text)
         try:
-            write(sender, "outbox", name, text)
+            if not outdated:
+                sending.into_outbox(name)
+                return ""
+            put(own, "outbox", name, text)  # and what was announced stays until the old copies are gone
         except (MailboxUnavailableError, ConfigError) as error:
-            note.keep = True
+            sending.keep = True
             return f"It was delivered, but the copy for your outbox is missing for now: {error}"
         return remove(outdated)
 
 
-def _unused_name(draft: Draft, receiver: MailboxFolder, now_ms: int) -> tuple[str, str]:
-    with receiver.opened("inbox") as inbox:
-        while True:
-            message_id = str(uuid.uuid4())
-            name = file_name(datetime.fromtimestamp(now_ms / 1000, UTC), draft.type, draft.title, message_id)
-            if not exists(inbox, name):
-                return message_id, name
+def _unused_name(draft: Draft, inbox: int, now_ms: int) -> tuple[str, str]:
+    while True:
+        message_id = str(uuid.uuid4())
+        name = file_name(datetime.fromtimestamp(now_ms / 1000, UTC), draft.type, draft.title, message_id)
+        if not exists(inbox, name):
+            return message_id, name
 
 
 def _takes_part(sender: MailboxFolder, copies: Sequence[Copy]) -> bool:

@@ -56,7 +56,8 @@ class FileBox:
         UnknownAgentError, RunAsRefusedError, NoAgentError and ConfigError.
         """
         roster = self.roster()
-        folder = MailboxFolder(acting(roster, self.options, run_as, identity))
+        place = acting(roster, self.options, run_as, identity)
+        folder = MailboxFolder(place, forced=self.options.fsync == "always")
         self._tend(folder, roster)
         return Mailbox(folder, roster, self._shared)
 

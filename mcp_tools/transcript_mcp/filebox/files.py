@@ -10,16 +10,19 @@ import stat
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from transcript_mcp.filebox.folders import STATE, MailboxFolder
+from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
 from transcript_mcp.filebox.naming import shown_name
 
 __all__ = [
+    "CREATE",
     "LARGEST",
     "WORKSHOP",
     "Stamp",
     "Taken",
     "exists",
+    "fill",
     "names",
+    "put",
     "read",
     "read_beginning",
     "read_head",
@@ -34,7 +37,9 @@ WORKSHOP: Final = (STATE, "tmp")
 """Where files are written before they are moved to where they are seen."""
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""A file of one's own."""
+
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a mail with its thread."""
 
@@ -106,16 +111,34 @@ def write(mailbox: MailboxFolder, place: str, name: str, body: bytes) -> None:
 
     Raises MailboxUnavailableError and ConfigError; then nothing has changed.
     """
-    temporary = f"{os.getpid()}-{secrets.token_hex(8)}"
-    with mailbox.opened(*WORKSHOP) as workshop, mailbox.opened(place) as shelf:
+    with mailbox.entered() as opened:
+        put(opened, place, name, body)
+
+
+def put(opened: OpenMailbox, place: str, name: str, body: bytes) -> None:
+    """The same in a mailbox that is open already."""
+    mailbox, temporary = opened.mailbox, f"{os.getpid()}-{secrets.token_hex(8)}"
+    workshop, shelf = opened.folder(*WORKSHOP), opened.folder(place)
+    try:
+        descriptor = os.open(temporary, CREATE, 0o600, dir_fd=workshop)
         try:
-            with os.fdopen(os.open(temporary, _CREATE, 0o600, dir_fd=workshop), "wb") as file:
-                file.write(body)
-            os.rename(temporary, name, src_dir_fd=workshop, dst_dir_fd=shelf)
-        except OSError as error:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=workshop)
-            mailbox.failed(f"write {place}/{shown_name(name)}", error)
+            fill(mailbox, descriptor, body)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, name, src_dir_fd=workshop, dst_dir_fd=shelf)
+        mailbox.force(shelf)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=workshop)
+        mailbox.failed(f"write {place}/{shown_name(name)}", error)
+
+
+def fill(mailbox: MailboxFolder, descriptor: int, body: bytes) -> None:
+    """Write a whole file. Raises OSError."""
+    rest = memoryview(body)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    mailbox.force(descriptor)
 
 
 def stamp_of(found: os.stat_result) -> Stamp:

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from nanobot_transcript.errors import ConfigError, MailboxUnavailableError
 from transcript_mcp.filebox.places import BELOW, Place
 
-__all__ = ["STATE", "MailboxFolder"]
+__all__ = ["STATE", "MailboxFolder", "OpenMailbox"]
 
 STATE: Final = ".state"
 _OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -26,12 +26,16 @@ _TOO_LARGE: Final = "No mail is that large. Resolve or reject it, or take the fi
 
 
 class MailboxFolder:
-    """The mailbox of one agent on the disk; holds no resource."""
+    """The mailbox of one agent on the disk; holds no resource.
 
-    __slots__ = ("key", "place")
+    ``forced`` when what is written has to be on the disk, and not only with the operating system, before a call ends.
+    """
 
-    def __init__(self, place: Place) -> None:
+    __slots__ = ("forced", "key", "place")
+
+    def __init__(self, place: Place, *, forced: bool = False) -> None:
         self.place: Final = place
+        self.forced: Final = forced
         self.key: Final = str(place.mailbox)
         """The same for everybody who means this mailbox, whatever they call the agent."""
 
@@ -46,12 +50,19 @@ class MailboxFolder:
 
         Raises MailboxUnavailableError; ConfigError when the agent's own folder is the trouble.
         """
-        descriptor = self._descend(below, create=True)
+        with self.entered() as mailbox:
+            yield mailbox.folder(*below)
+
+    @contextmanager
+    def entered(self) -> Iterator["OpenMailbox"]:
+        """The mailbox opened once for several of its folders, made when missing. Raises as ``opened`` does."""
+        descriptor = self._descend((), create=True)
         assert descriptor is not None
+        mailbox = OpenMailbox(self, descriptor)
         try:
-            yield descriptor
+            yield mailbox
         finally:
-            os.close(descriptor)
+            mailbox.close()
 
     @contextmanager
     def looked_at(self, *below: str) -> Iterator[int | None]:
@@ -87,17 +98,18 @@ class MailboxFolder:
         names = (*self.place.below, *below)
         try:
             for depth, name in enumerate(names):
-                found = self._step(here, name, create=create, private=depth >= len(BELOW) - 1)
+                found = self.step(here, name, create=create, private=depth >= len(BELOW) - 1)
                 os.close(here)
                 here = found
         except OSError as error:
             os.close(here)
             if isinstance(error, FileNotFoundError) and not create:
                 return None
-            self._refused(names, error)
+            self.refused(names, error)
         return here
 
-    def _step(self, parent: int, name: str, *, create: bool, private: bool) -> int:
+    def step(self, parent: int, name: str, *, create: bool, private: bool = True) -> int:
+        """A descriptor of the folder of that name in another one. Raises OSError."""
         flags = _OPEN | os.O_NOFOLLOW
         try:
             return os.open(name, flags, dir_fd=parent)
@@ -106,6 +118,7 @@ class MailboxFolder:
                 raise
         with suppress(FileExistsError):
             os.mkdir(name, 0o700 if private else 0o777, dir_fd=parent)
+            self.force(parent)
         found = os.open(name, flags, dir_fd=parent)
         if name == STATE:
             _hide_from_git(found)
@@ -120,7 +133,13 @@ class MailboxFolder:
                 hint="Create the folder, give this user access, or correct the path.",
             ) from error
 
-    def _refused(self, names: tuple[str, ...], error: OSError) -> NoReturn:
+    def force(self, descriptor: int) -> None:
+        """Have a file or a folder on the disk, where that is asked for. Raises OSError."""
+        if self.forced:
+            os.fsync(descriptor)
+
+    def refused(self, names: tuple[str, ...], error: OSError) -> NoReturn:
+        """Raise the typed error for a folder that cannot be entered, named by the way there."""
         folder = "/".join(names)
         if error.errno in {errno.ELOOP, errno.ENOTDIR}:
             raise MailboxUnavailableError(
@@ -128,6 +147,31 @@ class MailboxFolder:
                 hint="Put a real folder there; mailboxes never follow links.",
             ) from error
         self.failed(f"open {folder}", error)
+
+
+class OpenMailbox:
+    """A mailbox that is open, with those of its folders that were asked for."""
+
+    __slots__ = ("_folders", "mailbox")
+
+    def __init__(self, mailbox: MailboxFolder, descriptor: int) -> None:
+        self.mailbox: Final = mailbox
+        self._folders: Final[dict[tuple[str, ...], int]] = {(): descriptor}
+
+    def folder(self, *below: str) -> int:
+        """A descriptor of a folder in it, made when missing. Raises MailboxUnavailableError and ConfigError."""
+        if below not in self._folders:
+            parent = self.folder(*below[:-1])
+            try:
+                self._folders[below] = self.mailbox.step(parent, below[-1], create=True)
+            except OSError as error:
+                self.mailbox.refused((*self.mailbox.place.below, *below), error)
+        return self._folders[below]
+
+    def close(self) -> None:
+        """Close all of them."""
+        for descriptor in self._folders.values():
+            os.close(descriptor)
 
 
 def _hide_from_git(state: int) -> None:

@@ -1,7 +1,8 @@
-"""What is being delivered, noted beforehand, so that a delivery that was killed in the middle can be finished.
+"""What is being delivered, so that a delivery that was killed in the middle can be finished.
 
-A note lies in the sender's mailbox, outside the boxes, locked by the process that delivers. A note nobody holds any
-more is an accident: the mail has arrived without a copy in the sender's outbox, or has not arrived at all.
+The sender's copy is written first, outside the boxes, and locked by the process that delivers. Once the mail has
+arrived, the copy is moved to the outbox. A copy that nobody holds any more is an accident: its mail has arrived without
+a copy in the sender's outbox, or has not arrived at all.
 """
 
 import fcntl
@@ -14,18 +15,22 @@ from typing import Final
 
 import msgspec
 
-from transcript_mcp.filebox.files import WORKSHOP, names, read
-from transcript_mcp.filebox.folders import STATE, MailboxFolder
+from transcript_mcp.filebox.files import CREATE, fill, names, read
+from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
+from transcript_mcp.filebox.message import MARKER, parsed
+from transcript_mcp.filebox.naming import shown_name
 
-__all__ = ["Intent", "Note", "abandoned", "announced"]
+__all__ = ["Intent", "Note", "Sending", "abandoned", "announced"]
 
 _FOLDER: Final = (STATE, "pending")
-_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """A mail on its way to an agent: its id, and the time of the entry that is on the way."""
+    """A mail on its way to an agent: its id, and the time of the entry that is on the way.
+
+    Earlier versions left this itself behind, as JSON, in place of the copy.
+    """
 
     id: str
     receiver: str
@@ -34,30 +39,51 @@ class Intent(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Note:
-    """The note of one delivery; ``keep`` leaves it behind for somebody to finish the work."""
+    """A delivery that was begun; ``keep`` leaves its traces behind for somebody to finish the work."""
 
     intent: Intent
     keep: bool = False
 
 
-@contextmanager
-def announced(sender: MailboxFolder, intent: Intent) -> Iterator[Note]:
-    """Note the intent for as long as the block runs. Raises MailboxUnavailableError and ConfigError."""
-    name = f"{secrets.token_hex(8)}.json"
-    note = Note(intent)
-    with sender.opened(*_FOLDER) as folder:
-        descriptor = _published(sender, folder, name, intent)
+@dataclass(slots=True)
+class Sending:
+    """A delivery that goes on; ``keep`` leaves the copy where it is, to be put into the outbox another time."""
+
+    sender: OpenMailbox
+    name: str
+    keep: bool = False
+
+    def into_outbox(self, name: str) -> None:
+        """Move the copy to the outbox. Raises MailboxUnavailableError and ConfigError."""
+        outbox = self.sender.folder("outbox")
         try:
-            yield note
-        finally:
-            if not note.keep:
-                with suppress(OSError):
-                    os.unlink(name, dir_fd=folder)
-            os.close(descriptor)
+            os.rename(self.name, name, src_dir_fd=self.sender.folder(*_FOLDER), dst_dir_fd=outbox)
+            self.sender.mailbox.force(outbox)
+        except OSError as error:
+            self.sender.mailbox.failed(f"write outbox/{shown_name(name)}", error)
+
+
+@contextmanager
+def announced(sender: OpenMailbox, text: bytes) -> Iterator[Sending]:
+    """Keep the sender's copy for as long as the block runs. Raises MailboxUnavailableError and ConfigError."""
+    folder = sender.folder(*_FOLDER)
+    name, descriptor = _begun(sender, folder)
+    sending = Sending(sender, name)
+    try:
+        try:
+            fill(sender.mailbox, descriptor, text)
+        except OSError as error:
+            sender.mailbox.failed("note what is sent", error)
+        yield sending
+    finally:
+        if not sending.keep:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+        os.close(descriptor)
 
 
 def abandoned(sender: MailboxFolder) -> Iterator[Note]:
-    """Notes that nobody holds any more, each held while it is looked at and removed after that unless ``keep``."""
+    """Deliveries that nobody goes on with, each held while it is looked at and forgotten after that unless ``keep``."""
     with sender.looked_at(*_FOLDER) as folder:
         for name in names(folder):
             try:
@@ -70,23 +96,25 @@ def abandoned(sender: MailboxFolder) -> Iterator[Note]:
                 os.close(descriptor)
 
 
-def _published(sender: MailboxFolder, folder: int, name: str, intent: Intent) -> int:
-    """Locked before it can be seen, so that nobody takes it for an abandoned one."""
-    with sender.opened(*WORKSHOP) as workshop:
+def _begun(sender: OpenMailbox, folder: int) -> tuple[str, int]:
+    """An empty file of our own, locked; whoever looks for abandoned ones may have been quicker, and removes it then."""
+    while True:
+        name = f"{secrets.token_hex(8)}.md"
         try:
-            descriptor = os.open(name, _CREATE, 0o600, dir_fd=workshop)
+            descriptor = os.open(name, CREATE, 0o600, dir_fd=folder)
         except OSError as error:
-            sender.failed("note what is sent", error)
+            sender.mailbox.failed("note what is sent", error)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.write(descriptor, msgspec.json.encode(intent))
-            os.rename(name, name, src_dir_fd=workshop, dst_dir_fd=folder)
+        except BlockingIOError:
+            os.close(descriptor)
         except OSError as error:
             os.close(descriptor)
             with suppress(OSError):
-                os.unlink(name, dir_fd=workshop)
-            sender.failed("note what is sent", error)
-    return descriptor
+                os.unlink(name, dir_fd=folder)
+            sender.mailbox.failed("note what is sent", error)
+        else:
+            return name, descriptor
 
 
 def _held(folder: int | None, name: str, descriptor: int) -> Iterator[Note]:
@@ -98,12 +126,20 @@ def _held(folder: int | None, name: str, descriptor: int) -> Iterator[Note]:
         return  # somebody is at it
     if taken is None:
         return
-    try:
-        note = Note(msgspec.json.decode(taken.body, type=Intent))
-    except msgspec.MsgspecError:
-        note = None  # not ours
+    intent = _intent(taken.body)
+    note = Note(intent) if intent is not None else None
     if note is not None:
         yield note
     if note is None or not note.keep:
         with suppress(OSError):
             os.unlink(name, dir_fd=folder)
+
+
+def _intent(body: bytes) -> Intent | None:
+    """What a file says of the mail that is on its way; None for one that is not ours, or was killed while written."""
+    with suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(body, type=Intent)
+    text = body.decode("utf-8", "replace")
+    mail = parsed("", text, (0, 0, 0))
+    complete = mail.id and mail.receiver and MARKER in text
+    return Intent(mail.id, mail.receiver, mail.time_ms) if complete else None

@@ -97,7 +97,7 @@ class Mailbox:
         options = self._shared.options
         draft = checked(Draft(self.agent, receiver_id, msg_type, title, content, original_id), options)
         draft = self._hooked(draft)
-        to = MailboxFolder(receiver(self.roster, draft.receiver))
+        to = MailboxFolder(receiver(self.roster, draft.receiver), forced=self.folder.forced)
         now_ms = int(self._shared.clock() * 1000)
         if draft.original_id:
             sent, title = delivery.reply(draft, self.folder, to, self._shared.views, options, now_ms)

@@ -58,6 +58,8 @@ def _put(mailbox: MailboxFolder, inbox: int, target: int, name: str, to: Box) ->
             os.unlink(name, dir_fd=inbox)
             return name
     os.rename(name, wanted, src_dir_fd=inbox, dst_dir_fd=target)
+    mailbox.force(target)
+    mailbox.force(inbox)
     return wanted
 
 

@@ -14,18 +14,20 @@ class FileBoxOptions:
     """``more_types`` of mail besides the usual five; whom ``runAs`` may name (``may_run_as`` counts when ``listed``).
 
     ``max_title`` in characters, ``max_content`` and ``max_thread`` in bytes, ``max_read`` in characters per answer,
-    ``page`` mails per answer where headers are shown, ``lock_wait`` in seconds.
+    ``page`` mails per answer where headers are shown, ``lock_wait`` in seconds. With ``fsync`` ``always`` a mail is
+    on the disk, whatever becomes of the machine, before its sender is told that it was sent.
     """
 
     more_types: tuple[str, ...] = ()
     run_as: Literal["any", "listed", "off"] = "any"
     may_run_as: tuple[str, ...] = ()
-    max_title: int = 200
+    max_title: int = 255
     max_content: int = 1024 * 1024
     max_thread: int = 16 * 1024 * 1024
     max_read: int = 60_000
     page: int = 50
     lock_wait: float = 5.0
+    fsync: Literal["never", "always"] = "never"
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def repair(sender: MailboxFolder, roster: Roster, views: Views, lock_wait: float
                 note.keep = True
                 continue
             note.keep = True  # for the next time, should this one fail
-            mailbox = MailboxFolder(receiver)
+            mailbox = MailboxFolder(receiver, forced=sender.forced)
             with locked([sender, mailbox], lock_wait):
                 _settle(note.intent, sender, mailbox, views)
             note.keep = False

@@ -71,6 +71,7 @@ def filebox_from(settings: "Settings", cwd: Path | None) -> FileBox:
         max_title=chosen.max_title,
         max_content=int(chosen.max_content),
         max_read=chosen.max_read,
+        fsync=chosen.fsync,
     )
     source = ConfigSource(explicit=chosen.config, cwd=cwd)
     _warn(source, chosen.tokens if cwd is None else (), chosen.run_as)

@@ -87,7 +87,7 @@ def test_readers_never_see_half_a_mail(
     soak_row(rewrites=count, reads=sum(each["reads"] for each in counted), halves=0)
 
 
-@pytest.mark.parametrize("kills", short_and_full(4, 40))
+@pytest.mark.parametrize("kills", short_and_full(12, 40))
 def test_writers_killed_at_any_moment_lose_and_half_write_nothing(
     office: Office,
     config: Path,

@@ -2,6 +2,8 @@
 
 import os
 import stat
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -15,7 +17,7 @@ from nanobot_transcript.errors import (
     MailNotFoundError,
     UnknownAgentError,
 )
-from transcript_mcp.filebox import Query
+from transcript_mcp.filebox import Mailbox, Query
 
 ID = "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68"
 NAME = "2025-06-30_0815-BR-slow-1b1d8fc0.md"
@@ -342,6 +344,16 @@ def test_a_thread_has_an_end(office: Office) -> None:
     assert office.everywhere("dev_agent") == [("inbox", NAME)]
 
 
+def test_a_content_of_megabytes_is_sent_where_the_setting_allows_it(office: Office) -> None:
+    qa = office.mailbox("qa_agent", max_content=20 << 20, max_read=20 << 20)
+    sent = qa.send("dev_agent", "INFO", "large", "x" * (15 << 20))
+    assert qa.read("outbox", sent.file).total > 15 << 20
+    with pytest.raises(InvalidMailError, match="16,777,216 are allowed"):
+        qa.send("dev_agent", "INFO", "larger", "x" * (16 << 20))
+    assert office.everywhere("dev_agent") == [("inbox", sent.file)]
+    assert office.everywhere("qa_agent") == [("outbox", sent.file)]
+
+
 # -- looking
 
 
@@ -603,6 +615,55 @@ def test_many_are_read_within_one_answers_room(office: Office) -> None:
     assert "more characters]" in outcomes[1].text
     assert outcomes[2].error is not None
     assert dev.page("inbox", unread=True).total == 1
+
+
+# -- what a power cut may cost
+
+
+def disk_calls(work: Callable[[], object]) -> list[str]:
+    """What is asked of the disk meanwhile: ``rename`` and ``fsync``, in order."""
+    seen: list[str] = []
+
+    def look(_frame: object, event: str, function: object) -> None:
+        if event == "c_call" and function in (os.rename, os.fsync):
+            seen.append(function.__name__)
+
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+@pytest.mark.parametrize("doing", ["send", "reply", "resolve"])
+def test_with_fsync_a_mail_is_on_the_disk_before_it_is_moved_and_its_new_place_before_the_call_ends(
+    office: Office, doing: str
+) -> None:
+    sent = office.mailbox("qa_agent").send("dev_agent", "BR", "slow", "text")
+
+    def work(mailbox: Mailbox) -> None:
+        if doing == "resolve":
+            mailbox.resolve(sent.file)
+        else:
+            mailbox.send("qa_agent", "INFO", "mail", "text", sent.id if doing == "reply" else "")
+
+    calls = disk_calls(lambda: work(office.mailbox("dev_agent", fsync="always")))
+    moves = [number for number, call in enumerate(calls) if call == "rename"]
+    assert len(moves) == (1 if doing == "resolve" else 2)
+    assert all(calls[number + 1] == "fsync" for number in moves)
+    assert doing == "resolve" or all(calls[number - 1] == "fsync" for number in moves)
+
+
+def test_without_fsync_nobody_waits_for_the_disk(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+
+    def work() -> None:
+        sent = qa.send("dev_agent", "BR", "slow", "text")
+        dev.send("qa_agent", "ACK", "", "reply", sent.id)
+        qa.resolve(sent.file)
+
+    assert set(disk_calls(work)) == {"rename"}
 
 
 # -- what goes wrong

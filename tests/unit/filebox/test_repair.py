@@ -14,28 +14,38 @@ from transcript_mcp.filebox.intents import Intent, announced
 T2 = 1751271324616
 
 
-def leave_note(office: Office, agent: str, intent: Intent, name: str = "x.json") -> Path:
-    """What a process leaves that was killed while it delivered."""
+def leave(office: Office, agent: str, text: str, name: str = "x.md") -> Path:
+    """What a process leaves that was killed while it delivered: the sender's copy."""
     pending = office.folder(agent, ".state") / "pending"
     pending.mkdir(parents=True, exist_ok=True)
-    (pending / name).write_bytes(msgspec.json.encode(intent))
+    (pending / name).write_bytes(text.encode())
     return pending / name
+
+
+def leave_note(office: Office, agent: str, intent: Intent) -> Path:
+    """What a process of an earlier version leaves."""
+    return leave(office, agent, msgspec.json.encode(intent).decode(), "x.json")
 
 
 def sent_mail(office: Office) -> Sent:
     return office.mailbox("qa_agent").send("dev_agent", "BR", "slow", "text")
 
 
-def test_a_mail_that_arrived_gets_its_copy_in_the_outbox(office: Office) -> None:
+@pytest.mark.parametrize("version", ["this", "earlier"])
+def test_a_mail_that_arrived_gets_its_copy_in_the_outbox(office: Office, version: str) -> None:
     sent = sent_mail(office)
     (office.folder("qa_agent", "outbox") / sent.file).unlink()
-    note = leave_note(office, "qa_agent", Intent(sent.id, "dev_agent", 1751271323616))
+    if version == "this":
+        note = leave(office, "qa_agent", office.text("dev_agent", "inbox", sent.file))
+    else:
+        note = leave_note(office, "qa_agent", Intent(sent.id, "dev_agent", 1751271323616))
     office.mailbox("qa_agent")
     assert office.text("qa_agent", "outbox", sent.file) == office.text("dev_agent", "inbox", sent.file)
     assert not note.exists()
 
 
-def test_a_reply_that_arrived_gets_its_copy_and_the_old_ones_go(office: Office) -> None:
+@pytest.mark.parametrize("version", ["this", "earlier"])
+def test_a_reply_that_arrived_gets_its_copy_and_the_old_ones_go(office: Office, version: str) -> None:
     sent = sent_mail(office)
     before = office.text("dev_agent", "inbox", sent.file)
     office.mailbox("dev_agent").send("qa_agent", "ACK", "", "reply", sent.id)
@@ -43,7 +53,10 @@ def test_a_reply_that_arrived_gets_its_copy_and_the_old_ones_go(office: Office) 
     (office.folder("dev_agent", "outbox") / sent.file).unlink()
     (office.folder("dev_agent", "inbox") / sent.file).write_text(before)
     (office.folder("qa_agent", "outbox") / sent.file).write_text(before)
-    leave_note(office, "dev_agent", Intent(sent.id, "qa_agent", T2))
+    if version == "this":
+        leave(office, "dev_agent", reply)
+    else:
+        leave_note(office, "dev_agent", Intent(sent.id, "qa_agent", T2))
     office.mailbox("dev_agent")
     assert office.everywhere("dev_agent") == [("outbox", sent.file)]
     assert office.everywhere("qa_agent") == [("inbox", sent.file)]
@@ -51,9 +64,12 @@ def test_a_reply_that_arrived_gets_its_copy_and_the_old_ones_go(office: Office) 
 
 
 def test_a_mail_that_never_arrived_was_never_sent(office: Office) -> None:
-    note = leave_note(office, "qa_agent", Intent("1b1d8fc0-034e-4fd4-874b-a8d39f95ba68", "dev_agent", T2))
+    sent = sent_mail(office)
+    text = office.text("dev_agent", "inbox", sent.file).replace(sent.id, "1b1d8fc0-034e-4fd4-874b-a8d39f95ba68")
+    note = leave(office, "qa_agent", text)
     office.mailbox("qa_agent")
-    assert office.everywhere("qa_agent") == office.everywhere("dev_agent") == []
+    assert office.everywhere("qa_agent") == [("outbox", sent.file)]
+    assert office.everywhere("dev_agent") == [("inbox", sent.file)]
     assert not note.exists()
 
 
@@ -63,7 +79,7 @@ def test_an_old_copy_that_knows_something_more_stays(office: Office) -> None:
     office.mailbox("dev_agent").send("qa_agent", "ACK", "", "reply", sent.id)
     (office.folder("dev_agent", "outbox") / sent.file).unlink()
     (office.folder("dev_agent", "inbox") / sent.file).write_text(before + "\n\na note by hand")
-    leave_note(office, "dev_agent", Intent(sent.id, "qa_agent", T2))
+    leave(office, "dev_agent", office.text("qa_agent", "inbox", sent.file))
     office.mailbox("dev_agent")
     assert office.everywhere("dev_agent") == [("inbox", sent.file), ("outbox", sent.file)]
 
@@ -71,30 +87,34 @@ def test_an_old_copy_that_knows_something_more_stays(office: Office) -> None:
 def test_a_mail_to_oneself_is_completed_too(office: Office) -> None:
     sent = office.mailbox("qa_agent").send("qa_agent", "INFO", "note", "text")
     (office.folder("qa_agent", "outbox") / sent.file).unlink()
-    leave_note(office, "qa_agent", Intent(sent.id, "qa_agent", 1751271323616))
+    leave(office, "qa_agent", office.text("qa_agent", "inbox", sent.file))
     office.mailbox("qa_agent")
     assert office.everywhere("qa_agent") == [("inbox", sent.file), ("outbox", sent.file)]
 
 
 def test_a_delivery_that_is_going_on_is_left_alone(office: Office) -> None:
     folder = office.mailbox("qa_agent").folder
-    with announced(folder, Intent("1b1d8fc0-034e-4fd4-874b-a8d39f95ba68", "dev_agent", T2)):
+    with folder.entered() as opened, announced(opened, b"a mail that is not there yet"):
         office.mailbox("qa_agent")
         pending = office.folder("qa_agent", ".state") / "pending"
         assert len(list(pending.iterdir())) == 1
     assert list(pending.iterdir()) == []
 
 
-@pytest.mark.parametrize("body", [b"", b"garbage", b'{"id": 3}'])
-def test_a_note_that_cannot_be_understood_is_removed(office: Office, body: bytes) -> None:
-    note = leave_note(office, "qa_agent", Intent("x", "dev_agent", T2))
-    note.write_bytes(body)
+HALF = "# BR: x\n\n**Message ID:** 1b1d8fc0-034e-4fd4-874b-a8d39f95ba68\n**Sender:** qa_agent\n**Receiver:** dev_ag"
+
+
+@pytest.mark.parametrize("text", ["", "garbage", '{"id": 3}', HALF])
+def test_what_cannot_be_understood_or_was_killed_while_it_was_written_is_removed(office: Office, text: str) -> None:
+    note = leave(office, "qa_agent", text)
     office.mailbox("qa_agent")
     assert not note.exists()
 
 
 def test_a_note_about_an_agent_that_is_unknown_now_waits(office: Office) -> None:
-    note = leave_note(office, "qa_agent", Intent("x", "somebody", T2))
+    sent = sent_mail(office)
+    text = office.text("qa_agent", "outbox", sent.file).replace("dev_agent", "somebody")
+    note = leave(office, "qa_agent", text)
     office.mailbox("qa_agent")
     assert note.exists()
 

@@ -13,7 +13,7 @@ from unit.filebox.conftest import Glances
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox import ConfigSource, FileBox, FileBoxOptions, Hooks
-from transcript_mcp.filebox.server import build_server, server_from
+from transcript_mcp.filebox.server import build_server, filebox_from, server_from
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
 
@@ -336,6 +336,14 @@ async def test_a_copied_file_that_names_another_agent_is_noted(office: Office) -
     assert answer["you"] == "qa_agent"
     assert answer["note"].startswith("This is the folder of dev_agent")
     assert "note" not in (await client.call("filebox_agents", runAs="dev_agent")).data
+
+
+def test_titles_contents_and_waiting_for_the_disk_are_settings() -> None:
+    chosen = {"max_title": 1000, "max_content": "4 MiB", "fsync": "always"}
+    options = filebox_from(Settings.model_validate({"filebox": chosen}), None).options
+    assert (options.max_title, options.max_content, options.fsync) == (1000, 4 << 20, "always")
+    usual = filebox_from(Settings(), None).options
+    assert usual == FileBoxOptions()
 
 
 @pytest.mark.parametrize(
