@@ -49,13 +49,16 @@ class Direct:
         self._server = server
         self._dispatch = Dispatch(server, watch)
 
-    async def answer(self, message: Wire, caller: str | None, receiver: Receiver | None = None) -> Wire:
+    async def answer(
+        self, message: Wire, caller: str | None, receiver: Receiver | None = None, client: str | None = None
+    ) -> Wire:
         """The JSON-RPC answer to what ``is_tool_call``; ``caller`` is who asks, as the hub made sure of.
 
-        ``receiver`` is who waits for it, where somebody knows what becomes of the answer.
+        ``receiver`` is who waits for it, where somebody knows what becomes of the answer; ``client`` is the name of a
+        client that has introduced itself.
         """
         params, head = message["params"], {"jsonrpc": "2.0", "id": message["id"]}
-        call = _DirectCall(self._server, caller, receiver)
+        call = _DirectCall(self._server, caller, receiver, client)
         try:
             return head | {"result": await self._dispatch.call_tool(params["name"], params.get("arguments"), call)}
         except ProtocolError as error:
@@ -64,16 +67,17 @@ class Direct:
 
 
 class _DirectCall(Call):
-    """The client of a whole request says nothing about itself, and hears nothing before the answer."""
+    """A client that hears nothing before the answer."""
 
-    def __init__(self, server: Server, caller: str | None, receiver: Receiver | None) -> None:
+    def __init__(self, server: Server, caller: str | None, receiver: Receiver | None, client: str | None) -> None:
         super().__init__(server, None, None)
         self.caller = caller
         self.receiver = receiver
+        self._client = client
 
     @property
     def client_name(self) -> str | None:
-        return None
+        return self._client
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         return
