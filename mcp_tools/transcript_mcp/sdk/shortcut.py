@@ -1,8 +1,8 @@
 """Tool calls over stdin that need nothing of the SDK: answered beside it, in a fraction of its time.
 
 A plain function can neither report its progress nor ask the client for anything, so all it takes is the call and all it
-gives is the answer. Such calls go past the SDK's session, streams and models, once the client has introduced itself;
-what they are answered is the same.
+gives is the answer. Such calls go past the SDK's session, streams and models; what they are answered is the same. A
+client's first request is the SDK's, whatever it is: from then on the SDK knows whom to tell of news.
 """
 
 import inspect
@@ -12,6 +12,7 @@ import msgspec
 
 from transcript_mcp.sdk.content import Wire
 from transcript_mcp.sdk.direct import Direct, is_tool_call
+from transcript_mcp.sdk.dispatch import Dispatch
 from transcript_mcp.sdk.server import Server
 
 __all__ = ["Shortcut"]
@@ -24,7 +25,8 @@ class Shortcut:
         self._server: Final = server
         self._direct: Final = Direct(server)
         self._client: str | None = None
-        self._greeting: Any = None
+        self._served: Final = frozenset(Dispatch(server).methods)
+        self._asked: Final[set[Any]] = set()
         self._greeted = self._begun = False
 
     def call(self, line: bytes) -> Wire | None:
@@ -35,25 +37,29 @@ class Shortcut:
             return None
         if not isinstance(message, dict):
             return None
+        if self._begun:
+            return self._plain(message)
         self._follow(message)
-        return self._plain(message) if self._greeted and self._begun else None
+        return None
 
     def answered(self, request_id: Any) -> None:
-        """The SDK has answered a request: nobody is answered before the first one, in which the client greets."""
-        if request_id is not None and request_id == self._greeting:
-            self._greeted = True
+        """The SDK has answered a request."""
+        if not self._begun and request_id in self._asked:
+            self._begun = True
+            self._asked.clear()
 
     async def answer(self, call: Wire) -> bytes:
         """The answer as a line."""
         return msgspec.json.encode(await self._direct.answer(call, None, client=self._client)) + b"\n"
 
     def _follow(self, message: Wire) -> None:
-        if message.get("method") == "notifications/initialized":
-            self._begun = True
-        elif message.get("method") == "initialize" and isinstance(params := message.get("params"), dict):
+        params = message.get("params")
+        if message.get("method") == "initialize" and isinstance(params, dict):
             about = params.get("clientInfo")
             name = about.get("name") if isinstance(about, dict) else None
-            self._greeting, self._client = message.get("id"), name if isinstance(name, str) else None
+            self._greeted, self._client = True, name if isinstance(name, str) else None
+        elif self._greeted and message.get("method") in self._served and isinstance(message.get("id"), int | str):
+            self._asked.add(message["id"])
 
     def _plain(self, message: Wire) -> Wire | None:
         """The call of a plain function without what clients say about it, such as where they want its progress."""

@@ -41,11 +41,11 @@ def server() -> Server:
 
 
 def begun() -> Shortcut:
-    """A connection whose client has introduced itself."""
+    """A connection whose client has introduced itself and asked something."""
     shortcut = Shortcut(server())
-    assert shortcut.call(line("initialize", 1, **GREETING)) is None
-    shortcut.answered(1)
-    assert shortcut.call(line("notifications/initialized")) is None
+    for number, said in enumerate([line("initialize", 0, **GREETING), line("tools/list", 1)]):
+        assert shortcut.call(said) is None
+        shortcut.answered(number)
     return shortcut
 
 
@@ -93,15 +93,15 @@ def test_everything_else_is_for_the_sdk(said: bytes) -> None:
     assert begun().call(said) is None
 
 
-@pytest.mark.parametrize("missing", ["initialize", "its answer", "notifications/initialized"])
-def test_nobody_is_answered_before_the_greeting_is_over(missing: str) -> None:
+@pytest.mark.parametrize("missing", ["the greeting", "a request", "its answer"])
+def test_the_sdk_knows_the_client_before_anything_goes_past_it(missing: str) -> None:
     shortcut = Shortcut(server())
-    if missing != "initialize":
-        shortcut.call(line("initialize", 1, **GREETING))
+    if missing != "the greeting":
+        shortcut.call(line("initialize", 0, **GREETING))
+        shortcut.answered(0)
+    shortcut.call(line("ping" if missing == "a request" else "tools/call", 1, name="plain"))
     if missing != "its answer":
         shortcut.answered(1)
-    if missing != "notifications/initialized":
-        shortcut.call(line("notifications/initialized"))
     assert shortcut.call(line("tools/call", 2, name="plain")) is None
 
 
@@ -117,9 +117,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=str)
 def test_the_answer_is_the_sdks(tool: str, arguments: dict[str, Any]) -> None:
-    """Until the client has said that it is ready, it is the SDK that answers."""
+    """The first request of a client is always the SDK's."""
     with RawClient() as client:
-        client.answer(client.ask("initialize", **GREETING))
+        client.begin()
         theirs = client.call(tool, **arguments)
-        client.notify("notifications/initialized")
         assert client.call(tool, **arguments) == theirs
