@@ -28,83 +28,110 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = "@openkitchen/filebox-mcp@1.1.2"
 _SIZES = (10, 1000, 10_000)
 _LARGE = 1000
-_BURST, _IN_FLIGHT = 200, 16
+_BURST, _IN_FLIGHT, _BURSTS = 200, 16, 3
 _BEGIN = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
 
 _FAST = Bar("<=", 6, of="value")
+_ALONE = {
+    ("burst", 10_000): Bar(">=", 200, of="value"),
+    ("start", 10_000): Bar("<=", 1000, of="value"),
+    **{(what, size): _FAST for what in ("send", "resolve") for size in _SIZES},
+}
+_BESIDE = {
+    **{(what, size): Bar("<=", 1.0) for what in ("send", "resolve") for size in _SIZES},
+    **{("burst", size): Bar(">=", 1.0) for size in _SIZES},
+    ("start", 10_000): Bar("<=", 1.2, 1.0),
+}
+"""Where it writes, and where it starts, it is no slower than the original."""
+
 _BARS = {
     ("list", 10_000): Bar("<=", 30, of="value"),
     ("reply", 10_000): Bar("<=", 30, 10, of="value"),
     ("unknown id", 10_000): Bar("<=", 20, of="value"),
-    ("burst", 10_000): Bar(">=", 200, of="value"),
     ("memory", 10_000): Bar("<=", 90, of="value"),
-    ("start", 10_000): Bar("<=", 1000, of="value"),
-    **{(what, size): _FAST for what in ("read", "send", "resolve") for size in _SIZES},
+    **{("read", size): _FAST for size in _SIZES},
 }
 _UNITS = {"burst": "/s", "memory": "MB"}
+
+_Values = dict[str, float]
+"""By the kind of server."""
 
 
 def filebox(context: Context) -> Generator[Row]:
     """Lists, reads, sends, replies and moves in mailboxes of three sizes."""
     with context.folder() as folder:
         original = _fetched(Path(folder), context)
-        kinds = ("ours", "original") if original else ("ours",)
         for size in _SIZES[: 2 if context.quick else None]:
             place = Path(folder) / str(size)
 
-            def once(size: int = size, place: Path = place) -> dict[str, dict[str, float]]:
+            def once(size: int = size, place: Path = place) -> dict[str, _Values]:
                 shutil.rmtree(place, ignore_errors=True)
-                return {kind: _measure(place / kind, size, original if kind == "original" else None) for kind in kinds}
+                with ExitStack() as running:
+                    return _measure(place, size, original, running)
 
             found = context.measured(f"filebox, {size:,} mails", once, min(context.runs, 3 if size <= _LARGE else 2))
-            yield from (_row(what, size, found) for what in found[0]["ours"])
+            yield from (_row(what, size, [run[what] for run in found]) for what in found[0])
 
 
-def _row(what: str, size: int, runs: list[dict[str, dict[str, float]]]) -> Row:
-    ours = [run["ours"][what] for run in runs]
-    theirs = [run["original"][what] for run in runs if "original" in run]
+def _row(what: str, size: int, runs: list[_Values]) -> Row:
+    ours = [run["ours"] for run in runs]
+    theirs = [run["original"] for run in runs if "original" in run]
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)] if theirs else ours
     name, unit = f"filebox {what}, {size:,} mails", _UNITS.get(what, "ms")
     baseline, measured = ("original", median(theirs)) if theirs else ("—", None)
-    return Row(name, unit, median(ours), baseline, measured, ratios, _BARS.get((what, size)))
+    bars = _BARS | (_BESIDE if theirs else _ALONE)
+    return Row(name, unit, median(ours), baseline, measured, ratios, bars.get((what, size)))
 
 
-def _measure(place: Path, size: int, original: Path | None) -> dict[str, float]:
-    desk = _Desk(place, size)
-    began = time.perf_counter()
-    with _Server(desk, original) as server:
-        server.call("filebox_list_messages", box_type="cancel")
-        start = (time.perf_counter() - began) * 1000
-        slow = original is not None and size > _LARGE
-        mail = {"receiver_id": "qa_agent", "msg_type": "ACK", "title": "Re", "content": "Looking into it."}
-        return {
-            "start": start,
-            "list": _p50(15, lambda: server.call("filebox_list_messages", box_type="inbox")),
-            "read": _p50(60, lambda: server.call("filebox_read_message", box_type="inbox", filename=desk.name())),
-            "send": _p50(60, lambda: server.call("filebox_send_message", **mail)),
-            "reply": _p50(
-                1 if slow else 8, lambda: server.call("filebox_send_message", **mail, original_message_id=desk.take())
-            ),
-            "unknown id": _p50(
-                1 if slow else 8,
-                lambda: server.call("filebox_send_message", **mail, original_message_id=str(uuid.uuid4())),
-            ),
-            "resolve": _p50(
-                2 if size == _SIZES[0] else 30,
-                lambda: server.call("filebox_resolve_message", filename=desk.taken_name()),
-            ),
-            "burst": _BURST / server.burst("filebox_send_message", mail),
-            "memory": server.memory(),
-        }
-
-
-def _p50(count: int, call: Callable[[], object]) -> float:
-    times: list[float] = []
-    for _ in range(count):
+def _measure(place: Path, size: int, original: Path | None, running: ExitStack) -> dict[str, _Values]:
+    desks = {kind: _Desk(place / kind, size) for kind in ("ours", *(["original"] if original else []))}
+    servers: dict[str, _Server] = {}
+    found: dict[str, _Values] = {"start": {}}
+    for kind, desk in desks.items():
         began = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - began)
-    return median(times) * 1000
+        servers[kind] = running.enter_context(_Server(desk, original if kind == "original" else None))
+        servers[kind].call("filebox_list_messages", box_type="cancel")
+        found["start"][kind] = (time.perf_counter() - began) * 1000
+    mail = {"receiver_id": "qa_agent", "msg_type": "ACK", "title": "Re", "content": "Looking into it."}
+    searches = {kind: 1 if kind == "original" and size > _LARGE else 8 for kind in desks}
+    works: dict[str, tuple[int | dict[str, int], Callable[[_Desk], tuple[str, dict[str, str]]]]] = {
+        "list": (15, lambda _: ("list", {"box_type": "inbox"})),
+        "read": (60, lambda desk: ("read", {"box_type": "inbox", "filename": desk.name()})),
+        "send": (60, lambda _: ("send", mail)),
+        "reply": (searches, lambda desk: ("send", mail | {"original_message_id": desk.take()})),
+        "unknown id": (searches, lambda _: ("send", mail | {"original_message_id": str(uuid.uuid4())})),
+        "resolve": (30, lambda desk: ("resolve", {"filename": desk.fresh()})),
+    }
+    for what, (counts, work) in works.items():
+        calls = {kind: (desks[kind], servers[kind]) for kind in desks}
+        found[what] = _in_turns(counts, calls, work, fails=what == "unknown id")
+    bursts = [{kind: server.burst(_tool("send"), mail) for kind, server in servers.items()} for _ in range(_BURSTS)]
+    found["burst"] = {kind: median(_BURST / burst[kind] for burst in bursts) for kind in desks}
+    return found | {"memory": {kind: server.memory() for kind, server in servers.items()}}
+
+
+def _in_turns(
+    counts: int | dict[str, int],
+    calls: "dict[str, tuple[_Desk, _Server]]",
+    work: "Callable[[_Desk], tuple[str, dict[str, str]]]",
+    *,
+    fails: bool,
+) -> _Values:
+    """Median milliseconds of so many calls, call by call in turns: the machine is the same for each."""
+    times: dict[str, list[float]] = {kind: [] for kind in calls}
+    limits = counts if isinstance(counts, dict) else dict.fromkeys(calls, counts)
+    for number in range(max(limits.values())):
+        for kind, (desk, server) in calls.items():
+            if number < limits[kind]:
+                verb, arguments = work(desk)
+                began = time.perf_counter()
+                server.call(_tool(verb), fails=fails, **arguments)
+                times[kind].append(time.perf_counter() - began)
+    return {kind: median(each) * 1000 for kind, each in times.items()}
+
+
+def _tool(verb: str) -> str:
+    return f"filebox_{verb}_message{'s' if verb == 'list' else ''}"
 
 
 @dataclass
@@ -126,6 +153,13 @@ class _Desk:
             self.ids.append(str(uuid.uuid4()))
             for box in boxes:
                 (box / _name(self.ids[-1])).write_text(_text(number, self.ids[-1]))
+        self._inbox = boxes[1]
+
+    def fresh(self) -> str:
+        """The name of a mail that has just come into the inbox."""
+        message_id = str(uuid.uuid4())
+        (self._inbox / _name(message_id)).write_text(_text(0, message_id))
+        return _name(message_id)
 
     def name(self) -> str:
         """The name of the next mail."""
@@ -135,10 +169,6 @@ class _Desk:
     def take(self) -> str:
         """The id of a mail that lies in the inbox no longer after that."""
         return self.ids.pop()
-
-    def taken_name(self) -> str:
-        """Its file name."""
-        return _name(self.take()) if self.ids else ""
 
 
 def _name(message_id: str) -> str:
@@ -177,16 +207,17 @@ class _Server:
     def __exit__(self, *_: object) -> None:
         self._begun.close()
 
-    def call(self, tool: str, **arguments: Any) -> None:
+    def call(self, tool: str, *, fails: bool = False, **arguments: Any) -> None:
         """Call a tool and wait for the answer."""
-        self._wait_for(self._ask("tools/call", {"name": tool, "arguments": arguments}))
+        answer = self._wait_for(self._ask("tools/call", {"name": tool, "arguments": arguments}))
+        assert bool(answer["result"].get("isError")) is fails, answer
 
     def burst(self, tool: str, arguments: dict[str, Any]) -> float:
         """Seconds that many calls take, some of them in flight at any time."""
         began = time.perf_counter()
         for number in range(_BURST + _IN_FLIGHT):
             if number >= _IN_FLIGHT:
-                self._read()
+                assert not self._read()["result"].get("isError")
             if number < _BURST:
                 self._ask("tools/call", {"name": tool, "arguments": arguments})
         return time.perf_counter() - began
@@ -203,9 +234,10 @@ class _Server:
         self._write({"id": self._number, "method": method, "params": params})
         return self._number
 
-    def _wait_for(self, number: int) -> None:
-        while self._read().get("id") != number:
+    def _wait_for(self, number: int) -> dict[str, Any]:
+        while (message := self._read()).get("id") != number:
             continue
+        return message
 
     def _write(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -12,7 +12,6 @@ from nanobot_transcript.cli.output import console, printable
 from nanobot_transcript.cli.tables import shortened
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.session_key import split
-from nanobot_transcript.turns.speakers import id_at
 
 if TYPE_CHECKING:
     from datetime import date
@@ -90,6 +89,8 @@ class View:
             return "⌫ took a message back"
         if op is not None and op != "edit":
             return f"({op})"
+        from nanobot_transcript.turns.speakers import id_at  # that room takes a while to import
+
         mark = "✎ " if op == "edit" or entry.get("edited") else ""
         replied = self._names.get((session_key, id_at(entry, "reply_to") or ""))
         head = f"↪ {replied}: " if replied else ""

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from transcript_mcp.sdk.dispatch import Dispatch
 
-__all__ = ["Backend", "HttpManager", "HttpOptions", "Receive", "Scope", "Send", "backend"]
+__all__ = ["Backend", "HttpManager", "HttpOptions", "Receive", "Scope", "Send", "backend", "generation"]
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -74,7 +74,12 @@ class Backend(Protocol):
 
 
 @cache
+def generation() -> int:
+    """The first number of the installed SDK's version; imports nothing of it."""
+    return int(version("mcp").partition(".")[0])
+
+
+@cache
 def backend() -> Backend:
     """The module for the installed SDK; imported when something is served, because it is heavy."""
-    major = int(version("mcp").partition(".")[0])
-    return importlib.import_module(f"transcript_mcp.sdk._v{major}").BACKEND
+    return importlib.import_module(f"transcript_mcp.sdk._v{generation()}").BACKEND

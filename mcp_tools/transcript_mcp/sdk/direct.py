@@ -1,9 +1,10 @@
-"""A tool call that is one whole request and wants one whole answer, without a session of the SDK around it.
+"""A request that is one whole and wants one whole answer, without a session of the SDK around it: a tool call, a list.
 
 The SDK makes a session, its streams and its tasks for every request, also where nothing of it is kept, and that takes
 longer than a quick tool itself. What such a call is answered is the same.
 """
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from transcript_mcp.sdk.calls import Call, Receiver, cannot
@@ -13,8 +14,10 @@ from transcript_mcp.sdk.dispatch import Dispatch, ProtocolError
 from transcript_mcp.sdk.server import Server
 from transcript_mcp.sdk.watching import Watch
 
-__all__ = ["Direct", "is_tool_call"]
+__all__ = ["Direct", "is_plain_request", "is_tool_call"]
 
+_PING: Final = "ping"
+_LISTS: Final = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 _DEEPEST: Final = 64
 """Levels of arguments. The SDK refuses some hundreds; no tool of sense has so many."""
 
@@ -36,6 +39,18 @@ def is_tool_call(message: Any) -> bool:
     )
 
 
+def is_plain_request(message: Wire, served: Collection[str]) -> bool:
+    """True for a well-formed ``ping``, and for the request of a list that is ``served``, without anything unusual."""
+    method = message.get("method")
+    return (
+        message.keys() - {"params"} == {"jsonrpc", "id", "method"}
+        and message["jsonrpc"] == "2.0"
+        and type(message["id"]) in (int, str)
+        and message.get("params", {}) == {}
+        and (method == _PING or (method in _LISTS and method in served))
+    )
+
+
 def _is_flat(value: Any, levels: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value
     nested = (each for each in inner if isinstance(each, (dict, list)))
@@ -43,11 +58,22 @@ def _is_flat(value: Any, levels: int) -> bool:
 
 
 class Direct:
-    """One server's answers to tool calls. ``watch`` is told of each."""
+    """One server's answers. ``watch`` is told of each tool call."""
 
     def __init__(self, server: Server, watch: Watch | None = None) -> None:
         self._server = server
         self._dispatch = Dispatch(server, watch)
+
+    async def plain(self, message: Wire) -> Wire:
+        """The JSON-RPC answer to what ``is_plain_request``."""
+        head, method = {"jsonrpc": "2.0", "id": message["id"]}, message["method"]
+        if method == _PING:
+            return head | {"result": {}}
+        nobody = _DirectCall(self._server, None, None, None)
+        try:
+            return head | {"result": await self._dispatch.methods[method](None, nobody)}
+        except ProtocolError as error:
+            return head | {"error": _shown(error)}
 
     async def answer(
         self, message: Wire, caller: str | None, receiver: Receiver | None = None, client: str | None = None
@@ -62,8 +88,12 @@ class Direct:
         try:
             return head | {"result": await self._dispatch.call_tool(params["name"], params.get("arguments"), call)}
         except ProtocolError as error:
-            data = {} if error.data is None else {"data": error.data}
-            return head | {"error": {"code": error.code, "message": str(error), **data}}
+            return head | {"error": _shown(error)}
+
+
+def _shown(error: ProtocolError) -> Wire:
+    data = {} if error.data is None else {"data": error.data}
+    return {"code": error.code, "message": str(error), **data}
 
 
 class _DirectCall(Call):

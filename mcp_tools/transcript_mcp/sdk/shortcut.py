@@ -1,70 +1,130 @@
-"""Tool calls over stdin that need nothing of the SDK: answered beside it, in a fraction of its time.
+"""What a client over stdin says that needs nothing of the SDK: answered beside it, in a fraction of its time.
 
 A plain function can neither report its progress nor ask the client for anything, so all it takes is the call and all it
-gives is the answer. Such calls go past the SDK's session, streams and models; what they are answered is the same. A
-client's first request is the SDK's, whatever it is: from then on the SDK knows whom to tell of news.
+gives is the answer; nor do lists need more. With SDK 1.x the greeting is answered here, too, so that the SDK is not
+imported at all before something is asked of it. What is answered is what the SDK would answer.
 """
 
 import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
+from transcript_mcp.sdk.backend import generation
 from transcript_mcp.sdk.content import Wire
-from transcript_mcp.sdk.direct import Direct, is_tool_call
+from transcript_mcp.sdk.direct import Direct, is_plain_request, is_tool_call
 from transcript_mcp.sdk.dispatch import Dispatch
+from transcript_mcp.sdk.greeting import greeting
 from transcript_mcp.sdk.server import Server
+from transcript_mcp.sdk.updates import Peer
 
-__all__ = ["Shortcut"]
+__all__ = ["Shortcut", "Taken"]
+
+_CHANGED: Final = tuple(f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources"))
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message that is not for the SDK; ``answer`` is None for one that wants none."""
+
+    id: Any = None
+    answer: Callable[[], Awaitable[Wire]] | None = None
 
 
 class Shortcut:
-    """One connection's calls of plain functions."""
+    """One connection. ``say`` sends a message to the client."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, say: Callable[[Wire], Awaitable[None]]) -> None:
         self._server: Final = server
+        self._dispatch: Final = Dispatch(server)
         self._direct: Final = Direct(server)
+        self._say: Final = say
+        self._served: Final = self._dispatch.methods.keys()
+        self._greeting: Any = None
         self._client: str | None = None
-        self._served: Final = frozenset(Dispatch(server).methods)
-        self._asked: Final[set[Any]] = set()
-        self._greeted = self._begun = False
+        self._unheard: list[bytes] = []
+        self._answered_early = self._begun = False
+        self._peer: Peer | None = None
+        self._asked: Final[set[int | str]] = set()
 
-    def call(self, line: bytes) -> Wire | None:
-        """The tool call in a line, None for what is the SDK's. Has to see every line: it learns who the client is."""
+    def take(self, line: bytes) -> Taken | None:
+        """What is in a line, None for what is the SDK's. Has to see every line: it learns who the client is."""
         try:
             message = msgspec.json.decode(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
         if not isinstance(message, dict):
             return None
-        if self._begun:
-            return self._plain(message)
-        self._follow(message)
+        if message.get("method") == "initialize":
+            return self._greeted(message, line) if self._greeting is None else None
+        if self._unheard and message.get("method") == "notifications/initialized":
+            self._unheard.append(line)
+            return Taken()
+        return self._quick(message) if self._begun else None
+
+    def unheard(self) -> list[bytes]:
+        """What the client said in its greeting and the SDK has not heard; once."""
+        lines, self._unheard = self._unheard, []
+        return lines
+
+    async def answered(self, request_id: Any) -> bool:
+        """Tell of an answer of the SDK. True when the client must not hear it, because it has been answered before."""
+        if request_id is not None and request_id == self._greeting:
+            early, self._answered_early = self._answered_early, False
+            if not self._begun:
+                self._begin()
+            return early
+        if request_id in self._asked:
+            await self.close()  # from now on the SDK knows the client, and tells it of news
+        return False
+
+    async def close(self) -> None:
+        """Tell the client of no more news."""
+        self._asked.clear()
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            await peer.close()
+
+    def _greeted(self, message: Wire, line: bytes) -> Taken | None:
+        self._greeting = message.get("id")
+        params = message.get("params")
+        about = params.get("clientInfo") if isinstance(params, dict) else None
+        name = about.get("name") if isinstance(about, dict) else None
+        self._client = name if isinstance(name, str) else None
+        answer = greeting(message, self._dispatch) if generation() == 1 else None
+        if answer is None:
+            return None
+        self._unheard.append(line)
+        self._answered_early = True
+        self._begin()
+        return Taken(message["id"], partial(_at_once, answer))
+
+    def _begin(self) -> None:
+        self._begun = True
+        self._peer = Peer(self._server.updates, self._tell)
+
+    def _quick(self, message: Wire) -> Taken | None:
+        params = message.get("params")
+        if isinstance(params, dict) and isinstance(params.get("_meta"), dict):  # such as where progress is to be told
+            message = message | {"params": {name: value for name, value in params.items() if name != "_meta"}}
+        if is_plain_request(message, self._served):
+            return Taken(message["id"], partial(self._direct.plain, message))
+        if is_tool_call(message):
+            tool = self._server.tools.get(message["params"]["name"])
+            if tool is not None and not inspect.iscoroutinefunction(tool.function):
+                return Taken(message["id"], partial(self._direct.answer, message, None, client=self._client))
+        if self._peer is not None and message.get("method") in self._served and type(message.get("id")) in (int, str):
+            self._asked.add(message["id"])
         return None
 
-    def answered(self, request_id: Any) -> None:
-        """The SDK has answered a request."""
-        if not self._begun and request_id in self._asked:
-            self._begun = True
-            self._asked.clear()
+    async def _tell(self, uri: str | None) -> None:
+        """News of lists; who subscribes to a resource has met the SDK."""
+        for method in _CHANGED if uri is None else ():
+            await self._say({"jsonrpc": "2.0", "method": method})
 
-    async def answer(self, call: Wire) -> bytes:
-        """The answer as a line."""
-        return msgspec.json.encode(await self._direct.answer(call, None, client=self._client)) + b"\n"
 
-    def _follow(self, message: Wire) -> None:
-        params = message.get("params")
-        if message.get("method") == "initialize" and isinstance(params, dict):
-            about = params.get("clientInfo")
-            name = about.get("name") if isinstance(about, dict) else None
-            self._greeted, self._client = True, name if isinstance(name, str) else None
-        elif self._greeted and message.get("method") in self._served and isinstance(message.get("id"), int | str):
-            self._asked.add(message["id"])
-
-    def _plain(self, message: Wire) -> Wire | None:
-        """The call of a plain function without what clients say about it, such as where they want its progress."""
-        params = message.get("params")
-        if isinstance(params, dict) and isinstance(params.get("_meta"), dict):
-            message = message | {"params": {name: value for name, value in params.items() if name != "_meta"}}
-        tool = self._server.tools.get(message["params"]["name"]) if is_tool_call(message) else None
-        return message if tool is not None and not inspect.iscoroutinefunction(tool.function) else None
+async def _at_once(answer: Wire) -> Wire:
+    return answer

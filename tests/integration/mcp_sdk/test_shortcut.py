@@ -1,22 +1,25 @@
-"""Calls of plain functions over stdin are answered beside the SDK, and exactly as the SDK answers them."""
+"""What needs nothing of the SDK is answered beside it over stdio, and exactly as the SDK answers it."""
 
 import json
+import sys
 from typing import Annotated, Any
 
 import pytest
 from pydantic import Field
+from support.mcp_client import SDK
 from support.mcp_raw import RawClient
+from support.waiting import until
 
 from transcript_mcp.sdk import Context, Server
-from transcript_mcp.sdk.shortcut import Shortcut
+from transcript_mcp.sdk.shortcut import Shortcut, Taken
 
 pytestmark = pytest.mark.mcp
 
-GREETING = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "raw", "version": "0"},
-}
+GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "0"}}
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+ANY_KEY = {"anything": 1}
+
+only_sdk_1 = pytest.mark.skipif(SDK > 1, reason="the greeting is answered beside SDK 1 only")
 
 
 def line(method: str, request_id: Any = None, **params: Any) -> bytes:
@@ -40,13 +43,30 @@ def server() -> Server:
     return made
 
 
-def begun() -> Shortcut:
-    """A connection whose client has introduced itself and asked something."""
-    shortcut = Shortcut(server())
-    for number, said in enumerate([line("initialize", 0, **GREETING), line("tools/list", 1)]):
-        assert shortcut.call(said) is None
-        shortcut.answered(number)
-    return shortcut
+class Connection:
+    """A shortcut, what it says by itself, and the server whose it is."""
+
+    def __init__(self, shared: Server | None = None) -> None:
+        self.said: list[dict[str, Any]] = []
+        self.server = shared or server()
+        self.shortcut = Shortcut(self.server, self._say)
+
+    async def _say(self, message: dict[str, Any]) -> None:
+        self.said.append(message)
+
+    async def greeted(self) -> "Connection":
+        """The client has introduced itself."""
+        if self.shortcut.take(line("initialize", 0, **GREETING)) is None:
+            await self.shortcut.answered(0)
+        self.shortcut.take(INITIALIZED)
+        return self
+
+    async def answer(self, said: bytes) -> dict[str, Any]:
+        """What is answered to something that is not the SDK's."""
+        taken = self.shortcut.take(said)
+        assert taken is not None
+        assert taken.answer is not None
+        return await taken.answer()
 
 
 @pytest.mark.parametrize(
@@ -59,12 +79,9 @@ def begun() -> Shortcut:
     ids=str,
 )
 async def test_the_call_of_a_plain_function_takes_the_short_way(params: dict[str, Any]) -> None:
-    shortcut = begun()
-    call = shortcut.call(line("tools/call", 2, **params))
-    assert call is not None
-    answer = json.loads(await shortcut.answer(call))
+    connection = await Connection().greeted()
     text = f"{params.get('arguments', {}).get('text', '')} raw None"
-    assert answer == {
+    assert await connection.answer(line("tools/call", 2, **params)) == {
         "jsonrpc": "2.0",
         "id": 2,
         "result": {"content": [{"type": "text", "text": text}], "isError": False},
@@ -78,8 +95,12 @@ async def test_the_call_of_a_plain_function_takes_the_short_way(params: dict[str
         line("tools/call", 2, name="nobody-made-this"),
         line("tools/call", 2, name="plain", task={"ttl": 1}),
         line("tools/call", name="plain"),
-        line("tools/list", 2),
-        line("ping", 2),
+        line("tools/list", 2, cursor="x"),
+        line("tools/list"),
+        line("prompts/list", 2),
+        line("initialize", 2, **GREETING),
+        b'{"jsonrpc":"2.0","id":2.5,"method":"tools/list"}',
+        b'{"jsonrpc":"2.0","id":[2],"method":"tools/call","params":{"name":"patient"}}',
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain","arguments":{"text":NaN}}}',
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain","arguments":{"text":"\\ud83d"}}}',
         b"[" * 100_000,
@@ -89,20 +110,81 @@ async def test_the_call_of_a_plain_function_takes_the_short_way(params: dict[str
     ],
     ids=lambda said: said[:90],
 )
-def test_everything_else_is_for_the_sdk(said: bytes) -> None:
-    assert begun().call(said) is None
+async def test_everything_else_is_for_the_sdk(said: bytes) -> None:
+    assert (await Connection().greeted()).shortcut.take(said) is None
 
 
-@pytest.mark.parametrize("missing", ["the greeting", "a request", "its answer"])
-def test_the_sdk_knows_the_client_before_anything_goes_past_it(missing: str) -> None:
-    shortcut = Shortcut(server())
-    if missing != "the greeting":
-        shortcut.call(line("initialize", 0, **GREETING))
-        shortcut.answered(0)
-    shortcut.call(line("ping" if missing == "a request" else "tools/call", 1, name="plain"))
-    if missing != "its answer":
-        shortcut.answered(1)
-    assert shortcut.call(line("tools/call", 2, name="plain")) is None
+@pytest.mark.parametrize("said", [line("tools/call", 2, name="plain"), line("tools/list", 2), line("ping", 2)])
+async def test_nothing_goes_past_the_sdk_before_the_greeting(said: bytes) -> None:
+    assert Connection().shortcut.take(said) is None
+
+
+@only_sdk_1
+async def test_the_sdk_hears_the_greeting_when_something_is_for_it_and_its_answer_is_the_second_one() -> None:
+    connection = Connection()
+    greeting = line("initialize", 7, **GREETING)
+    assert (await connection.answer(greeting))["id"] == 7
+    assert connection.shortcut.take(INITIALIZED) == Taken()
+    assert connection.shortcut.unheard() == [greeting, INITIALIZED]
+    assert connection.shortcut.unheard() == []
+    assert connection.shortcut.take(INITIALIZED) is None
+    assert [await connection.shortcut.answered(7) for _ in range(2)] == [True, False]
+
+
+UNUSUAL: list[dict[str, Any]] = [
+    {"protocolVersion": "1999-01-01"},
+    {"protocolVersion": 3},
+    {"capabilities": {"roots": 3}},
+    {"capabilities": {"sampling": {"tools": {}}}},
+    {"capabilities": []},
+    {"clientInfo": {"name": "raw"}},
+    {"clientInfo": {"name": "raw", "version": 1}},
+    {"clientInfo": None},
+    {"_meta": {}},
+]
+
+
+@pytest.mark.parametrize("unusual", UNUSUAL, ids=str)
+def test_an_unusual_greeting_is_the_sdks(unusual: dict[str, Any]) -> None:
+    assert Connection().shortcut.take(line("initialize", 1, **GREETING | unusual)) is None
+
+
+async def test_who_has_not_met_the_sdk_is_told_of_lists_and_who_has_is_told_by_the_sdk() -> None:
+    shared = server()
+    one, two = await Connection(shared).greeted(), await Connection(shared).greeted()
+    shared.lists_changed()
+    await until(lambda: len(one.said) == len(two.said) == 3)
+    assert {message["method"] for message in one.said} == {
+        f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")
+    }
+    assert two.shortcut.take(line("tools/call", 2, name="patient")) is None
+    assert not await two.shortcut.answered(2)
+    shared.lists_changed()
+    await until(lambda: len(one.said) == 6)
+    assert len(two.said) == 3
+
+
+# -- beside the real one
+
+
+def theirs(client: RawClient, method: str, **params: Any) -> Any:
+    return client.answer(client.ask(method, **params))
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_the_greeting_is_the_sdks(version: str) -> None:
+    with RawClient() as ours, RawClient() as other:
+        usual = theirs(ours, "initialize", **GREETING | {"protocolVersion": version})
+        about = GREETING["clientInfo"] | {"websiteUrl": "https://example.com"}  # type: ignore[operator]
+        assert usual == theirs(other, "initialize", **GREETING | {"protocolVersion": version, "clientInfo": about})
+
+
+@pytest.mark.parametrize("what", ["tools", "prompts", "resources", "resources/templates"])
+def test_lists_are_the_sdks(what: str) -> None:
+    with RawClient() as client:
+        client.begin()
+        ours = theirs(client, f"{what}/list")
+        assert theirs(client, f"{what}/list", cursor="") == ours
 
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -116,9 +198,39 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=str)
-def test_the_answer_is_the_sdks(tool: str, arguments: dict[str, Any]) -> None:
-    """The first request of a client is always the SDK's."""
+def test_answers_of_tools_are_the_sdks(tool: str, arguments: dict[str, Any]) -> None:
     with RawClient() as client:
         client.begin()
-        theirs = client.call(tool, **arguments)
-        assert client.call(tool, **arguments) == theirs
+        ours = client.call(tool, **arguments)
+        assert theirs(client, "tools/call", name=tool, arguments=arguments, **ANY_KEY) == ours
+
+
+@only_sdk_1
+def test_the_sdk_is_not_imported_before_something_is_asked_of_it() -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from transcript_mcp.sdk import Server, serve_stdio\n"
+        "server = Server('small', version='1')\n"
+        "def loaded() -> str:\n"
+        "    'Whether the SDK is there.'\n"
+        "    return str('mcp' in sys.modules)\n"
+        "async def patient() -> str:\n"
+        "    'The same.'\n"
+        "    return loaded()\n"
+        "server.tool(loaded)\n"
+        "server.tool(patient)\n"
+        "asyncio.run(serve_stdio(server))\n"
+    )
+    with RawClient([sys.executable, "-c", code]) as client:
+        client.begin()
+        client.answer(client.ask("tools/list"))
+        assert [client.call(tool)["content"][0]["text"] for tool in ("loaded", "patient")] == ["False", "True"]
+
+
+def test_a_client_that_never_asks_the_sdk_is_answered_and_may_ask_it_later() -> None:
+    with RawClient() as client:
+        client.begin()
+        assert client.call("echo", text="a")["content"][0]["text"] == "a"
+        assert client.call("who")["content"][0]["text"] == "None with raw"
+        assert client.call("echo", text="b")["content"][0]["text"] == "b"
+        assert client.end()[:2] == (0, [])

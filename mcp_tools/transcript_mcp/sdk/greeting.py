@@ -1,0 +1,70 @@
+"""The greeting of a client over stdin, answered without the SDK, whose import is more than half of a start.
+
+What is answered is what SDK 1.x answers; a test holds the two together. Whatever is unusual about a greeting is left to
+the SDK.
+"""
+
+from typing import Any, Final
+
+from transcript_mcp.sdk.content import Wire
+from transcript_mcp.sdk.dispatch import Dispatch
+
+__all__ = ["greeting"]
+
+_PROTOCOLS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Those that every SDK 1.x which fits knows."""
+
+_ABILITIES: Final = {"roots", "sampling", "elicitation", "experimental"}
+_OFFERED: Final[dict[str, tuple[str, Wire]]] = {
+    "logging": ("logging/setLevel", {}),
+    "prompts": ("prompts/list", {"listChanged": True}),
+    "resources": ("resources/list", {"subscribe": True, "listChanged": True}),
+    "tools": ("tools/list", {"listChanged": True}),
+    "completions": ("completion/complete", {}),
+}
+
+
+def greeting(message: Wire, dispatch: Dispatch) -> Wire | None:
+    """The answer to a client's ``initialize``, None when that is for the SDK."""
+    if message.keys() != {"jsonrpc", "id", "method", "params"} or not _is_usual(message):
+        return None
+    server, methods = dispatch.server, dispatch.methods
+    result: Wire = {
+        "protocolVersion": message["params"]["protocolVersion"],
+        "capabilities": {"experimental": {}}
+        | {name: how for name, (method, how) in _OFFERED.items() if method in methods},
+        "serverInfo": {"name": server.name, "version": server.version},
+    }
+    if server.instructions is not None:
+        result["instructions"] = server.instructions
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def _is_usual(message: Wire) -> bool:
+    params: Any = message["params"]
+    return (
+        message["jsonrpc"] == "2.0"
+        and type(message["id"]) in (int, str)
+        and isinstance(params, dict)
+        and params.keys() == {"protocolVersion", "capabilities", "clientInfo"}
+        and params["protocolVersion"] in _PROTOCOLS
+        and _is_flat(params["capabilities"])
+        and _is_text(params["clientInfo"])
+    )
+
+
+def _is_flat(abilities: Any) -> bool:
+    """Abilities that say no more than that they are there, and whether lists change."""
+    return (
+        isinstance(abilities, dict)
+        and abilities.keys() <= _ABILITIES
+        and all(how in ({}, {"listChanged": True}, {"listChanged": False}) for how in abilities.values())
+    )
+
+
+def _is_text(about: Any) -> bool:
+    return (
+        isinstance(about, dict)
+        and {"name", "version"} <= about.keys() <= {"name", "version", "title"}
+        and all(isinstance(value, str) for value in about.values())
+    )
