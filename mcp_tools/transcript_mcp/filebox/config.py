@@ -63,12 +63,14 @@ class ConfigSource:
     explicit: Path | None = None
     cwd: Path | None = None
     home: Path = field(default_factory=Path.home)
+    _candidates: list[Path] = field(default_factory=list[Path], init=False, repr=False)
     _seen: tuple[Path, tuple[int, int, int], Roster] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.home = Path(os.path.realpath(self.home))
         if self.cwd is not None:
             self.cwd = Path(os.path.realpath(self.cwd))
+        self._candidates = [folder / CONFIG_NAME for folder in self._folders()]
 
     def load(self) -> Roster:
         """The configuration as it is now. Raises ConfigError, which names the file, the key and what to do."""
@@ -94,8 +96,7 @@ class ConfigSource:
         """The file that counts, None when there is none. Raises ConfigError when that cannot be found out."""
         if self.explicit is not None:
             return self.explicit.expanduser()
-        for folder in self._folders():
-            file = folder / CONFIG_NAME
+        for file in self._candidates:
             try:
                 if file.is_file():
                     return file

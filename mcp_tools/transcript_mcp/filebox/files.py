@@ -8,6 +8,7 @@ import os
 import secrets
 import stat
 from contextlib import suppress
+from itertools import count
 from typing import Final, NamedTuple
 
 from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
@@ -27,6 +28,7 @@ __all__ = [
     "read_beginning",
     "read_head",
     "stamp_of",
+    "unused_name",
     "write",
 ]
 
@@ -46,6 +48,9 @@ LARGEST: Final = 16 * 1024 * 1024
 _HEAD: Final = 4096
 _LONGEST_HEAD: Final = 64 * 1024
 _MARKER: Final = b"MESSAGE THREAD"
+
+_OURS: Final = secrets.token_hex(8)
+_numbers: Final = count()
 
 
 class Taken(NamedTuple):
@@ -117,7 +122,7 @@ def write(mailbox: MailboxFolder, place: str, name: str, body: bytes) -> None:
 
 def put(opened: OpenMailbox, place: str, name: str, body: bytes) -> None:
     """The same in a mailbox that is open already."""
-    mailbox, temporary = opened.mailbox, f"{os.getpid()}-{secrets.token_hex(8)}"
+    mailbox, temporary = opened.mailbox, unused_name()
     workshop, shelf = opened.folder(*WORKSHOP), opened.folder(place)
     try:
         descriptor = os.open(temporary, CREATE, 0o600, dir_fd=workshop)
@@ -139,6 +144,11 @@ def fill(mailbox: MailboxFolder, descriptor: int, body: bytes) -> None:
     while rest:
         rest = rest[os.write(descriptor, rest) :]
     mailbox.force(descriptor)
+
+
+def unused_name() -> str:
+    """The name of a file that nobody else writes, for as long as it is not where mail is seen."""
+    return f"{os.getpid()}-{_OURS}-{next(_numbers)}"
 
 
 def stamp_of(found: os.stat_result) -> Stamp:

@@ -7,7 +7,6 @@ a copy in the sender's outbox, or has not arrived at all.
 
 import fcntl
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from transcript_mcp.filebox.files import CREATE, fill, names, read
+from transcript_mcp.filebox.files import CREATE, fill, names, read, unused_name
 from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
 from transcript_mcp.filebox.message import MARKER, parsed
 from transcript_mcp.filebox.naming import shown_name
@@ -99,7 +98,7 @@ def abandoned(sender: MailboxFolder) -> Iterator[Note]:
 def _begun(sender: OpenMailbox, folder: int) -> tuple[str, int]:
     """An empty file of our own, locked; whoever looks for abandoned ones may have been quicker, and removes it then."""
     while True:
-        name = f"{secrets.token_hex(8)}.md"
+        name = f"{unused_name()}.md"
         try:
             descriptor = os.open(name, CREATE, 0o600, dir_fd=folder)
         except OSError as error:

@@ -32,18 +32,19 @@ def move(mailbox: MailboxFolder, name: str, to: Box, lock_wait: float) -> Mail:
     An earlier copy of the same thread that lies there is joined with it; another mail of that name keeps it. Raises
     MailNotFoundError, MailboxBusyError, MailboxUnavailableError and ConfigError.
     """
-    with locked([mailbox], lock_wait), mailbox.looked_at("inbox") as inbox:
-        mail = look_at(inbox, name) if inbox is not None else None
-        if inbox is None or mail is None:
+    with locked([mailbox], lock_wait), mailbox.entered() as opened:
+        inbox = opened.folder("inbox")
+        mail = look_at(inbox, name)
+        if mail is None:
             raise MailNotFoundError(
                 f"Message not found: {shown_name(name)} is not in the inbox of {mailbox.agent}.",
                 hint="List the inbox; perhaps it was resolved, rejected or answered already.",
             )
-        with mailbox.opened(to) as target:
-            try:
-                return msgspec.structs.replace(mail, file=shown_name(_put(mailbox, inbox, target, name, to)))
-            except OSError as error:
-                mailbox.failed(f"move {shown_name(name)} to {to}", error)
+        target = opened.folder(to)
+        try:
+            return msgspec.structs.replace(mail, file=shown_name(_put(mailbox, inbox, target, name, to)))
+        except OSError as error:
+            mailbox.failed(f"move {shown_name(name)} to {to}", error)
 
 
 def _put(mailbox: MailboxFolder, inbox: int, target: int, name: str, to: Box) -> str:

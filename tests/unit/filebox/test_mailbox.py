@@ -104,6 +104,15 @@ def test_what_was_sent_stays_in_the_outbox_whatever_becomes_of_the_receivers_cop
     assert {name: office.text("qa_agent", "outbox", name) for name in office.files("qa_agent", "outbox")} == as_sent
 
 
+def test_what_was_sent_lies_in_the_outbox_until_it_is_answered_and_in_the_thread_from_then_on(office: Office) -> None:
+    qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
+    sent = qa.send("dev_agent", "BR", "slow", BUG)
+    assert office.everywhere("qa_agent") == [("outbox", sent.file)]
+    dev.send("qa_agent", "ACK", "", "reply", sent.id)
+    assert office.everywhere("qa_agent") == [("inbox", sent.file)]
+    assert office.text("qa_agent", "inbox", sent.file).endswith(f"- qa_agent to dev_agent (BR)\n\n{BUG}")
+
+
 def test_the_outbox_has_a_copy_of_a_reply_too(office: Office) -> None:
     qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
     sent = qa.send("dev_agent", "BR", "slow", BUG)

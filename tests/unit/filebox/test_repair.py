@@ -1,6 +1,8 @@
 """What killed processes leave behind is put in order."""
 
+import fcntl
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -98,6 +100,30 @@ def test_a_delivery_that_is_going_on_is_left_alone(office: Office) -> None:
         office.mailbox("qa_agent")
         pending = office.folder("qa_agent", ".state") / "pending"
         assert len(list(pending.iterdir())) == 1
+    assert list(pending.iterdir()) == []
+
+
+def test_a_delivery_goes_on_though_somebody_takes_its_beginning_for_an_abandoned_one(office: Office) -> None:
+    """Between its making and its locking the sender's copy looks like one that nobody holds."""
+    pending = office.folder("qa_agent", ".state") / "pending"
+    held: list[int] = []
+
+    def look(_frame: object, event: str, function: object) -> None:
+        if event == "c_return" and function is os.open and not held and pending.is_dir():
+            for file in pending.iterdir():
+                held.append(os.open(file, os.O_RDONLY))
+                fcntl.flock(held[0], fcntl.LOCK_EX)
+
+    qa = office.mailbox("qa_agent")
+    sys.setprofile(look)
+    try:
+        sent = qa.send("dev_agent", "BR", "slow", "text")
+    finally:
+        sys.setprofile(None)
+    assert len(held) == len(list(pending.iterdir())) == 1
+    assert office.text("qa_agent", "outbox", sent.file) == office.text("dev_agent", "inbox", sent.file)
+    os.close(held[0])
+    office.mailbox("qa_agent")
     assert list(pending.iterdir()) == []
 
 
