@@ -60,7 +60,7 @@ class Shortcut:
             return None
         if message.get("method") == "initialize":
             return self._greeted(message, line) if self._greeting is None else None
-        if self._unheard and message.get("method") == "notifications/initialized":
+        if len(self._unheard) == 1 and message.get("method") == "notifications/initialized":
             self._unheard.append(line)
             return Taken()
         return self._quick(message) if self._begun else None

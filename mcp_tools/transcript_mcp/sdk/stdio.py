@@ -48,6 +48,8 @@ class _Connection:
         await asyncio.gather(*left, return_exceptions=True)
         await self._shortcut.close()
         await self._session.end()
+        if not reading.cancelled() and (error := reading.exception()) and not self._session.ended.is_set():
+            raise error  # the SDK cannot be brought up
 
     async def _read(self) -> None:
         async for line in Lines(self._source):
@@ -58,7 +60,7 @@ class _Connection:
                 for said in (*self._shortcut.unheard(), line):
                     await self._session.hear(said)
             except ValueError:
-                await self._outlet.write(_PARSE_ERROR)
+                await self._say(_PARSE_ERROR)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._all_answered(), _GRACE)
 
@@ -100,4 +102,4 @@ class _Connection:
             await self._answered.wait()
 
 
-_PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
+_PARSE_ERROR: Wire = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}}

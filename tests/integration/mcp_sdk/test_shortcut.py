@@ -8,6 +8,7 @@ import pytest
 from pydantic import Field
 from support.mcp_client import SDK
 from support.mcp_raw import RawClient
+from support.needs import lacks
 from support.waiting import until
 
 from transcript_mcp.sdk import Context, Server
@@ -19,7 +20,7 @@ GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 ANY_KEY = {"anything": 1}
 
-only_sdk_1 = pytest.mark.skipif(SDK > 1, reason="the greeting is answered beside SDK 1 only")
+only_sdk_1 = pytest.mark.skipif(SDK > 1, reason=lacks("the greeting is answered beside SDK 1", "make test"))
 
 
 def line(method: str, request_id: Any = None, **params: Any) -> bytes:
