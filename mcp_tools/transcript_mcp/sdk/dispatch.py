@@ -112,9 +112,11 @@ class Dispatch:
     async def admit(self, uri: str, context: Context) -> None:
         """Whether this client may subscribe to a URI. Raises ProtocolError when it may not."""
         offered, values = self.server.find(uri) or (None, {})
-        if isinstance(offered, Template) and offered.admits is not None:
+        if isinstance(offered, Template):
             try:
-                await in_thread(offered.admits, context, values)
+                offered.signature.check_names(values)
+                if offered.admits is not None:
+                    await in_thread(offered.admits, context, values)
             except Exception as error:  # noqa: BLE001 - logged by _sentence
                 code = INVALID_PARAMS if _is_expected(error) else INTERNAL_ERROR
                 raise ProtocolError(code, _sentence(error, f"subscribing to {offered.name}")) from None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import threading
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -135,6 +136,7 @@ async def test_a_tool_is_told_with_its_schema_and_hints(server: Server, client: 
                 "type": "object",
                 "properties": {"word": {"type": "string", "description": "A word."}},
                 "required": ["word"],
+                "additionalProperties": False,
             },
             "annotations": {
                 "readOnlyHint": True,
@@ -263,6 +265,31 @@ async def test_resources_are_text_bytes_or_data(server: Server, client: InMemory
     with pytest.raises(ProtocolError, match="Resource not found: b://text") as caught:
         await client.read("b://text")
     assert (caught.value.code, caught.value.data) == (-32002, {"uri": "b://text"})
+
+
+async def test_a_parameter_that_there_is_not_is_refused_wherever_it_is_given(
+    server: Server, client: InMemoryClient
+) -> None:
+    def inbox(agent: Word, limit: Count = 20) -> Any:
+        """Mail."""
+        return {"agent": agent, "limit": limit}
+
+    server.tool(inbox)
+    server.prompt(inbox)
+    server.template("inbox://{agent}{?limit}", inbox)
+    said = "There is no argument limitt. Did you mean limit?"
+    answer = await client.call("inbox", agent="bo", limitt=3)
+    assert (answer.is_error, answer.text) == (True, said)
+    for asking in (
+        client.prompt("inbox", agent="bo", limitt=3),
+        client.read("inbox://bo?limitt=3"),
+        client.subscribe("inbox://bo?limitt=3"),
+    ):
+        with pytest.raises(ProtocolError, match=re.escape(said)) as caught:
+            await asking
+        assert caught.value.code == -32602
+    with pytest.raises(ProtocolError, match=re.escape('There is no argument "?agent". Did you mean agent?')):
+        await client.read("inbox://bo?agent=ada")
 
 
 async def test_lists_of_resources_tell_what_is_needed_to_choose(server: Server, client: InMemoryClient) -> None:
