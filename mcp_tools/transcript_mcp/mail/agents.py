@@ -11,7 +11,7 @@ from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from transcript_mcp.mail import jobs, names, projects, records
 from transcript_mcp.mail.layout import PROJECT_FILE, Archive
 from transcript_mcp.mail.texts import line
-from transcript_mcp.mail.values import Agent, Project, Registration
+from transcript_mcp.mail.values import Agent, Page, Project, Registration
 
 __all__ = [
     "ROWS",
@@ -36,6 +36,7 @@ ROWS: Final = "SELECT agents.*, projects.human_key FROM agents JOIN projects ON 
 _TOUCH_EVERY: Final = 30.0
 _LONGEST_LINE: Final = 200
 _LONGEST_TASK: Final = 10_000
+_END_OF_TIME: Final = 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +130,48 @@ def is_taken(db: sqlite3.Connection, project_id: int, name: str) -> bool:
 
 
 def listing(
-    db: sqlite3.Connection, project_id: int, active_since: float | None, limit: int | None = None
-) -> list[Agent]:
-    """Agents at home in a project or with mail or claims there, the most recently active first."""
+    db: sqlite3.Connection,
+    project_id: int,
+    active_since: float | None,
+    limit: int | None = None,
+    before: str | None = None,
+) -> Page[Agent]:
+    """Agents at home in a project or with mail or claims there, the most recently active first.
+
+    ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
+    """
+    last_active, last_id = _place(before)
+    bounds = {"project": project_id, "since": active_since or 0.0, "active": last_active, "id": last_id}
     rows = db.execute(
-        f"{ROWS} WHERE (agents.project_id = ?1 OR agents.id IN (SELECT agent_id FROM guests WHERE project_id = ?1))"
-        " AND last_active_ts >= ?2 ORDER BY last_active_ts DESC, agents.id LIMIT ?3",
-        (project_id, active_since or 0.0, -1 if limit is None else limit),
+        f"{ROWS} WHERE {_LISTED} ORDER BY last_active_ts DESC, agents.id LIMIT :limit",
+        bounds | {"limit": -1 if limit is None else limit},
     )
-    return [agent(row) for row in rows]
+    found = [agent(row) for row in rows]
+    if limit is None or len(found) < limit:
+        return Page(found)
+    end = found[-1]
+    bounds |= {"active": end.last_active_ts, "id": end.id}
+    more = db.execute(f"SELECT count(*) FROM agents WHERE {_LISTED}", bounds).fetchone()[0]
+    return Page(found, more, f"{end.last_active_ts!r}/{end.id}")
+
+
+_LISTED: Final = (
+    "(agents.project_id = :project OR agents.id IN (SELECT agent_id FROM guests WHERE project_id = :project))"
+    " AND last_active_ts >= :since AND (last_active_ts, -agents.id) < (:active, -:id)"
+)
+
+
+def _place(before: str | None) -> tuple[float, int]:
+    """Behind which agent a page goes on: its last activity, and its row."""
+    if not before:
+        return _END_OF_TIME, 0
+    active, _, row = before.partition("/")
+    try:
+        return float(active), int(row[:18])
+    except ValueError:
+        raise InvalidLetterError(
+            f"{before[:40]!r} is no place in a list of agents.", hint="Give `before` as an earlier answer told it."
+        ) from None
 
 
 def touch(db: sqlite3.Connection, agent_id: int, now: float) -> None:

@@ -11,7 +11,7 @@ from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Project
-from transcript_mcp.sdk import Server
+from transcript_mcp.sdk import Server, Text
 
 __all__ = ["ClaimTools"]
 
@@ -93,14 +93,14 @@ class ClaimTools:
         project_key: given.Project,
         agent_name: Annotated[str | None, Field(description="Only this agent's.")] = None,
         active_only: given.Active = True,
-    ) -> list[dict[str, Any]]:
+        before: given.Before = None,
+    ) -> list[Any]:
         """Who works on which files now."""
         holder = None if agent_name is None else self._mail.whois(project_key, agent_name).id
         project = self._mail.project(project_key)
-        return [
-            showing.shown_claim(each)
-            for each in self._service.claims.list_claims(project.id, holder, active_only=active_only)
-        ]
+        page = self._service.claims.list_claims(project.id, holder, active_only=active_only, before=before)
+        shown = [showing.shown_claim(each) for each in page]
+        return [shown, Text(showing.told_more(page))] if page.more else shown
 
     # -- the guard
 

@@ -16,7 +16,7 @@ from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Confl
 from transcript_mcp.mail.meeting import meetings
 from transcript_mcp.mail.moments import to_the_millisecond
 from transcript_mcp.mail.texts import amount
-from transcript_mcp.mail.values import Agent
+from transcript_mcp.mail.values import Agent, Page
 
 __all__ = ["Claims"]
 
@@ -140,15 +140,28 @@ class Claims:
         *,
         active_only: bool = True,
         limit: int = 200,
-    ) -> list[Claim]:
-        """Claims of a project, an agent, both or all, the newest first."""
-        sql = (
-            f"{claim_rows.ROWS} WHERE (:project IS NULL OR claims.project_id = :project)"
-            f" AND (:agent IS NULL OR claims.agent_id = :agent) {f'AND {_ACTIVE}' if active_only else ''}"
-            " ORDER BY claims.id DESC LIMIT :limit"
+        before: str | None = None,
+    ) -> Page[Claim]:
+        """Claims of a project, an agent, both or all, the newest first.
+
+        ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
+        """
+        listed = (
+            "(:project IS NULL OR claims.project_id = :project) AND (:agent IS NULL OR claims.agent_id = :agent)"
+            f" AND claims.id < :below {f'AND {_ACTIVE}' if active_only else ''}"
         )
-        bound = {"project": project_id, "agent": agent_id, "now": self._clock(), "limit": limit}
-        return self._database.read(lambda db: [claim_rows.claim(row) for row in db.execute(sql, bound)], [])
+        bounds = {"project": project_id, "agent": agent_id, "now": self._clock(), "below": _number(before)}
+
+        def work(db: sqlite3.Connection) -> Page[Claim]:
+            sql = f"{claim_rows.ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
+            found = [claim_rows.claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
+            if len(found) < limit:
+                return Page(found)
+            counted = bounds | {"below": found[-1].id}
+            more = db.execute(f"SELECT count(*) FROM claims WHERE {listed}", counted).fetchone()[0]
+            return Page(found, more, str(found[-1].id))
+
+        return self._database.read(work, Page())
 
     def _claim(self, db: sqlite3.Connection, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
         """``compared`` are the claims (id, exclusive) that are known not to be in the way."""
@@ -242,6 +255,16 @@ def _conflict(path: str, row: sqlite3.Row) -> Conflict:
         expires_ts=row["expires_ts"],
         exclusive=bool(row["exclusive"]),
     )
+
+
+def _number(before: str | None) -> int:
+    if not before:
+        return 2**63 - 1
+    if not (before.isascii() and before.isdigit() and len(before) < 19):
+        raise InvalidLetterError(
+            f"{before[:40]!r} is no place in a list of claims.", hint="Give `before` as an earlier answer told it."
+        )
+    return int(before)
 
 
 def _root(db: sqlite3.Connection, project_id: int) -> str:
