@@ -133,7 +133,7 @@ def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project
     if found is not None:
         return found
     try:
-        return mail.project(key)
+        return mail.project(folder if key.startswith(".") else key)
     except UnknownProjectError as error:
         if error.hint.startswith("Do you mean"):
             raise
@@ -145,7 +145,10 @@ def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project
 
 def project_here(mail: "AgentMail") -> "Project | None":
     """The project of the working directory or the nearest folder above it, up to the root of the git repository."""
-    known, here = {project.key: project for project in mail.projects()}, Path.cwd()
+    from transcript_mcp.mail.projects import canonical
+
+    known, here = {canonical(project.key): project for project in reversed(mail.projects())}, Path.cwd()
+    known |= {project.key: project for project in mail.projects()}
     for folder in (here, *here.parents):
         if str(folder) in known:
             return known[str(folder)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import parameters as given
-from transcript_mcp.mail import showing
+from transcript_mcp.mail import projects, showing
 from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Project
 from transcript_mcp.sdk import Server, Text
@@ -55,7 +55,7 @@ class ClaimTools:
         claimed = self._service.claims.claim(
             project.id,
             agent,
-            _needed(_both(paths, paths_list)),
+            _needed(_both(paths, paths_list, project)),
             ttl_seconds,
             exclusive=exclusive,
             reason=reason,
@@ -72,7 +72,7 @@ class ClaimTools:
     ) -> dict[str, Any]:
         """Let your claims last longer, from now on."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        extended = self._service.claims.renew(project.id, agent, paths, ttl_seconds)
+        extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
         return showing.shown_extended(extended, self._changed(project, extended.job))
 
     def release_claims(
@@ -85,7 +85,7 @@ class ClaimTools:
     ) -> dict[str, Any]:
         """Give claims back when you are done."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        released = self._service.claims.release(project.id, agent, _both(paths, paths_list))
+        released = self._service.claims.release(project.id, agent, _both(paths, paths_list, project))
         return showing.shown_released(released, self._changed(project, released.job))
 
     def list_claims(
@@ -136,9 +136,11 @@ class ClaimTools:
         return self._service.archived(job)
 
 
-def _both(paths: list[str] | None, paths_list: list[str] | None) -> list[str] | None:
-    """What was given under either name; None when nothing was."""
-    return None if paths is None and paths_list is None else [*(paths or ()), *(paths_list or ())]
+def _both(paths: list[str] | None, paths_list: list[str] | None, project: Project) -> list[str] | None:
+    """What was given under either name, by the project's key; None when nothing was."""
+    if paths is None and paths_list is None:
+        return None
+    return [projects.inside(project.key, path) for path in (*(paths or ()), *(paths_list or ()))]
 
 
 def _needed(paths: list[str] | None) -> list[str]:

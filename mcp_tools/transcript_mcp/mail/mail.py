@@ -74,7 +74,7 @@ class AgentMail:
         self, project: str, program: str, model: str, task: str, name_hint: str | None = None
     ) -> Registration:
         """A new agent under a memorable name, the hint's letters and digits if they are free. Makes the project."""
-        key, said = projects.checked_key(project), agents.about(program, model, task)
+        key, said = self._kept_key(project), agents.about(program, model, task)
         return self.database.write(lambda db: agents.create(db, key, said, name_hint, self.now()))
 
     def register_agent(
@@ -85,7 +85,7 @@ class AgentMail:
         Raises InvalidLetterError, and ActingRefusedError for a reserved name or, with ``require_agent_token``, when
         ``token`` is not that of the agent that is there.
         """
-        key, said = projects.checked_key(project), agents.about(program, model, task)
+        key, said = self._kept_key(project), agents.about(program, model, task)
         clean, needed = names.checked_name(name), self.options.require_agent_token
         return self.database.write(
             lambda db: agents.register(db, key, clean, said, self.now(), token=token, token_needed=needed)
@@ -269,6 +269,12 @@ class AgentMail:
                 f"There is no mail in {self.places.root} yet.", hint="create_agent or register_agent makes a project."
             )
         return found[0]
+
+    def _kept_key(self, project: str) -> str:
+        """The key of a project as it is kept or, when it is new, will be."""
+        clean = projects.checked_key(project)
+        found = self.reader.read(lambda db: projects.find(db, clean), None)
+        return projects.canonical(clean) if found is None else found.key
 
     def _let(self, db: sqlite3.Connection, agent: Agent, token: str | None) -> None:
         _refuse_reserved(agent.name)

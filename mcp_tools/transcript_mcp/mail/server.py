@@ -7,13 +7,14 @@ from urllib.parse import quote
 from pydantic import Field
 
 import nanobot_transcript
-from nanobot_transcript.errors import ActingRefusedError
+from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from nanobot_transcript.session_key import FEISHU, session_key, split
 from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.claim_tools import ClaimTools
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.projects import checked_key
 from transcript_mcp.mail.service import Announce, MailService, ServiceOptions
 from transcript_mcp.mail.tools import Tools
 from transcript_mcp.mail.values import Agent, InboxQuery, MailOptions
@@ -172,7 +173,11 @@ def _offer_resources(server: Server, service: MailService) -> None:
         found(values["agent"], values.get("project"))
 
     def known(_context: Context, values: dict[str, str]) -> None:
-        mail.project(values["project"])
+        key = mail.project(values["project"]).key
+        if key != checked_key(values["project"]):  # what changes is told of one address only
+            raise InvalidLetterError(
+                f"The project is called {key} here.", hint=f"Subscribe to resource://claims/{quote(key, safe='/')}."
+            )
 
     for uri, function, title, admits in (
         (
