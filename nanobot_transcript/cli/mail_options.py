@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from nanobot_transcript.cli.options import read_settings, require_directory
+from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, UnknownProjectError, UnregisteredAgentError
 
@@ -15,19 +16,22 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.settings import LoadedSettings
     from transcript_mcp.mail.mail import AgentMail
-    from transcript_mcp.mail.values import Agent, Project
+    from transcript_mcp.mail.values import Agent, Page, Project, Thread
 
 __all__ = [
     "AgentArgument",
+    "BeforeOption",
     "LimitOption",
     "MailStoreOption",
     "ProjectOption",
     "mail_settings",
     "meant_agent",
     "meant_project",
+    "more_of",
     "opened_mail",
     "project_here",
     "said_to_people",
+    "tell_more",
 ]
 
 _LISTED = 5
@@ -41,6 +45,9 @@ ProjectOption: TypeAlias = Annotated[
 ]
 LimitOption: TypeAlias = Annotated[
     int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the newest.")
+]
+BeforeOption: TypeAlias = Annotated[
+    str | None, typer.Option("--before", metavar="ID", help="What came before this message: a list's next page.")
 ]
 MailStoreOption: TypeAlias = Annotated[
     Path | None,
@@ -160,3 +167,14 @@ def project_here(mail: "AgentMail") -> "Project | None":
 def _listed(keys: "Sequence[str]") -> str:
     more = f" and {len(keys) - _LISTED:,} more" if len(keys) > _LISTED else ""
     return f"{', '.join(keys[:_LISTED])}{more}"
+
+
+def more_of(page: "Page[Any] | Thread") -> dict[str, Any]:
+    """What JSON says of what it does not hold; nothing when it holds all."""
+    return {"more": page.more, "before": page.before} if page.more else {}
+
+
+def tell_more(page: "Page[Any] | Thread", how: str | None = None) -> None:
+    """Say on stderr how many more there are, and which option shows them."""
+    if page.more:
+        notice(f"{page.more:,} more; {how or f'--before {page.before}'} shows them.")

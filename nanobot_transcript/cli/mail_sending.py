@@ -85,6 +85,9 @@ def reply(
     ],
     body: _Body = None,
     as_human: _AsHuman = False,
+    to_all: Annotated[
+        bool, typer.Option("--all", help="To all whom the message names, not only to who wrote it.")
+    ] = False,
     cc: _Cc = None,
     importance: _Importance = "normal",
     ack: _Ack = False,
@@ -104,7 +107,7 @@ def reply(
         from transcript_mcp.mail.values import Draft
 
         human = service.mail.human(service.mail.message(message_id).project)
-        draft = Draft(body=text, cc=cc, importance=importance, ack_required=ack, original_body=text)
+        draft = Draft(body=text, cc=cc, importance=importance, ack_required=ack, original_body=text, reply_all=to_all)
         with said_to_people():
             posted = service.reply(human, message_id, draft, ImageWish())
     _tell(posted, json=json)

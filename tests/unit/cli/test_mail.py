@@ -21,6 +21,7 @@ COMMANDS = (
     ("search", "发布"),
     ("agents",),
     ("claims",),
+    ("overdue",),
 )
 
 
@@ -395,3 +396,71 @@ def test_an_empty_message_is_refused(run: Run, box: Letterbox) -> None:
     ended = run("mail", "send", "--as-human", "--to", "BlueLake", "--subject", "s", "  ")
     assert ended.code == 2
     assert "There is nothing to send." in ended.err
+
+
+# -- more than is shown
+
+
+@pytest.mark.parametrize(
+    "words", [("inbox", "BlueLake"), ("outbox", "GreenCastle"), ("search", "plan"), ("thread", "TKT-1")]
+)
+def test_a_list_says_how_many_more_there_are_and_the_next_page_is_shown(
+    run: Run, box: Letterbox, words: list[str]
+) -> None:
+    ids = [box.send(["BlueLake"], "plan", "text", thread_id="TKT-1").id for _ in range(5)]
+    more = 3 if words[0] in ("search", "thread") else 4
+    before = ids[3]
+    ended = run("mail", *words, "--limit", "2", "--project", BACKEND)
+    assert ended.code == 0
+    assert f"{more} more; --before {before} shows them." in ended.err
+    page = run("mail", *words, "--limit", "2", "--project", BACKEND, "--before", before, "--json").document
+    shown = page["hits"] if words[0] == "search" else page["messages"]
+    assert sorted(each["id"] for each in shown) == sorted(ids[1:3])
+    assert (page["more"], page["before"]) == (more - 2, ids[1])
+    assert "more" not in run("mail", *words, "--project", BACKEND, "--json").document
+
+
+def test_claims_say_how_many_more_there_are(run: Run, box: Letterbox) -> None:
+    Claims(box.mail.database, box.mail.now).claim(box.green.project_id, box.green, ["a.py", "b.py", "c.py"])
+    ended = run("mail", "claims", "--all", "--limit", "1", "--project", BACKEND)
+    assert "2 more; --limit 3 shows them." in ended.err
+    assert run("mail", "claims", "--all", "--limit", "1", "--project", BACKEND, "--json").document["more"] == 2
+
+
+# -- acknowledgements
+
+
+def test_what_was_not_acknowledged_is_listed_with_by_whom(run: Run, box: Letterbox) -> None:
+    assert "Everything" in run("mail", "overdue", "--project", BACKEND).err
+    first = box.send(["BlueLake", "RedStone"], "Release?", ack_required=True)
+    second = box.send(["BlueLake"], "And this?", ack_required=True)
+    box.mail.acknowledge(box.red, first.id)
+    ended = run("mail", "overdue", "--project", BACKEND)
+    assert all(word in ended.out for word in ("BlueLake", "Release?", first.id))
+    assert "RedStone" not in ended.out
+    shown = run("mail", "overdue", "--project", BACKEND, "--limit", "1", "--json").document
+    assert [(each["id"], each["waiting_for"]) for each in shown["messages"]] == [(first.id, ["BlueLake"])]
+    assert shown["more"] == 1
+    for name in (first.id, second.id):
+        box.mail.acknowledge(box.blue, name)
+    assert "Everything" in run("mail", "overdue", "--project", BACKEND).err
+
+
+def test_a_person_answers_all(run: Run, box: Letterbox) -> None:
+    first = box.send(["BlueLake", "RedStone"])
+    answered = run("mail", "reply", first.id, "--as-human", "--all", "Yes.", "--json").document
+    assert answered["recipients"] == {"to": ["GreenCastle", "BlueLake", "RedStone"]}
+
+
+def test_the_project_of_a_folder_is_found_under_the_name_of_a_link_to_it(
+    run: Run, box: Letterbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (tmp_path / "link").symlink_to(code)
+    box.new("/kept", "GrayOwl")
+    kept = ("UPDATE projects SET human_key = ? WHERE human_key = '/kept'", (str(tmp_path / "link"),))
+    box.mail.database.write(lambda db: db.execute(*kept))
+    monkeypatch.chdir(code)
+    for words in ((), ("--project", "."), ("--project", f"{code}/../link")):
+        assert run("mail", "agents", "--all", *words, "--json").document["project"] == str(tmp_path / "link")
