@@ -12,6 +12,7 @@ from support.web_home import CHAT, PROJECT, WebHome
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.relevance import Reason
 from transcript_mcp.hub import create_app
+from transcript_mcp.mail.values import Draft
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -217,6 +218,20 @@ async def test_looking_into_an_inbox_marks_nothing_as_read(page: ClientSession) 
         assert message["read"] is None
     agents = {each["name"]: each for each in (await ask(page, "mail/agents", project=PROJECT))["agents"]}
     assert agents["GreenCastle"]["unread"] == 1
+
+
+async def test_lists_of_mail_say_how_many_more_there_are(page: ClientSession, home: WebHome) -> None:
+    home.mail.register_agent("/srv/many", "GrayOwl")
+    human = home.mail.human("/srv/many")
+    ids = [home.mail.send("/srv/many", human, Draft(f"Letter {n}", "text", to=["GrayOwl"])).id for n in range(5)]
+    for kind, whose in (("mail/inbox", {"agent": "GrayOwl"}), ("mail/outbox", {"agent": "human"})):
+        asked = {"project": "/srv/many", **whose}
+        first = await ask(page, kind, **asked, limit="2")
+        assert ([each["id"] for each in first["messages"]], first["more"]) == (ids[:2:-1], 3)
+        rest = await ask(page, kind, **asked, before=first["before"])
+        assert ([each["id"] for each in rest["messages"]], "more" in rest) == (ids[2::-1], False)
+    found = await ask(page, "mail/search", project="/srv/many", q="letter", limit="2")
+    assert (len(found["hits"]), found["more"], found["before"]) == (2, 3, ids[3])
 
 
 async def test_search_marks_what_it_found_and_claims_say_how_long_they_last(page: ClientSession) -> None:

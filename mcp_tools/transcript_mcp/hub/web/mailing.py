@@ -8,6 +8,7 @@ from aiohttp import web
 from transcript_mcp.hub.web.asking import Asked, answered, done
 from transcript_mcp.hub.web.looking import stamp
 from transcript_mcp.mail import recent, showing
+from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.service import ImageWish, MailService
 from transcript_mcp.mail.values import Draft, InboxQuery
 
@@ -85,22 +86,25 @@ class MailRoom:
     def inbox(self, asked: Asked) -> dict[str, Any]:
         """What came to an agent, the newest first. Nothing is marked as read."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
-        query = InboxQuery(unread_only=asked.flag("unread"), limit=asked.number("limit", 100, _MOST))
-        return {"messages": [showing.shown_delivery(each) for each in self._mail.inbox(who, query)]}
+        limit = asked.number("limit", 100, MOST)
+        query = InboxQuery(unread_only=asked.flag("unread"), limit=limit, before=asked.optional("before"))
+        found = self._mail.inbox(who, query)
+        return {"messages": [showing.shown_delivery(each) for each in found], **showing.shown_more(found)}
 
     def outbox(self, asked: Asked) -> dict[str, Any]:
         """What an agent sent, the newest first."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
-        found = self._mail.outbox(who, limit=asked.number("limit", 100, _MOST))
-        return {"messages": [showing.shown_letter(each) for each in found]}
+        found = self._mail.outbox(who, limit=asked.number("limit", 100, MOST), before=asked.optional("before"))
+        return {"messages": [showing.shown_letter(each) for each in found], **showing.shown_more(found)}
 
     def search(self, asked: Asked) -> dict[str, Any]:
         """Messages of a project by their words; what was found stands between ``**``."""
         from transcript_mcp.mail.search import search
 
         project = self._mail.project(asked.text("project"))
-        found = search(self._mail.reader, project.id, asked.text("q"), asked.number("limit", 50, 100))
-        return {"hits": found.hits, "notes": list(found.notes)}
+        limit, before = asked.number("limit", 50, 100), asked.optional("before")
+        found = search(self._mail.reader, project.id, asked.text("q"), limit, before)
+        return {"hits": found.hits, "more": found.hits.more, "before": found.hits.before, "notes": list(found.notes)}
 
     def claims(self, asked: Asked) -> dict[str, Any]:
         """Which files agents work on, and until when."""
