@@ -13,13 +13,16 @@ from typing import Any, Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 
-__all__ = ["LAST", "MOST", "Box", "Stretch", "bounded", "number_of"]
+__all__ = ["COUNTED", "LAST", "MOST", "Box", "Stretch", "bounded", "number_of"]
 
 MOST: Final = 1000
 """Messages of one answer."""
 
 LAST: Final = 2**63 - 1
 """What every message's number is below."""
+
+COUNTED: Final = 1000
+"""Up to here it is counted how many more there are: a page must not cost as much as all of them."""
 
 _BEGINNING: Final = -1.0
 """A time before all messages."""
@@ -93,12 +96,12 @@ class Stretch:
             yield from rows
 
     def count(self, db: sqlite3.Connection, below: int) -> int:
-        """How many of them come behind the one with the number ``below``."""
+        """How many of them come behind the one with the number ``below``; ``COUNTED`` stands for more than that."""
         by_time = self.bounds["since"] > _BEGINNING
         joined = f"{self.box.joined} WHERE messages.created_ts > :since AND" if by_time else "WHERE"
         sql = (
-            f"SELECT count(*) FROM {self.box.table} {joined} {self.box.wanted}"
-            f" AND {self.box.number} > :floor AND {self.box.number} < :below"
+            f"SELECT count(*) FROM (SELECT 1 FROM {self.box.table} {joined} {self.box.wanted}"
+            f" AND {self.box.number} > :floor AND {self.box.number} < :below LIMIT {COUNTED})"
         )
         return db.execute(sql, self.bounds | {"below": below}).fetchone()[0]
 

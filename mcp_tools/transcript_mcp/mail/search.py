@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from nanobot_transcript.database import Database
-from transcript_mcp.mail.boxes import LAST, number_of
+from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.embedded import without_embedded
 from transcript_mcp.mail.query import Query, parse
 from transcript_mcp.mail.snippets import LOOKED_AT, Marker
@@ -24,11 +24,9 @@ _FIND: Final = (
     " FROM fts_messages CROSS JOIN messages ON messages.seq = fts_messages.rowid"
     " WHERE fts_messages MATCH ? AND fts_messages.rowid < ? ORDER BY fts_messages.rowid DESC LIMIT ?"
 )
-_COUNTED: Final = 1000
-"""Further messages are counted up to here: a common word is in most of a hundred thousand."""
 _COUNT: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM fts_messages"
-    f" WHERE fts_messages MATCH ? AND fts_messages.rowid < ? LIMIT {_COUNTED})"
+    f" WHERE fts_messages MATCH ? AND fts_messages.rowid < ? LIMIT {COUNTED})"
 )
 
 Hit = TypedDict(

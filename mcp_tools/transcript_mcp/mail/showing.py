@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from transcript_mcp.mail.boxes import COUNTED
 from transcript_mcp.mail.moments import iso
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def shown_more(page: "Page[Any] | Thread") -> dict[str, Any]:
 
 def told_more(page: "Page[Any] | Thread") -> str:
     """The same as a sentence; empty when it holds all."""
-    return f'{page.more:,} more. To read on, call again with before="{page.before}".' if page.more else ""
+    return f'{_many(page.more)} more. To read on, call again with before="{page.before}".' if page.more else ""
+
+
+def _many(count: int) -> str:
+    return f"{'At least ' if count >= COUNTED else ''}{count:,}"
 
 
 def shown_ranked_more(looked_at: "Page[Delivery]", shown: int) -> dict[str, Any]:
@@ -63,7 +68,9 @@ def shown_ranked_more(looked_at: "Page[Delivery]", shown: int) -> dict[str, Any]
     if shown == len(looked_at):
         return shown_more(looked_at)
     more = looked_at.more + len(looked_at) - shown
-    note = f"{more:,} more; {len(looked_at):,} were ranked. To see all, raise limit, or read on without relevant_to."
+    note = (
+        f"{_many(more)} more; {len(looked_at):,} were ranked. To see all, raise limit, or read on without relevant_to."
+    )
     return {"more": more, "notes": [note]}
 
 
@@ -73,7 +80,7 @@ def shown_session_more(unread: "Page[Delivery]", claims: "Page[Claim]") -> dict[
         (unread, "more_unread", "unread: check_my_messages with unread_only=true and"),
         (claims, "more_claims", "claims: list_claims with"),
     ]
-    notes = [f'{page.more:,} more {call} before="{page.before}".' for page, _, call in told if page.more]
+    notes = [f'{_many(page.more)} more {call} before="{page.before}".' for page, _, call in told if page.more]
     return {name: page.more for page, name, _ in told if page.more} | _filled({"notes": notes})
 
 

@@ -49,6 +49,19 @@ async def test_an_inbox_says_how_many_more_there_are_and_is_read_to_its_end(
     assert ([each["id"] for each in rest["messages"]], "more" in rest) == (ids[-1:], False)
 
 
+async def test_of_very_many_it_is_said_that_there_are_at_least_so_many(client: InMemoryClient, box: Letterbox) -> None:
+    ids = [box.send(body="the plan", ack_required=True).id for _ in range(1002)][::-1]
+    for tool, asked in (
+        ("check_my_messages", RED),
+        ("check_my_messages", RED | {"unread_only": True, "since_ts": 1}),
+        ("search_messages", {"project_key": BACKEND, "query": "plan"}),
+    ):
+        shown = await told(client, tool, asked, limit=1)
+        assert (shown["more"], shown["notes"][0].startswith("At least 1,000 more.")) == (1000, True)
+        shown = await told(client, tool, asked, limit=1, before=ids[2])
+        assert (shown["more"], shown["notes"][0].startswith("998 more.")) == (998, True)
+
+
 async def test_a_search_says_how_many_more_there_are_and_is_read_to_its_end(
     client: InMemoryClient, box: Letterbox
 ) -> None:
