@@ -177,4 +177,6 @@ def more_of(page: "Page[Any] | Thread") -> dict[str, Any]:
 def tell_more(page: "Page[Any] | Thread", how: str | None = None) -> None:
     """Say on stderr how many more there are, and which option shows them."""
     if page.more:
-        notice(f"{page.more:,} more; {how or f'--before {page.before}'} shows them.")
+        from transcript_mcp.mail.showing import many
+
+        notice(f"{many(page.more)} more; {how or f'--before {page.before}'} shows them.")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from transcript_mcp.mail.values import Agent, Delivery, Letter, Page, Receipt, Registration, Thread
 
 __all__ = [
+    "many",
     "shown_agent",
     "shown_claim",
     "shown_claimed",
@@ -56,10 +57,11 @@ def shown_more(page: "Page[Any] | Thread") -> dict[str, Any]:
 
 def told_more(page: "Page[Any] | Thread") -> str:
     """The same as a sentence; empty when it holds all."""
-    return f'{_many(page.more)} more. To read on, call again with before="{page.before}".' if page.more else ""
+    return f'{many(page.more)} more. To read on, call again with before="{page.before}".' if page.more else ""
 
 
-def _many(count: int) -> str:
+def many(count: int) -> str:
+    """How many more, in words; it is not counted any further than ``COUNTED``."""
     return f"{'At least ' if count >= COUNTED else ''}{count:,}"
 
 
@@ -69,7 +71,7 @@ def shown_ranked_more(looked_at: "Page[Delivery]", shown: int) -> dict[str, Any]
         return shown_more(looked_at)
     more = looked_at.more + len(looked_at) - shown
     note = (
-        f"{_many(more)} more; {len(looked_at):,} were ranked. To see all, raise limit, or read on without relevant_to."
+        f"{many(more)} more; {len(looked_at):,} were ranked. To see all, raise limit, or read on without relevant_to."
     )
     return {"more": more, "notes": [note]}
 
@@ -80,7 +82,7 @@ def shown_session_more(unread: "Page[Delivery]", claims: "Page[Claim]") -> dict[
         (unread, "more_unread", "unread: check_my_messages with unread_only=true and"),
         (claims, "more_claims", "claims: list_claims with"),
     ]
-    notes = [f'{_many(page.more)} more {call} before="{page.before}".' for page, _, call in told if page.more]
+    notes = [f'{many(page.more)} more {call} before="{page.before}".' for page, _, call in told if page.more]
     return {name: page.more for page, name, _ in told if page.more} | _filled({"notes": notes})
 
 
