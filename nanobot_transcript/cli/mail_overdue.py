@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from nanobot_transcript.cli.mail_options import (
-    LimitOption,
     MailStoreOption,
     ProjectOption,
     meant_project,
@@ -23,7 +22,9 @@ def overdue(
     until: Annotated[
         str, typer.Option("--until", metavar="TIME", help="What was sent before then: 2h, 3d, 20:30, 2025-11-20.")
     ] = "1h",
-    limit: LimitOption = 200,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the oldest.")
+    ] = 200,
     project: ProjectOption = None,
     json: JsonOption = False,
     store: MailStoreOption = None,
