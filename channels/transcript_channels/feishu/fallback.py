@@ -120,8 +120,8 @@ class HistoryFallback:
     def _is_covered(self, session_key: str, since_ms: float | None, asked: float, rested: Grant) -> bool:
         """True when the fetch that has just been made has brought what is missing here.
 
-        Not when it was this process's own (then something was missed again), nor when what is missing is younger: what
-        came after its fetch the other process hears by itself, unless it has ended, as one has that this one follows.
+        Not when this process made it (then something was missed again), nor when what is missing is younger: the other
+        process hears by itself what comes after its fetch, unless it has ended and this one was started in its place.
         """
         if asked - self._fetched.get(session_key, 0.0) <= self._options.rest:
             return False
