@@ -3,9 +3,9 @@
     process = Forked("nanobot_transcript", "serve", "--jsonl", env={...}, stdout=subprocess.PIPE)
 
 Importing lark_oapi alone takes two seconds of CPU, more than most tests then need. So one process of each test run
-imports what `preload` names, and every `Forked` is a fork of it: a process with its own pid, environment, open files and
-exit code, which tests stop, kill and wait for like any other. Tests of what happens before the imports are done, or of
-Python's own command line, start it with ``subprocess``.
+imports what `preload` names, and every `Forked` is a fork of it: a process with its own pid, environment, open files
+and exit code, which tests stop, kill and wait for like any other. Tests of what happens before the imports are done,
+or of Python's own command line, start it with ``subprocess``.
 """
 
 import asyncio
