@@ -107,9 +107,9 @@ def _candidates(buckets: "_Beginnings[_Beginnings[list[tuple[int, str]]]]", ends
 
 def _ends(pattern: str) -> _Ends:
     start = pattern[: _first_wild(pattern)].rstrip("/")
-    name = pattern.rsplit("/", 1)[-1]
-    if name == "**" or not ("*" in name or "?" in name):  # it covers what is below, too
+    if matching.covers_below(pattern):
         return _Ends(start, "", "")
+    name = pattern.rpartition("/")[2]
     return _Ends(start, name[: _first_wild(name)], name[max(name.rfind(each) for each in "*?]") + 1 :])
 
 

@@ -8,7 +8,7 @@ from transcript_mcp.mail.meeting import meetings
 
 NAMES = (
     *("a", "ab", "b.py", "*", "a*", "*.py", "a*.py", "?", "a?b", "**", "[a]", "a[bc]", "*[a]b", "*]b", "a*[b"),
-    *("[!a]*", "[*]a", "x[*]y", "a*\U0010ffff", "\U0010ffff"),
+    *("[!a]*", "[*]a", "x[*]y", "a*\U0010ffff", "\U0010ffff", "[ab].py", "Makefile", "a[.]py"),
 )
 
 
