@@ -13,7 +13,12 @@ from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Project
 from transcript_mcp.sdk import Server
 
-__all__ = ["ClaimTools"]
+__all__ = ["ClaimTools", "claims_uri"]
+
+
+def claims_uri(project_key: str) -> str:
+    """The resource that lists a project's claims; who watches it is told when they change."""
+    return f"resource://claims/{quote(project_key, safe='/')}"
 
 
 class ClaimTools:
@@ -70,7 +75,7 @@ class ClaimTools:
         ttl_seconds: given.Ttl = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Let your claims last longer, from now on."""
+        """Let your claims last longer, from now on. None becomes shorter."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         extended = self._service.claims.renew(project.id, agent, paths, ttl_seconds)
         return showing.shown_extended(extended, self._changed(project, extended.job))
@@ -83,7 +88,7 @@ class ClaimTools:
         paths_list: given.PathsList = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Give claims back when you are done."""
+        """Give claims back when you are done. Tells which of them you did not hold, and what you still hold."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         released = self._service.claims.release(project.id, agent, _both(paths, paths_list))
         return showing.shown_released(released, self._changed(project, released.job))
@@ -116,23 +121,20 @@ class ClaimTools:
         from transcript_mcp.mail.guard import install_guard
 
         made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path)
-        kept = {"earlier_hook": made.earlier} if made.earlier else {}
-        note = {"note": made.note} if made.note else {}
-        return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
+        return showing.shown_guard(made)
 
     def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
         """Remove the guard from a repository; the hook that was there before comes back."""
         from transcript_mcp.mail.guard import uninstall_guard
 
-        gone = uninstall_guard(self._mail.places, code_repo_path)
-        return {"hook": gone.hook, "removed": gone.removed, "restored": gone.restored}
+        return showing.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))
 
     # --
 
     def _changed(self, project: Project, job: int | None) -> str | None:
         """Tell who watches a project's claims; the commit, where callers wait for it."""
         if job is not None:
-            self._told(f"resource://claims/{quote(project.key, safe='/')}")
+            self._told(claims_uri(project.key))
         return self._service.archived(job)
 
 
