@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.mail_hub import served
 from support.spawning import spawning
 from support.waiting import PATIENCE
 
@@ -132,6 +133,35 @@ def guarded(repo: Repo, store: MailStore, key: str, green: Agent, claims: Claims
     claims.claim(green.project_id, green, ["app/api/*.py"], DAY, reason="migrations")
     install_guard(store, key, repo.folder)
     return repo
+
+
+@pytest.mark.parametrize(
+    ("held", "path", "is_granted"),
+    [
+        ("src/**/*.py", "src/README.md", True),
+        ("**/*.py", "README.md", True),
+        ("**/Makefile", "docs/en/mail.md", True),
+        ("src/*.{ts,tsx}", "src/page.tsx", False),
+        ("src/*.{ts,tsx}", "src/page.css", True),
+        ("conf.d", "conf.d/site.conf", False),
+        ("none.d/", "none.d/site.conf", False),
+    ],
+)
+def test_what_the_hub_grants_can_be_committed_and_what_it_refuses_is_blocked(
+    repo: Repo, store: MailStore, key: str, tmp_path: Path, held: str, path: str, is_granted: bool
+) -> None:
+    (repo.folder / "conf.d").mkdir()
+    with served(tmp_path, store.root, enabled=False) as hub:
+        for agent in ("GreenCastle", "BlueLake"):
+            hub.call("register_agent", project_key=key, agent_name=agent, program="codex-cli", model="gpt5-codex")
+        hub.call("install_precommit_guard", project_key=key, code_repo_path=key)
+        assert hub.call("claim_paths", project_key=key, agent_name="GreenCastle", paths=[held])["granted"]
+        answer = hub.call("claim_paths", project_key=key, agent_name="BlueLake", paths=[path])
+        assert answer["granted"] == [path] * is_granted
+        repo.write(path)
+        assert repo.commit("BlueLake")[0] is is_granted
+        hub.call("release_claims", project_key=key, agent_name="GreenCastle", paths=[held])
+        assert is_granted or repo.commit("BlueLake")[0]
 
 
 def test_a_commit_into_what_another_agent_holds_is_blocked_and_says_why(guarded: Repo, claims: Claims) -> None:
