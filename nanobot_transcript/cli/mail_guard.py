@@ -81,7 +81,7 @@ def uninstall(
     if json:
         emit_json(shown_guard_removed(gone))
     elif not gone.removed:
-        notice(f"{gone.hook} is no guard of this mail.")
+        notice(f"There is no guard of Agent Mail at {gone.hook}.")
     else:
         notice(f"The guard is gone{', and the hook that was there before is back' if gone.restored else ''}.")
     if not gone.removed:

@@ -66,7 +66,7 @@ def release(
             notice(f"{who.name} has no claim on {path}.")
         if released.released:
             notice(f"Freed {amount(len(released.released), 'claim')} of {who.name}.")
-        elif paths is None:
+        elif not paths:
             notice(f"{who.name} holds nothing in {where.key}.")
     if not released.released:
         raise typer.Exit(NEGATIVE)
