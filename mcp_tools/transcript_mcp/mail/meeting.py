@@ -69,7 +69,14 @@ def _is_wild(pattern: str) -> bool:
 
 def _met(pairs: list[tuple[int, int]], wanted: Sequence[str], held: Sequence[str]) -> list[tuple[int, int]]:
     pairs.sort()  # one held pattern after the other: each is parsed once
-    return sorted((here, there) for there, here in pairs if matching.overlap(wanted[here], held[there]))
+    return sorted((here, there) for there, here in pairs if _meet(wanted[here], held[there]))
+
+
+def _meet(wanted: str, held: str) -> bool:
+    try:
+        return matching.overlap(wanted, held)
+    except ValueError:  # kept by an earlier version, such as `~/x`: it ends one day, and stops nobody until then
+        return wanted == held
 
 
 class _Beginnings(Generic[_T]):
