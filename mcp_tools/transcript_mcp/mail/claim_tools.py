@@ -1,7 +1,7 @@
 """The tools for file claims and for the pre-commit guard as clients see them: names, descriptions, bounds."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from pydantic import Field
@@ -19,6 +19,8 @@ __all__ = ["ClaimTools", "claims_uri"]
 def claims_uri(project_key: str) -> str:
     """The resource that lists a project's claims; who watches it is told when they change."""
     return f"resource://claims/{quote(project_key, safe='/')}"
+
+_NOTES: Final = 3
 
 
 class ClaimTools:
@@ -65,7 +67,8 @@ class ClaimTools:
             exclusive=exclusive,
             reason=reason,
         )
-        return showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        shown = showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        return shown | (self._about_guards(project) if claimed.granted else {})
 
     def renew_claims(
         self,
@@ -114,7 +117,7 @@ class ClaimTools:
         project_key: given.Project,
         code_repo_path: given.Folder,
     ) -> dict[str, Any]:
-        """Block commits on this machine that touch what another agent has claimed.
+        """Block commits, merges and git am on this machine that touch what another agent has claimed.
 
         Say who you are when you commit: AGENT_NAME=YourName git commit. Else it is git's author.
         """
@@ -124,12 +127,19 @@ class ClaimTools:
         return showing.shown_guard(made)
 
     def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
-        """Remove the guard from a repository; the hook that was there before comes back."""
+        """Remove the guard from a repository; the hooks that were there before come back."""
         from transcript_mcp.mail.guard import uninstall_guard
 
         return showing.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))
 
     # --
+
+    def _about_guards(self, project: Project) -> dict[str, list[str]]:
+        """Which guards do not hold all that the server promises; nothing when all do."""
+        from transcript_mcp.mail.guards import outdated
+
+        notes = [f"{each.told} To renew it: {each.call}" for each in outdated(self._mail.places, [project.key])]
+        return {"notes": notes[:_NOTES]} if notes else {}
 
     def _changed(self, project: Project, job: int | None) -> str | None:
         """Tell who watches a project's claims; the commit, where callers wait for it."""
