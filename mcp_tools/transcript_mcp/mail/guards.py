@@ -10,7 +10,6 @@ import shlex
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from nanobot_transcript.store.whole_file import write_whole
@@ -75,30 +74,36 @@ def forget(store: MailStore, hook: str) -> None:
 
 def outdated(store: MailStore, keys: Iterable[str]) -> list[Outdated]:
     """The guards of these projects whose rules are older than those of this version. Never raises OSError."""
-    store, wanted = MailStore(store.root.expanduser().resolve()), set(keys)
-    standing = {each.hook: each for each in _usual(wanted)}
-    standing |= {each.hook: each for each in _noted(store) if wanted.intersection(each.projects)}
-    found = (_looked_at(each, str(store.database), wanted) for each in standing.values())
+    wanted = set(keys)
+    noted = (each for each in _noted(store) if wanted.intersection(each.projects))
+    # Where the two are one hook, what was noted says which work tree it is.
+    old = {os.path.realpath(each.hook): each for each in (*_usual(wanted), *noted) if _has_old_rules(each.hook)}
+    if not old:
+        return []
+    database = str(store.root.expanduser().resolve() / store.database.name)
+    found = (_looked_at(each, database, wanted) for each in old.values())
     return [each for each in found if each is not None]
 
 
 def _usual(keys: Iterable[str]) -> Iterator[Standing]:
-    for key in sorted(keys):
-        if key.startswith("/"):
-            yield Standing(str(Path(key).resolve() / _USUAL), key, [key])
+    return (Standing(f"{key}/{_USUAL}", key, [key]) for key in sorted(keys) if key.startswith("/"))
+
+
+def _has_old_rules(hook: str) -> bool:
+    rules = guard_file.rules(_text(hook, guard_file.HEAD_LENGTH))
+    return rules is not None and rules < guard_file.RULES
 
 
 def _looked_at(standing: Standing, database: str, keys: set[str]) -> Outdated | None:
-    rules = guard_file.rules(_text(standing.hook, guard_file.HEAD_LENGTH))
-    if rules is None or rules >= guard_file.RULES:
-        return None
     try:
         guard = guard_file.parse(_text(standing.hook, _LARGEST))
     except guard_file.ChangedGuardError:
         return None
-    guarded = [] if guard is None else [each["key"] for each in guard.guarded if each["database"] == database]
+    if guard is None:
+        return None
+    guarded = (each["key"] for each in guard.guarded if each["database"] == database)
     key = next((key for key in guarded if key in keys), None)
-    return None if key is None else Outdated(standing.hook, standing.work_tree, key, rules)
+    return None if key is None else Outdated(standing.hook, standing.work_tree, key, guard.rules)
 
 
 def _noted(store: MailStore) -> list[Standing]:

@@ -80,7 +80,7 @@ _FOREIGN: Final = {
 }
 _GREEK: Final = str.maketrans("\u0413\u041f\u0424\u043f", "\u0393\u03a0\u03a6\u03c0")
 """Cyrillic letters that look like a Greek one."""
-_WITHIN_ASCII: Final = str.maketrans("I10", "llO")
+_WITHIN_ASCII: Final = (("I", "l"), ("1", "l"), ("0", "O"), ("rn", "m"))
 _APART: Final = re.compile("[-_. ]+")
 
 
@@ -94,7 +94,9 @@ def skeleton(name: str) -> str:
     if not name.isascii():
         decomposed = unicodedata.normalize("NFKD", name).translate(_FOREIGN).translate(_GREEK)
         seen = unicodedata.normalize("NFC", decomposed)
-    return " ".join(seen.translate(_WITHIN_ASCII).replace("rn", "m").casefold().split())
+    for letters, like in _WITHIN_ASCII:  # a table for str.translate would take five times as long
+        seen = seen.replace(letters, like)
+    return " ".join(seen.casefold().split())
 
 
 def disguised(name: str) -> str | None:

@@ -3,7 +3,8 @@
 import pytest
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
-from transcript_mcp.mail.names import checked_name, is_reserved, pick, reduced, refuse_disguise
+from transcript_mcp.mail.guard_hook import own_name
+from transcript_mcp.mail.names import checked_name, is_reserved, normal, pick, reduced, refuse_disguise
 from transcript_mcp.mail.words import ADJECTIVES, NOUNS
 
 
@@ -160,3 +161,27 @@ def test_a_new_name_whose_letters_pass_for_others_is_refused_and_the_letter_name
     assert "one script" in caught.value.hint
     for name in ("GreenCastle", "\u0411\u043e\u0440\u0438\u0441", "小助手", "ロボット", "로봇", "Αθηνά"):
         refuse_disguise(name)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "GreenCastle",
+        " GreenCastle\n",
+        "José",
+        "Jose\u0301",
+        "\u3000Jose\u0301\u00a0",
+        "小助手",
+        "\u1112\u1161\u11ab",
+        "Ａlpha",
+        "\ufb01ne",
+        "hum\u0430n",
+        "𠮷",
+        "a\udcffb",
+    ],
+)
+def test_the_guard_reads_a_name_as_the_server_does(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    for variable, other in (("AGENT_NAME", "GIT_AUTHOR_NAME"), ("GIT_AUTHOR_NAME", "AGENT_NAME")):
+        monkeypatch.setenv(variable, given)
+        monkeypatch.delenv(other, raising=False)
+        assert own_name() == normal(given)
