@@ -28,7 +28,8 @@ class FallbackOptions:
     """``calls_per_hour``: of all bots together. ``first``: messages fetched for a chat nothing is known of.
 
     Seconds: ``rest`` after a fetch before anybody asks for the same chat again; ``ttl`` of the lease while fetching;
-    ``wait`` for another process's fetch; ``off`` after a scope was missing or the app's secret was refused.
+    ``wait`` for another process's fetch, and ``settle`` after it, in which that process writes it down; ``off`` after a
+    scope was missing or the app's secret was refused.
     """
 
     calls_per_hour: int = 120
@@ -36,6 +37,7 @@ class FallbackOptions:
     rest: float = 5.0
     ttl: float = 20.0
     wait: float = 60.0
+    settle: float = 0.5
     off: float = _HOUR
     look: float = 0.1
 
@@ -112,7 +114,7 @@ class HistoryFallback:
             if grant is not None:
                 self._release(grant)
             if rested is not None and self._is_covered(session_key, since_ms, asked, rested):
-                await asyncio.sleep(self._options.rest / 10)  # for the other process to write it down
+                await asyncio.sleep(self._options.settle)
                 return None
             await asyncio.sleep(self._options.look)
         return None
