@@ -97,7 +97,7 @@ async def test_who_stops_waiting_leaves_the_question_open_for_a_while(hub: Hub) 
     async with page(hub.url, "test-token") as ada:
         await ada.until("AskQuestion")
         await ada.reply("q1", "yes")
-        assert (await desk.wait("", "q1", 5)).state == "answered"
+        assert (await desk.wait("", "q1", PATIENCE)).state == "answered"
     assert (await RemoteDesk(hub.url, "test-token").wait("", "q1", 0)).state == "answered"
 
 

@@ -56,7 +56,7 @@ async def test_posts_are_sent_in_order(outbox: Outbox) -> None:
     platform = Platform()
     async with serving(server(outbox, platform)):
         ids = [outbox.post(KEY, text) for text in ("one", "two", "three")]
-        states = [await outbox.wait_sent(post_id, 20) for post_id in ids]
+        states = [await outbox.wait_sent(post_id, PATIENCE) for post_id in ids]
     assert [status.message_id for status in states] == ["om_1", "om_2", "om_3"]
     assert [job.content for job in platform.sent] == ["one", "two", "three"]
 
@@ -66,7 +66,7 @@ async def test_only_chats_in_which_the_bot_sits_are_served(outbox: Outbox) -> No
     elsewhere = outbox.post("feishu:oc_elsewhere", "text")
     here = outbox.post(KEY, "text")
     async with serving(server(outbox, platform, KEY.__eq__)):
-        assert (await outbox.wait_sent(here, 20)).state == "sent"
+        assert (await outbox.wait_sent(here, PATIENCE)).state == "sent"
     assert outbox.status(elsewhere).state == "queued"
 
 
@@ -187,5 +187,5 @@ async def test_two_servers_send_a_post_once(outbox: Outbox, make_outbox: Callabl
         for number in range(10):
             outbox.post(KEY, f"{number}")
         last = outbox.post(KEY, "last")
-        await outbox.wait_sent(last, 20)
+        await outbox.wait_sent(last, PATIENCE)
     assert [job.content for job in platform.sent] == [*map(str, range(10)), "last"]

@@ -334,10 +334,10 @@ async def test_a_post_is_sent_by_the_agent_recorded_once_and_its_answer_starts_n
     await stage.start()
     post = await asyncio.to_thread(outbox.post, KEY, "Shall we ship?", idempotency_key="ship-1")
     assert await stage.chat.answers(1) == ["Shall we ship?"]
-    status = await outbox.wait_sent(post, 10)
+    status = await outbox.wait_sent(post, PATIENCE)
     assert (status.state, status.message_id) == ("sent", stage.chat.shown[0].message_id)
     await stage.chat.say("yes, @Alpha", reply_to=status.message_id)
-    answer = await outbox.wait_answer(post, 10)
+    answer = await outbox.wait_answer(post, PATIENCE)
     assert answer is not None
     assert answer.text == "yes, @Alpha"
     await stage.quiet()
