@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from support.loop_clock import no_time_passes
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
 from transcript_mcp.io_bridge import Bridge, Limits
@@ -63,11 +63,13 @@ async def test_without_an_input_the_answer_says_what_to_do(client: InMemoryClien
 async def test_a_waiting_call_tells_its_client_that_it_waits(bridge: Bridge) -> None:
     client = InMemoryClient(build_server(bridge))
     bridge._tell_every = 0.02  # pyright: ignore[reportPrivateUsage] -- ten seconds in life
-    await client.call("i_tool", session_id="s", timeout=0.1)
-    assert client.progressed
+    agent = asyncio.create_task(client.call("i_tool", session_id="s", timeout=3600))
+    await until(lambda: client.progressed)
     waited, total, sentence = client.progressed[0]
     assert waited > 0
-    assert (total, sentence) == (0.1, "No input in session s yet.")
+    assert (total, sentence) == (3600, "No input in session s yet.")
+    await bridge.send_input("s", "x")
+    assert (await asyncio.wait_for(agent, PATIENCE)).text == "x"
 
 
 async def test_an_input_can_be_confirmed_by_itself(bridge: Bridge, client: InMemoryClient) -> None:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from support.loop_clock import later
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import (
@@ -33,6 +34,18 @@ class Platform:
             raise self.fails.pop(0)
         self.sent.append(job)
         return f"om_{len(self.sent)}"
+
+
+class Hanging:
+    """Takes a post and says nothing more."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+
+    async def send(self, job: Job) -> str:
+        self.began.set()
+        await asyncio.Event().wait()
+        raise AssertionError
 
 
 def server(outbox: Outbox, platform: Any, sits_in: Callable[[str], bool] = lambda _: True) -> OutboxServer:
@@ -122,15 +135,12 @@ async def test_the_platform_says_when_to_try_again(outbox: Outbox, clock: Any) -
 
 
 async def test_a_send_that_hangs_ends_before_its_lease(make_outbox: Callable[..., Outbox]) -> None:
-    class Hanging:
-        async def send(self, job: Job) -> str:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-    outbox = make_outbox(lease=0.05)
+    hanging, outbox = Hanging(), make_outbox(lease=3600)
     post_id = outbox.post(KEY, "text")
-    async with asyncio.timeout(PATIENCE):
-        await server(outbox, Hanging()).send_next()
+    sending = asyncio.create_task(server(outbox, hanging).send_next())
+    await asyncio.wait_for(hanging.began.wait(), PATIENCE)
+    later(3599)
+    await asyncio.wait_for(sending, PATIENCE)
     assert outbox.status(post_id).error == "TimeoutError"
 
 
@@ -159,15 +169,6 @@ async def test_stopping_waits_for_the_send_that_is_going_on(outbox: Outbox) -> N
 
 
 async def test_a_server_that_is_cancelled_leaves_the_job_to_the_next(outbox: Outbox, clock: Any) -> None:
-    class Hanging:
-        def __init__(self) -> None:
-            self.began = asyncio.Event()
-
-        async def send(self, job: Job) -> str:
-            self.began.set()
-            await asyncio.Event().wait()
-            raise AssertionError
-
     hanging, platform = Hanging(), Platform()
     post_id = outbox.post(KEY, "text")
     task = asyncio.create_task(server(outbox, hanging).serve())
