@@ -2,6 +2,7 @@
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,8 +37,12 @@ async def do(page: ClientSession, path: str, **values: Any) -> tuple[int, Any]:
 # -- groups
 
 
-async def test_a_chat_is_listed_with_its_members_and_what_was_said_last(page: ClientSession) -> None:
-    (chat,) = (await ask(page, "groups"))["chats"]
+async def test_a_chat_is_listed_with_its_members_and_what_was_said_last(tmp_path: Path) -> None:
+    home = WebHome(tmp_path)
+    home.furnish()
+    async with listening(create_app(home.settings())) as address, ClientSession(address) as page:
+        (chat,) = (await ask(page, "groups"))["chats"]
+    home.close()
     assert chat["key"] == CHAT
     assert {member["name"]: member["bot"] for member in chat["members"]} == {
         "Alpha": True,
