@@ -104,9 +104,12 @@ def outcome_text(record: Record) -> str:
             "not guess the answer. Tell your user what you were waiting for, and end your turn."
         )
     if record.state == "refused":
+        who = record.by or "Somebody"
+        if record.question.kind == "report":
+            return f"{who} did not confirm the report. Tell your user, and end your turn."
         return (
-            f"{record.by or 'Somebody'} ended the question without an answer. Do not guess it and do not ask the same "
-            "again: tell your user, and end your turn."
+            f"{who} ended the question without an answer. Do not guess it and do not ask the same again: tell your "
+            "user, and end your turn."
         )
     if record.state == "withdrawn":
         return "The question was taken back before anybody answered. Do not wait for an answer."

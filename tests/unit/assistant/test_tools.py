@@ -90,15 +90,22 @@ async def test_who_refuses_ends_the_call_with_an_error_in_their_words(
     assert (again.text, again.is_error) == ("Ask operations.", True)
 
 
-async def test_who_refuses_without_a_word_leaves_the_agent_with_what_to_do(desk: Desk) -> None:
-    calling = asyncio.create_task(
-        desk.client.call("ask_question", question="?", options=["red"], free_text=False, **SHOP)
-    )
+@pytest.mark.parametrize(
+    ("tool", "said", "told"),
+    [
+        ("ask_question", {"question": "?", "options": ["red"], "free_text": False}, "ended the question without"),
+        ("task_finish", {"summary": "Done.", "confirm": True}, "did not confirm the report."),
+    ],
+)
+async def test_who_refuses_without_a_word_leaves_the_agent_with_what_to_do(
+    desk: Desk, tool: str, said: dict[str, Any], told: str
+) -> None:
+    calling = asyncio.create_task(desk.client.call(tool, **said, **SHOP))
     record = await desk.waiting()
     await desk.assistant.answer(desk.scope, record.question.id, (), by="Ada", where="web", refuses=True)
     answer = await asyncio.wait_for(calling, PATIENCE)
     assert answer.is_error
-    assert answer.text.startswith("Ada ended the question without an answer.")
+    assert answer.text.startswith(f"Ada {told}")
     assert "end your turn" in answer.text
 
 
