@@ -17,12 +17,14 @@ want chromium-headless-shell chromium-headless-shell chromium chromium-browser g
 want curl curl
 want dash dash
 want "nodejs npm" node
+[ -x /usr/sbin/nginx ] || want nginx-light nginx
 
 if [ -z "$missing" ]; then
     echo "Every program that the tests need is here."
 elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "Installing:$missing"
     export DEBIAN_FRONTEND=noninteractive
+    export RUNLEVEL=1 # starts no server that comes with a package
     apt-get update -qq
     # Older releases have the browser with windows alone.
     apt-cache show chromium-headless-shell >/dev/null 2>&1 ||

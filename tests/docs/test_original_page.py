@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 from integration.assistant.conftest import running_hub
 from support.assistant_clients import Caller
+from support.needs import lacks
 from support.plain_frames import all_at, at, encoded
 from support.ports import free_port
 from support.waiting import PATIENCE, until
@@ -22,7 +23,7 @@ PAGES = ["docs/en/assistant.md", "docs/zh/assistant.md"]
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 PAGE = "<title>the page as its build has made it</title>"
 
-pytestmark = pytest.mark.skipif(NGINX is None, reason="no nginx")
+pytestmark = pytest.mark.skipif(NGINX is None, reason=lacks("no nginx", "apt-get install nginx-light"))
 
 
 def printed(page: str) -> str:

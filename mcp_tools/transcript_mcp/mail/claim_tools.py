@@ -20,6 +20,7 @@ def claims_uri(project_key: str) -> str:
     """The resource that lists a project's claims; who watches it is told when they change."""
     return f"resource://claims/{quote(project_key, safe='/')}"
 
+
 _NOTES: Final = 3
 
 
