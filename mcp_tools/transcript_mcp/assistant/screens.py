@@ -215,13 +215,16 @@ class Screens:
 
     async def _history(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
         asked = frame.GetHistoryRequest
+        found = {each: self._scopes.key_of(scopes, each) for each in asked.ids}
+        marked = {each: key for each, key in found.items() if key is not None and key[1] != each}
         query = HistoryQuery(
             asked.text,
             asked.project_directory if asked.HasField("project_directory") else None,
             asked.agent_name if asked.HasField("agent_name") else None,
             max(0, asked.before),
             asked.limit if asked.limit > 0 else DEFAULT_LIMIT,
-            tuple((self._scopes.key_of(scopes, each) or ("", each))[1] for each in asked.ids),
+            tuple(each for each in found if each not in marked),
+            tuple(marked.values()),
             asked.words_only,
         )
         page = await self._assistant.history(scopes, query)

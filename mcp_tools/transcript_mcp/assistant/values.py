@@ -178,7 +178,8 @@ DEFAULT_LIMIT: Final = 50
 
 class HistoryQuery(msgspec.Struct, frozen=True):
     """Which records: those with these words, of this project and agent (None: any), older than ``before`` (0: any),
-    with one of these ids (none: any). ``words_only`` leaves pictures and files of answers out.
+    with one of these ids, or of these scopes and ids (none of both: any). ``words_only`` leaves pictures and files of
+    answers out.
     """
 
     text: str = ""
@@ -187,7 +188,13 @@ class HistoryQuery(msgspec.Struct, frozen=True):
     before: int = 0
     limit: int = DEFAULT_LIMIT
     ids: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()
     words_only: bool = False
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All ids that are asked for, in whatever scope; empty where none is."""
+        return (*self.ids, *(each for _, each in self.keys))
 
 
 class HistoryPage(msgspec.Struct, frozen=True):
