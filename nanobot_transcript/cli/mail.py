@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nanobot_transcript.cli import mail_overdue, mail_sending, mail_upkeep
+from nanobot_transcript.cli import mail_guard, mail_overdue, mail_releasing, mail_sending, mail_upkeep
 from nanobot_transcript.cli.mail_options import (
     AgentArgument,
     BeforeOption,
@@ -307,6 +307,8 @@ def _seconds(since: str | None) -> float | None:
 
 
 app.command(cls=PlainUsage)(mail_overdue.overdue)
+app.command(cls=PlainUsage)(mail_releasing.release)
 app.command(cls=PlainUsage)(mail_sending.send)
 app.command(cls=PlainUsage)(mail_sending.reply)
 app.command(cls=PlainUsage)(mail_upkeep.doctor)
+app.add_typer(mail_guard.app, name="guard")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.settings import LoadedSettings
     from transcript_mcp.mail.mail import AgentMail
+    from transcript_mcp.mail.service import MailService
     from transcript_mcp.mail.values import Agent, Page, Project, Thread
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "meant_project",
     "more_of",
     "opened_mail",
+    "opened_service",
     "project_here",
     "said_to_people",
     "tell_more",
@@ -78,6 +80,18 @@ def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]
 
     with AgentMail(mail_settings(config, store).mail.store) as mail:
         yield mail
+
+
+@contextmanager
+def opened_service(config: Path | None, store: Path | None) -> "Iterator[MailService]":
+    """The mail with its archiver. It waits for the commit: the command ends, and with it the archiver."""
+    from transcript_mcp.mail.server import service_from
+
+    service = service_from(mail_settings(config, store, {"sync": True}))
+    try:
+        yield service
+    finally:
+        service.close()
 
 
 def meant_project(mail: "AgentMail", key: str | None) -> "Project":

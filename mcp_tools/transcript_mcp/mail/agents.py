@@ -28,6 +28,7 @@ __all__ = [
     "refused",
     "register",
     "taken_by",
+    "taken_by_look",
     "token_fits",
     "touch",
 ]
@@ -60,7 +61,8 @@ def about(program: Any, model: Any, task: Any) -> About:
 def create(db: sqlite3.Connection, key: str, said: About, hint: str | None, now: float) -> Registration:
     """A new agent under a name that nobody in this project has; the project is made when it is the first."""
     project, is_new = projects.find_or_make(db, key, now)
-    name = names.pick(lambda wanted: is_taken(db, project.id, wanted), hint)
+    looks = _looks(db, project.id)
+    name = names.pick(lambda new: names.skeleton(new) in looks or is_taken(db, project.id, new), hint)
     return _insert(db, project, name, said, now, is_new)
 
 
@@ -70,7 +72,8 @@ def register(
     """The agent of this name: made when there is none, else brought up to date by what is not empty.
 
     One that is not at home here but has mail here is found, too. Raises ActingRefusedError when ``token_needed`` and
-    ``token`` is not that of the agent that is there, InvalidLetterError for a name that differs only in case.
+    ``token`` is not that of the agent that is there, InvalidLetterError for a new name that differs from another only
+    in case or in letters that look alike.
     """
     project, is_new = projects.find_or_make(db, key, now)
     found = here(db, project.id, name)
@@ -80,6 +83,13 @@ def register(
             raise InvalidLetterError(
                 f"{taken} is registered in {key}: names that differ only in case are the same name.",
                 hint=f"Write it as {taken}, or choose another name.",
+            )
+        names.refuse_disguise(name)
+        like = taken_by_look(db, project.id, name)
+        if like is not None:
+            raise InvalidLetterError(
+                f"{name} looks like {like}, who is registered in {key}.",
+                hint=f"Are you {like}? Write it letter by letter; else choose a name that nobody takes for it.",
             )
         return _insert(db, project, name, said, now, is_new)
     if token_needed and not token_fits(db, found, token):
@@ -127,6 +137,11 @@ def taken_by(db: sqlite3.Connection, project_id: int, name: str) -> str | None:
 def is_taken(db: sqlite3.Connection, project_id: int, name: str) -> bool:
     """True when somebody has this name in this project, at home or as a guest."""
     return taken_by(db, project_id, name) is not None
+
+
+def taken_by_look(db: sqlite3.Connection, project_id: int, name: str) -> str | None:
+    """The name of whoever has one in this project that looks like ``name``; None when nobody has."""
+    return _looks(db, project_id).get(names.skeleton(name))
 
 
 def listing(
@@ -212,6 +227,16 @@ def agent(row: sqlite3.Row) -> Agent:
         inception_ts=row["inception_ts"],
         last_active_ts=row["last_active_ts"],
     )
+
+
+def _looks(db: sqlite3.Connection, project_id: int) -> dict[str, str]:
+    """The names in a project, by what they look like."""
+    # Not kept in a column: what looks alike is a matter of this version, and only new names ask.
+    rows = db.execute(
+        "SELECT name FROM agents WHERE project_id = ?1 UNION ALL SELECT name FROM guests WHERE project_id = ?1",
+        (project_id,),
+    )
+    return {names.skeleton(row["name"]): row["name"] for row in rows}
 
 
 def _insert(

@@ -1,7 +1,7 @@
 """The tools for file claims and for the pre-commit guard as clients see them: names, descriptions, bounds."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from pydantic import Field
@@ -13,7 +13,15 @@ from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Project
 from transcript_mcp.sdk import Server, Text
 
-__all__ = ["ClaimTools"]
+__all__ = ["ClaimTools", "claims_uri"]
+
+
+def claims_uri(project_key: str) -> str:
+    """The resource that lists a project's claims; who watches it is told when they change."""
+    return f"resource://claims/{quote(project_key, safe='/')}"
+
+
+_NOTES: Final = 3
 
 
 class ClaimTools:
@@ -60,7 +68,8 @@ class ClaimTools:
             exclusive=exclusive,
             reason=reason,
         )
-        return showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        shown = showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        return shown | (self._about_guards(project) if claimed.granted else {})
 
     def renew_claims(
         self,
@@ -70,7 +79,7 @@ class ClaimTools:
         ttl_seconds: given.Ttl = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Let your claims last longer, from now on."""
+        """Let your claims last longer, from now on. None becomes shorter."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
         return showing.shown_extended(extended, self._changed(project, extended.job))
@@ -83,7 +92,7 @@ class ClaimTools:
         paths_list: given.PathsList = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Give claims back when you are done."""
+        """Give claims back when you are done. Tells which of them you did not hold, and what you still hold."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         released = self._service.claims.release(project.id, agent, _both(paths, paths_list, project))
         return showing.shown_released(released, self._changed(project, released.job))
@@ -109,30 +118,34 @@ class ClaimTools:
         project_key: given.Project,
         code_repo_path: given.Folder,
     ) -> dict[str, Any]:
-        """Block commits on this machine that touch what another agent has claimed.
+        """Block commits, merges and git am on this machine that touch what another agent has claimed.
 
         Say who you are when you commit: AGENT_NAME=YourName git commit. Else it is git's author.
         """
         from transcript_mcp.mail.guard import install_guard
 
         made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path)
-        kept = {"earlier_hook": made.earlier} if made.earlier else {}
-        note = {"note": made.note} if made.note else {}
-        return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
+        return showing.shown_guard(made)
 
     def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
-        """Remove the guard from a repository; the hook that was there before comes back."""
+        """Remove the guard from a repository; the hooks that were there before come back."""
         from transcript_mcp.mail.guard import uninstall_guard
 
-        gone = uninstall_guard(self._mail.places, code_repo_path)
-        return {"hook": gone.hook, "removed": gone.removed, "restored": gone.restored}
+        return showing.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))
 
     # --
+
+    def _about_guards(self, project: Project) -> dict[str, list[str]]:
+        """Which guards do not hold all that the server promises; nothing when all do."""
+        from transcript_mcp.mail.guards import outdated
+
+        notes = [f"{each.told} To renew it: {each.call}" for each in outdated(self._mail.places, [project.key])]
+        return {"notes": notes[:_NOTES]} if notes else {}
 
     def _changed(self, project: Project, job: int | None) -> str | None:
         """Tell who watches a project's claims; the commit, where callers wait for it."""
         if job is not None:
-            self._told(f"resource://claims/{quote(project.key, safe='/')}")
+            self._told(claims_uri(project.key))
         return self._service.archived(job)
 
 

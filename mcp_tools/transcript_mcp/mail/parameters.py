@@ -81,7 +81,9 @@ Before = Annotated[str | None, Field(description="As the answer before told it, 
 ReplyAll = Annotated[bool, Field(description="To all whom the message names, but you.")]
 Found = Annotated[int, Field(description=f"How many at the most, up to {MOST_FOUND}.")]
 Limit = Annotated[int, Field(description=f"How many at the most, up to {MOST}.")]
-Paths = Annotated[list[str] | None, One, Field(description="Paths or patterns in the project: src/*.py, docs/**, app/")]
+Paths = Annotated[
+    list[str] | None, One, Field(description="Paths or patterns in the project: *.{ts,tsx}, docs/**, app/")
+]
 PathsList = Annotated[list[str] | None, One, Field(description="The same as paths.")]
 Ttl = Annotated[float | None, Field(description="Seconds that the claim lasts, 3600 if left out.")]
 

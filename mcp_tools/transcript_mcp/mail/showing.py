@@ -8,6 +8,7 @@ from transcript_mcp.mail.moments import iso
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.claim_values import Claim, Claimed, Extended, Released
+    from transcript_mcp.mail.guard import Installed, Uninstalled
     from transcript_mcp.mail.overdue import Overdue
     from transcript_mcp.mail.search import Found
     from transcript_mcp.mail.service import Posted
@@ -21,6 +22,8 @@ __all__ = [
     "shown_delivery",
     "shown_extended",
     "shown_found",
+    "shown_guard",
+    "shown_guard_removed",
     "shown_letter",
     "shown_more",
     "shown_overdue",
@@ -207,8 +210,22 @@ def shown_extended(extended: "Extended", commit: str | None) -> dict[str, Any]:
 
 
 def shown_released(released: "Released", commit: str | None) -> dict[str, Any]:
-    """Claims that were given back."""
-    return {"released": list(released.released)} | _filled({"not_held": list(released.not_held), "commit": commit})
+    """Claims that were given back, and what the agent still has."""
+    more = {"more_still_held": released.more_still_held} if released.more_still_held else {}
+    held = _filled({"not_held": list(released.not_held), "still_held": list(released.still_held)})
+    return {"released": list(released.released), **held, **more} | _filled({"commit": commit})
+
+
+def shown_guard(made: "Installed") -> dict[str, Any]:
+    """A guard that stands."""
+    kept = {"earlier_hook": made.earlier} if made.earlier else {}
+    note = {"note": made.note} if made.note else {}
+    return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
+
+
+def shown_guard_removed(gone: "Uninstalled") -> dict[str, Any]:
+    """What became of a guard."""
+    return {"hook": gone.hook, "removed": gone.removed, "restored": gone.restored}
 
 
 def _until(expires_ts: float | None, commit: str | None) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """``mail``: people read what agents write to each other, and reading changes nothing."""
 
+import io
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_archive import git
+from support.waiting import PATIENCE
 
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.claims import Claims
@@ -464,3 +467,91 @@ def test_the_project_of_a_folder_is_found_under_the_name_of_a_link_to_it(
     monkeypatch.chdir(code)
     for words in ((), ("--project", "."), ("--project", f"{code}/../link")):
         assert run("mail", "agents", "--all", *words, "--json").document["project"] == str(tmp_path / "link")
+
+
+# -- freeing what an agent that is gone has claimed
+
+
+@pytest.fixture
+def claims(box: Letterbox) -> Claims:
+    """GreenCastle holds two files and a folder, RedStone the documents."""
+    claims, project = Claims(box.mail.database, box.mail.now), box.mail.project(BACKEND).id
+    box.time = 4_000_000_000.0
+    claims.claim(project, box.green, ["a.py", "b.py", "src"], 7200)
+    claims.claim(project, box.red, ["docs"], 7200)
+    return claims
+
+
+def holders(claims: Claims) -> dict[str, str]:
+    return {claim.path: claim.agent for claim in claims.list_claims()}
+
+
+def test_a_person_frees_some_or_all_of_an_agents_claims(run: Run, box: Letterbox, claims: Claims) -> None:
+    free = ("mail", "release", "GreenCastle", "--project", BACKEND, "--yes")
+    ended = run(*free, "{a,x}.py")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "GreenCastle has no claim on x.py.\nFreed 1 claim of GreenCastle.\n"
+    assert holders(claims) == {"b.py": "GreenCastle", "src": "GreenCastle", "docs": "RedStone"}
+    document = run(*free, "--json").document
+    assert (document["project"], document["agent"], document["released"]) == (BACKEND, "GreenCastle", ["b.py", "src"])
+    assert holders(claims) == {"docs": "RedStone"}
+    log = git(box.mail.places.repo(box.mail.project(BACKEND).slug), "log", "--format=%H %B")
+    assert "release: human for GreenCastle 1 path: a.py" in log
+    assert document["commit"] in log
+    again = run(*free)
+    assert (again.code, again.err) == (1, f"GreenCastle holds nothing in {BACKEND}.\n")
+
+
+def test_nothing_is_freed_unless_somebody_says_yes(run: Run, claims: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = ("mail", "release", "GreenCastle", "a.py", "src", "--project", BACKEND)
+    for options in ((), ("--json",)):
+        ended = run(*free, *options)
+        assert ended.code == 2
+        assert "Nobody is there to confirm: 2 claims of GreenCastle, active last at " in ended.err + ended.out
+        assert f"will be freed in {BACKEND}: a.py, src." in ended.err + ended.out
+        assert "--yes" in ended.err + ended.out
+    for answer, code, left in (("n\n", 1, 4), ("y\n", 0, 2)):
+        monkeypatch.setattr("sys.stdin", Typed(answer))
+        ended = run(*free)
+        assert (ended.code, len(holders(claims))) == (code, left)
+        assert "Free them?" in ended.err
+
+
+class Typed(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        """As a terminal says."""
+        return True
+
+
+# -- the guard
+
+
+def test_the_guard_is_put_into_a_repository_and_taken_out_by_people(
+    run: Run, box: Letterbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    subprocess.run(["git", "init", "-q", str(code)], check=True, timeout=PATIENCE)
+    hook = code / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\n")
+    box.new(str(code), "Local")
+    monkeypatch.chdir(code)
+    put = run("mail", "guard", "install")
+    assert (put.code, put.out) == (0, "")
+    assert put.err == f"{hook} guards the claims of {code}.\n{hook}.before-agent-mail runs before it.\n"
+    monkeypatch.chdir(tmp_path)
+    both = run("mail", "guard", "install", "code", "--project", BACKEND, "--json").document
+    assert (both["hook"], both["projects"]) == (str(hook), [str(code), BACKEND])
+    gone = run("mail", "guard", "uninstall", "code")
+    assert (gone.code, gone.err) == (0, "The guard is gone, and the hook that was there before is back.\n")
+    assert hook.read_text() == "#!/bin/sh\n"
+    again = run("mail", "guard", "uninstall", str(code), "--json")
+    assert (again.code, again.document) == (1, {"hook": str(hook), "removed": False, "restored": False})
+
+
+def test_where_the_guard_cannot_be_it_is_told(run: Run, box: Letterbox, tmp_path: Path) -> None:
+    for words in (("install", str(tmp_path), "--project", BACKEND), ("uninstall", str(tmp_path / "none"))):
+        ended = run("mail", "guard", *words)
+        assert ended.code == 2
+        assert "Hint: " in ended.err

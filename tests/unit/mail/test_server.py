@@ -338,6 +338,18 @@ async def test_claims_are_granted_refused_listed_renewed_and_released(client: In
     assert past["released"]
 
 
+async def test_a_release_tells_what_was_not_held_and_what_still_is(client: InMemoryClient) -> None:
+    await told(client, "claim_paths", {**GREEN, "paths": ["d/{a,b}.py"]})
+    released = await told(client, "release_claims", GREEN, paths=["d/*"])
+    assert released == {"released": [], "not_held": ["d/*"], "still_held": ["d/a.py", "d/b.py"]}
+    await told(client, "claim_paths", {**GREEN, "paths": [f"f{number}" for number in range(49)]})
+    released = await told(client, "release_claims", GREEN, paths=["d/a.py"])
+    assert (len(released["still_held"]), "more_still_held" in released) == (50, False)
+    await told(client, "claim_paths", {**GREEN, "paths": ["d/a.py"]})
+    assert (await told(client, "release_claims", GREEN, paths=["none"]))["more_still_held"] == 1
+    assert "still_held" not in await told(client, "release_claims", GREEN)
+
+
 async def test_paths_and_paths_list_are_the_same(client: InMemoryClient) -> None:
     listed = {**GREEN, "paths_list": ["a.py"]}
     assert (await told(client, "claim_paths", listed))["granted"] == ["a.py"]

@@ -12,7 +12,7 @@ from pydantic import Field
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ClientCannotError, StoreUnavailableError
-from transcript_mcp.sdk import Context, Elicited, Embedded, Image, Message, Server
+from transcript_mcp.sdk import Context, Elicited, Embedded, Image, Message, Result, Server, Text
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import InMemoryClient
 
@@ -43,6 +43,29 @@ async def test_a_plain_function_runs_beside_the_event_loop(server: Server, clien
 
     assert (await client.call("where")).text != str(threading.get_ident())
     assert (await client.call("here")).text == str(threading.get_ident())
+
+
+async def test_a_result_has_data_beside_its_text_or_is_an_error_with_all_its_content(
+    server: Server, client: InMemoryClient
+) -> None:
+    @server.tool
+    def look() -> Result:
+        """Looks."""
+        return Result("Nothing.", data={"found": None})
+
+    @server.tool
+    def refuse() -> Result:
+        """Refuses."""
+        return Result([Text("No."), Image(b"1", "image/png")], is_error=True)
+
+    found = await client.call("look")
+    assert found.wire == {
+        "content": [{"type": "text", "text": "Nothing."}],
+        "structuredContent": {"found": None},
+        "isError": False,
+    }
+    refused = await client.call("refuse")
+    assert (refused.text, refused.is_error, len(refused.wire["content"])) == ("No.", True, 2)
 
 
 async def test_arguments_that_do_not_fit_are_an_answer_that_a_model_can_read(

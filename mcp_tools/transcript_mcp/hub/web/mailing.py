@@ -1,6 +1,6 @@
-"""Agent Mail: projects, agents, inboxes, threads in short and in full, search, claims, and writing as a person."""
+"""Agent Mail: projects, agents, inboxes, threads in short and in full, search, claims, and what people do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -9,6 +9,7 @@ from transcript_mcp.hub.web.asking import Asked, answered, done
 from transcript_mcp.hub.web.looking import stamp
 from transcript_mcp.mail import recent, showing
 from transcript_mcp.mail.boxes import MOST
+from transcript_mcp.mail.claim_tools import claims_uri
 from transcript_mcp.mail.service import ImageWish, MailService
 from transcript_mcp.mail.values import Draft, InboxQuery
 
@@ -20,9 +21,11 @@ _MOST: Final = 200
 class MailRoom:
     """The mail as the page shows it; looking changes nothing. Its functions run in threads."""
 
-    def __init__(self, service: MailService) -> None:
+    def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
+        """``told`` is called with the URI of a resource that has changed."""
         self._service = service
         self._mail = service.mail
+        self._told = told
 
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/mail``."""
@@ -37,6 +40,7 @@ class MailRoom:
             web.get("/api/mail/claims", answered(self.claims)),
             web.post("/api/mail/send", done(self.send)),
             web.post("/api/mail/reply", done(self.reply)),
+            web.post("/api/mail/release", done(self.release)),
         ]
 
     def projects(self, _asked: Asked) -> dict[str, Any]:
@@ -141,6 +145,16 @@ class MailRoom:
             original_body=text,
         )
         return showing.shown_posted(self._service.reply(human, answered_to, draft, ImageWish()))
+
+    def release(self, asked: Asked) -> dict[str, Any]:
+        """Free an agent's claims as a person: those on ``paths``, or with ``all`` whatever it has in the project."""
+        project = self._mail.project(asked.text("project"))
+        holder = self._mail.whois(project.key, asked.text("agent"))
+        paths = None if asked.flag("all") else asked.texts("paths")
+        released = self._service.claims.release(project.id, holder, paths, by_person=True)
+        if released.job is not None:
+            self._told(claims_uri(project.key))
+        return showing.shown_released(released, self._service.archived(released.job))
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """The database as it is now."""
