@@ -12,6 +12,7 @@ EXPORT := $(BIN)/uv export --quiet --frozen --format requirements-txt --no-heade
 marked = $(shell grep -rlE --include='test_*.py' 'mark\.($(1))\b' tests)
 ARGS ?=
 LINE ?=
+export LINE # not through the shell: the lines of the changelog are full of backticks
 # More processes than processors: most of the slow tests wait. Those of one module share a process, for what they share;
 # in the order of the folders, which has the long modules first. `SIDE_BY_SIDE=` runs one test after another.
 SIDE_BY_SIDE ?= -n 6 --dist loadscope --no-loadscope-reorder
@@ -36,7 +37,7 @@ soak: ## the fault and load tests with full repetitions (up to an hour)
 	@$(SETUP) test
 	@$(BIN)/python -m pytest -m soak -s -o timeout=1800 --session-timeout=3600 $(ARGS)
 
-mutants: ## what the tests execute, and how many small breaks of the product they notice (an hour and more)
+mutants: ## measure coverage, and how many small breaks of the product the tests catch (an hour or more)
 	@$(SETUP) test
 	@$(BIN)/python -m tools.mutants $(ARGS)
 
@@ -59,7 +60,7 @@ docs: ## rewrite what is generated: config.example.yaml and the tables of settin
 
 golden: ## rewrite the snapshots of what programs rely on; LINE="..." begins the line in CHANGELOG.md that tells users
 	@$(SETUP) test
-	@PYTHONPATH=tests $(BIN)/python -m golden "$(LINE)"
+	@PYTHONPATH=tests $(BIN)/python -m golden
 
 web: ## build the web UI from web/ into the package; ARGS=--lock resolves its Node packages anew
 	@$(SETUP) check

@@ -4,22 +4,31 @@
 set -eu
 
 missing=
-want() { # PROGRAM PACKAGE...
-    command -v "$1" >/dev/null 2>&1 && return
+want() { # PACKAGES PROGRAM...: any one of the programs will do
+    packages=$1
     shift
-    missing="$missing $*"
+    for program; do
+        command -v "$program" >/dev/null 2>&1 && return
+    done
+    missing="$missing $packages"
 }
-want chromium-headless-shell chromium-headless-shell fonts-noto-cjk
+want chromium-headless-shell chromium-headless-shell chromium chromium-browser google-chrome
+[ -n "$(fc-list :lang=zh 2>/dev/null)" ] || missing="$missing fonts-noto-cjk fontconfig"
 want curl curl
 want dash dash
-want node nodejs npm
+want "nodejs npm" node
+[ -x /usr/sbin/nginx ] || want nginx-light nginx
 
 if [ -z "$missing" ]; then
     echo "Every program that the tests need is here."
 elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "Installing:$missing"
     export DEBIAN_FRONTEND=noninteractive
+    export RUNLEVEL=1 # starts no server that comes with a package
     apt-get update -qq
+    # Older releases have the browser with windows alone.
+    apt-cache show chromium-headless-shell >/dev/null 2>&1 ||
+        missing=$(echo "$missing" | sed 's/chromium-headless-shell/chromium/')
     # shellcheck disable=SC2086 # one word for each package
     apt-get install -qq --no-install-recommends $missing >/dev/null
 else

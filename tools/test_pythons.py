@@ -31,7 +31,8 @@ def main(arguments: list[str]) -> int:
         more = [PROCESSES] if version == newest else []
         results[version] = test(version, python, [*more, *arguments]) if python else "skipped, not installed"
     print("\n" + "\n".join(f"Python {version}: {results[version]}" for version in sorted(results)))
-    return 1 if "failed" in results.values() else 0
+    untested = os.environ.get("CI") and "passed" not in results.values()
+    return 1 if untested or "failed" in results.values() else 0
 
 
 def find(version: str) -> str | None:

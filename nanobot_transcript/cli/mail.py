@@ -4,16 +4,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nanobot_transcript.cli import mail_sending, mail_upkeep
+from nanobot_transcript.cli import mail_guard, mail_overdue, mail_releasing, mail_sending, mail_upkeep
 from nanobot_transcript.cli.mail_options import (
     AgentArgument,
+    BeforeOption,
     LimitOption,
     MailStoreOption,
     ProjectOption,
     meant_agent,
     meant_project,
+    more_of,
     opened_mail,
     project_here,
+    tell_more,
 )
 from nanobot_transcript.cli.moments import SinceOption, moment_ms
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
@@ -48,6 +51,7 @@ def inbox(
     since: SinceOption = None,
     bodies: Annotated[bool, typer.Option("--bodies", help="Whole messages, not a table.")] = False,
     limit: LimitOption = 20,
+    before: BeforeOption = None,
     project: ProjectOption = None,
     json: JsonOption = False,
     store: MailStoreOption = None,
@@ -67,11 +71,11 @@ def inbox(
         from transcript_mcp.mail.values import InboxQuery
 
         who = meant_agent(mail, agent, project)
-        query = InboxQuery(_seconds(since), urgent, unread, include_bodies=bodies, limit=limit)
+        query = InboxQuery(_seconds(since), urgent, unread, bodies, limit, before)
         found, repos = mail.inbox(who, query), _repos(mail)
     if json:
         messages = [shown_delivery(each) for each in found]
-        emit_json({"project": who.project, "agent": who.name, "messages": messages})
+        emit_json({"project": who.project, "agent": who.name, "messages": messages, **more_of(found)})
         return
     from nanobot_transcript.cli.mail_view import print_inbox, print_letters
 
@@ -81,6 +85,7 @@ def inbox(
         print_letters([each.letter for each in reversed(found)], repos)
     else:
         print_inbox(found)
+    tell_more(found)
 
 
 @app.command(cls=PlainUsage)
@@ -89,6 +94,7 @@ def outbox(
     since: SinceOption = None,
     bodies: Annotated[bool, typer.Option("--bodies", help="Whole messages, not a table.")] = False,
     limit: LimitOption = 20,
+    before: BeforeOption = None,
     project: ProjectOption = None,
     json: JsonOption = False,
     store: MailStoreOption = None,
@@ -104,10 +110,11 @@ def outbox(
         from transcript_mcp.mail.showing import shown_letter
 
         who = meant_agent(mail, agent, project)
-        found = mail.outbox(who, since_ts=_seconds(since), include_bodies=bodies, limit=limit)
+        found = mail.outbox(who, since_ts=_seconds(since), include_bodies=bodies, limit=limit, before=before)
         repos = _repos(mail)
     if json:
-        emit_json({"project": who.project, "agent": who.name, "messages": [shown_letter(each) for each in found]})
+        messages = [shown_letter(each) for each in found]
+        emit_json({"project": who.project, "agent": who.name, "messages": messages, **more_of(found)})
         return
     from nanobot_transcript.cli.mail_view import print_letters, print_outbox
 
@@ -117,6 +124,7 @@ def outbox(
         print_letters(list(reversed(found)), repos)
     else:
         print_outbox(found)
+    tell_more(found)
 
 
 @app.command(cls=PlainUsage)
@@ -126,6 +134,7 @@ def thread(
         typer.Argument(metavar="THREAD", help="Its name, or the id of one of its messages.", show_default=False),
     ],
     limit: LimitOption = 200,
+    before: BeforeOption = None,
     project: ProjectOption = None,
     json: JsonOption = False,
     store: MailStoreOption = None,
@@ -144,14 +153,15 @@ def thread(
         from transcript_mcp.mail.showing import shown_letter
 
         here = meant_project(mail, project) if project is not None or not mail.projects() else project_here(mail)
-        found, repos = _thread(mail, thread_id, here, limit, elsewhere=project is None), _repos(mail)
+        found, repos = _thread(mail, thread_id, here, limit, before, elsewhere=project is None), _repos(mail)
     if json:
         messages = [shown_letter(each) for each in found.letters]
-        emit_json({"project": found.project, "thread_id": found.id, "messages": messages})
+        emit_json({"project": found.project, "thread_id": found.id, "messages": messages, **more_of(found)})
         return
     from nanobot_transcript.cli.mail_view import print_letters
 
     print_letters(found.letters, repos)
+    tell_more(found)
 
 
 @app.command(cls=PlainUsage)
@@ -163,6 +173,7 @@ def search(
         ),
     ],
     limit: LimitOption = 20,
+    before: BeforeOption = None,
     project: ProjectOption = None,
     json: JsonOption = False,
     store: MailStoreOption = None,
@@ -180,15 +191,24 @@ def search(
         from transcript_mcp.mail.search import search as find
 
         where = meant_project(mail, project)
-        found = find(mail.reader, where.id, query, limit)
+        found = find(mail.reader, where.id, query, limit, before)
     if json:
-        emit_json({"project": where.key, "query": query, "hits": found.hits, "notes": list(found.notes)})
+        emit_json(
+            {
+                "project": where.key,
+                "query": query,
+                "hits": found.hits,
+                "notes": list(found.notes),
+                **more_of(found.hits),
+            }
+        )
     else:
         from nanobot_transcript.cli.mail_view import print_hits
 
         print_hits(found.hits)
         for note in found.notes:
             notice(note)
+        tell_more(found.hits)
     if not found.hits:
         nothing_found()
 
@@ -248,28 +268,33 @@ def claims(
         known = Claims(mail.reader, mail.now)
         found = known.list_claims(where.id, holder, active_only=not everything, limit=limit)
     if json:
-        emit_json({"project": where.key, "claims": [shown_claim(each) for each in found]})
+        shown = [shown_claim(each) for each in found]
+        emit_json({"project": where.key, "claims": shown, **({"more": found.more} if found.more else {})})
         return
     from nanobot_transcript.cli.mail_view import print_claims
 
+    tell_more(found, f"--limit {limit + found.more}")
     if found:
         print_claims(found)
     else:
         notice("No claims." if everything else "No active claims; --all shows earlier ones.")
 
 
-def _thread(mail: "AgentMail", thread_id: str, here: "Project | None", limit: int, *, elsewhere: bool) -> "Thread":
+def _thread(
+    mail: "AgentMail", thread_id: str, here: "Project | None", limit: int, before: str | None, *, elsewhere: bool
+) -> "Thread":
     try:
-        found = mail.thread(thread_id, None if here is None else here.key, limit=limit)
+        found = mail.thread(thread_id, None if here is None else here.key, limit=limit, before=before)
     except LetterNotFoundError as error:
         if here and elsewhere:
-            return _thread(mail, thread_id, None, limit, elsewhere=False)
+            return _thread(mail, thread_id, None, limit, before, elsewhere=False)
         hint = "Give its name, or the id of one of its messages; `mail search` and `mail inbox` show the ids."
         raise LetterNotFoundError(str(error), hint=hint) from error
     name = found.letters[0].thread_id
     if len(found.letters) > 1 or name in (None, thread_id):
         return found
-    return mail.thread(name, found.project, limit=limit)  # it was one message of a thread of another name
+    # It was one message of a thread of another name.
+    return mail.thread(name, found.project, limit=limit, before=before)
 
 
 def _repos(mail: "AgentMail") -> "dict[str, Path]":
@@ -281,6 +306,9 @@ def _seconds(since: str | None) -> float | None:
     return None if moment is None else moment / 1000
 
 
+app.command(cls=PlainUsage)(mail_overdue.overdue)
+app.command(cls=PlainUsage)(mail_releasing.release)
 app.command(cls=PlainUsage)(mail_sending.send)
 app.command(cls=PlainUsage)(mail_sending.reply)
 app.command(cls=PlainUsage)(mail_upkeep.doctor)
+app.add_typer(mail_guard.app, name="guard")

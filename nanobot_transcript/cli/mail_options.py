@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from nanobot_transcript.cli.options import read_settings, require_directory
+from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, UnknownProjectError, UnregisteredAgentError
 
@@ -15,19 +16,24 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.settings import LoadedSettings
     from transcript_mcp.mail.mail import AgentMail
-    from transcript_mcp.mail.values import Agent, Project
+    from transcript_mcp.mail.service import MailService
+    from transcript_mcp.mail.values import Agent, Page, Project, Thread
 
 __all__ = [
     "AgentArgument",
+    "BeforeOption",
     "LimitOption",
     "MailStoreOption",
     "ProjectOption",
     "mail_settings",
     "meant_agent",
     "meant_project",
+    "more_of",
     "opened_mail",
+    "opened_service",
     "project_here",
     "said_to_people",
+    "tell_more",
 ]
 
 _LISTED = 5
@@ -41,6 +47,9 @@ ProjectOption: TypeAlias = Annotated[
 ]
 LimitOption: TypeAlias = Annotated[
     int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the newest.")
+]
+BeforeOption: TypeAlias = Annotated[
+    str | None, typer.Option("--before", metavar="ID", help="What came before this message: a list's next page.")
 ]
 MailStoreOption: TypeAlias = Annotated[
     Path | None,
@@ -71,6 +80,18 @@ def opened_mail(config: Path | None, store: Path | None) -> "Iterator[AgentMail]
 
     with AgentMail(mail_settings(config, store).mail.store) as mail:
         yield mail
+
+
+@contextmanager
+def opened_service(config: Path | None, store: Path | None) -> "Iterator[MailService]":
+    """The mail with its archiver. It waits for the commit: the command ends, and with it the archiver."""
+    from transcript_mcp.mail.server import service_from
+
+    service = service_from(mail_settings(config, store, {"sync": True}))
+    try:
+        yield service
+    finally:
+        service.close()
 
 
 def meant_project(mail: "AgentMail", key: str | None) -> "Project":
@@ -133,7 +154,7 @@ def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project
     if found is not None:
         return found
     try:
-        return mail.project(key)
+        return mail.project(folder if key.startswith(".") else key)
     except UnknownProjectError as error:
         if error.hint.startswith("Do you mean"):
             raise
@@ -145,7 +166,10 @@ def _named(mail: "AgentMail", known: "dict[str, Project]", key: str) -> "Project
 
 def project_here(mail: "AgentMail") -> "Project | None":
     """The project of the working directory or the nearest folder above it, up to the root of the git repository."""
-    known, here = {project.key: project for project in mail.projects()}, Path.cwd()
+    from transcript_mcp.mail.projects import canonical
+
+    known, here = {canonical(project.key): project for project in reversed(mail.projects())}, Path.cwd()
+    known |= {project.key: project for project in mail.projects()}
     for folder in (here, *here.parents):
         if str(folder) in known:
             return known[str(folder)]
@@ -157,3 +181,16 @@ def project_here(mail: "AgentMail") -> "Project | None":
 def _listed(keys: "Sequence[str]") -> str:
     more = f" and {len(keys) - _LISTED:,} more" if len(keys) > _LISTED else ""
     return f"{', '.join(keys[:_LISTED])}{more}"
+
+
+def more_of(page: "Page[Any] | Thread") -> dict[str, Any]:
+    """What JSON says of what it does not hold; nothing when it holds all."""
+    return {"more": page.more, "before": page.before} if page.more else {}
+
+
+def tell_more(page: "Page[Any] | Thread", how: str | None = None) -> None:
+    """Say on stderr how many more there are, and which option shows them."""
+    if page.more:
+        from transcript_mcp.mail.showing import many
+
+        notice(f"{many(page.more)} more; {how or f'--before {page.before}'} shows them.")

@@ -1,8 +1,6 @@
 """``mail send`` and ``mail reply``: people write to agents."""
 
 import sys
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -10,8 +8,8 @@ import typer
 from nanobot_transcript.cli.mail_options import (
     MailStoreOption,
     ProjectOption,
-    mail_settings,
     meant_project,
+    opened_service,
     said_to_people,
 )
 from nanobot_transcript.cli.options import ConfigOption, JsonOption
@@ -19,9 +17,7 @@ from nanobot_transcript.cli.output import emit_json, notice
 from nanobot_transcript.cli.problems import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from transcript_mcp.mail.service import MailService, Posted
+    from transcript_mcp.mail.service import Posted
 
 __all__ = ["reply", "send"]
 
@@ -66,7 +62,7 @@ def send(
       nanobot-transcript mail send --as-human --to BlueLake --subject "Hold the release" "Wait for the fix."
     """
     text = _checked(body, as_human=as_human)
-    with _service(config, store) as service:
+    with opened_service(config, store) as service:
         from transcript_mcp.mail.service import ImageWish
         from transcript_mcp.mail.values import Draft
 
@@ -85,6 +81,9 @@ def reply(
     ],
     body: _Body = None,
     as_human: _AsHuman = False,
+    to_all: Annotated[
+        bool, typer.Option("--all", help="To all whom the message names, not only to who wrote it.")
+    ] = False,
     cc: _Cc = None,
     importance: _Importance = "normal",
     ack: _Ack = False,
@@ -99,27 +98,15 @@ def reply(
       nanobot-transcript mail reply msg_20251023_7b3dc3a7 --as-human "Yes, go on."
     """
     text = _checked(body, as_human=as_human)
-    with _service(config, store) as service:
+    with opened_service(config, store) as service:
         from transcript_mcp.mail.service import ImageWish
         from transcript_mcp.mail.values import Draft
 
         human = service.mail.human(service.mail.message(message_id).project)
-        draft = Draft(body=text, cc=cc, importance=importance, ack_required=ack, original_body=text)
+        draft = Draft(body=text, cc=cc, importance=importance, ack_required=ack, original_body=text, reply_all=to_all)
         with said_to_people():
             posted = service.reply(human, message_id, draft, ImageWish())
     _tell(posted, json=json)
-
-
-@contextmanager
-def _service(config: Path | None, store: Path | None) -> "Iterator[MailService]":
-    """The mail with its archiver. It waits for the commit: the command ends, and with it the archiver."""
-    from transcript_mcp.mail.server import service_from
-
-    service = service_from(mail_settings(config, store, {"sync": True}))
-    try:
-        yield service
-    finally:
-        service.close()
 
 
 def _checked(body: str | None, *, as_human: bool) -> str:

@@ -13,10 +13,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from transcript_mcp.mail.claim_values import Claim
+    from transcript_mcp.mail.overdue import Overdue
     from transcript_mcp.mail.search import Hit
     from transcript_mcp.mail.values import Agent, Delivery, Letter
 
-__all__ = ["print_agents", "print_claims", "print_hits", "print_inbox", "print_letters", "print_outbox"]
+__all__ = [
+    "print_agents",
+    "print_claims",
+    "print_hits",
+    "print_inbox",
+    "print_letters",
+    "print_outbox",
+    "print_overdue",
+]
 
 _INDENT: Final = "  "
 _LEAST_WIDTH: Final = 20
@@ -46,6 +55,21 @@ def print_outbox(letters: "Sequence[Letter]") -> None:
         [_when(each.created_ts), _people((*each.to, *each.cc)), _subject(each), each.id] for each in reversed(letters)
     ]
     print_table(("Sent", "To", "Subject", "Id"), rows, shorten="Subject")
+
+
+def print_overdue(found: "Sequence[Overdue]") -> None:
+    """What was not acknowledged, the oldest first."""
+    rows = [
+        [
+            _when(each.letter.created_ts),
+            _one_line(each.letter.sender),
+            _people(each.waiting_for),
+            _subject(each.letter),
+            each.letter.id,
+        ]
+        for each in found
+    ]
+    print_table(("Sent", "From", "Not by", "Subject", "Id"), rows, shorten="Subject")
 
 
 def print_letters(letters: "Sequence[Letter]", repos: "Mapping[str, Path]") -> None:

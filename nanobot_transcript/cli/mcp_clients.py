@@ -26,6 +26,7 @@ SAFE_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
         "whois",
         "list_agents",
         "check_my_messages",
+        "overdue_acknowledgements",
         "search_messages",
         "summarize_thread",
         "list_claims",

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.expecting import expect
-from browser.people import Agent, answered, begun, call_me, fill, report, said, send
+from browser.people import Agent, answered, begun, call_me, connect, fill, report, said, send
 from browser.windows import OpenPage
 from PIL import Image
 from support.line import Line
@@ -498,3 +499,29 @@ def test_who_answers_second_is_told_who_was_first(open_page: OpenPage, agent: Ag
     expect(first.get_by_text("answered by Ada")).to_have_count(1)
     second.reload()
     second.get_by_text("answered by Ada").wait_for()
+
+
+def test_who_refuses_is_named_with_their_words(open_page: OpenPage, agent: Agent, hub: str) -> None:
+    answer = agent.ask("Deploy on Friday?", id=f"{agent.name} 1")
+    page = agent.talk(open_page("#/questions"))
+    contents = [{"type": 1, "text": {"type": "text", "text": "Ask operations."}}]
+    reply = {"ID": f"{agent.name} 1", "IsError": True, "Meta": {"nickname": "Bo"}, "contents": contents}
+    connect(hub, "SrvAgentAssistReply/AskQuestionReply", reply)
+    page.get_by_text("refused by Bo").wait_for()
+    page.get_by_role("log").get_by_text("Ask operations.").wait_for()
+    page.reload()
+    page.get_by_text("refused by Bo").wait_for()
+    assert said(answer) == ["Ask operations."]
+
+
+def test_who_gives_no_name_answers_under_the_one_that_the_field_shows(open_page: OpenPage, agent: Agent) -> None:
+    agent.ask("Deploy on Friday?")
+    page = agent.talk(open_page("#/questions"))
+    field = page.get_by_label("Your name")
+    expect(field).to_have_attribute("placeholder", re.compile("^User_[0-9a-f]{8}$"))
+    name = field.get_attribute("placeholder")
+    fill(page, "No.")
+    send(page)
+    page.get_by_text(f"answered by {name}").wait_for()
+    page.reload()
+    page.get_by_text(f"answered by {name}").wait_for()

@@ -1,6 +1,7 @@
 """Keys, buttons and panels do what a person expects of them."""
 
 import time
+from urllib.parse import quote
 
 import pytest
 from browser.expecting import expect
@@ -8,10 +9,11 @@ from browser.people import Agent
 from browser.test_pages import GROUP, Picture
 from browser.windows import OpenPage
 from support.line import Line
-from support.web_home import WebHome
+from support.web_home import PROJECT, WebHome
 
 from nanobot_transcript.relevance import Reason
 from nanobot_transcript.relevance.decision import Decision, Stage
+from transcript_mcp.mail.claims import Claims
 
 
 def test_the_key_to_write_is_told_and_leads_into_the_field_of_what_is_open(open_page: OpenPage) -> None:
@@ -52,6 +54,38 @@ def test_a_mail_leaves_its_inbox_only_after_somebody_was_asked(
     page.get_by_role("link", name="Rejected").click()
     page.get_by_role("link", name="Old news").wait_for()
     assert home.boxes.mailbox("ops_agent").page("inbox").total == 0
+
+
+def test_a_person_frees_claims_only_after_being_asked(open_page: OpenPage, home: WebHome, picture: Picture) -> None:
+    claims, project = Claims(home.mail.database, home.mail.now), home.mail.project(PROJECT).id
+    green, blue = (home.mail.acting(PROJECT, name) for name in ("GreenCastle", "BlueLake"))
+    claims.claim(project, green, ["src/a.py", "src/b.py"])
+    claims.claim(project, blue, ["docs"])
+
+    def held() -> set[str]:
+        return {claim.path for claim in claims.list_claims(project)}
+
+    before = held()
+    page = open_page(f"#/mail/{quote(PROJECT, safe='')}/claims", phone=True)
+    page.get_by_role("button", name="Free src/a.py").click()
+    asked = page.get_by_role("dialog", name="Free the files")
+    asked.get_by_text("GreenCastle has claimed src/a.py.").wait_for()
+    picture(page, "mail-free-phone")
+    page.keyboard.press("Enter")  # it begins in what changes nothing
+    asked.wait_for(state="hidden")
+    assert held() == before
+    page.get_by_role("button", name="Free src/a.py").click()
+    asked.get_by_role("button", name="Free this").click()
+    page.get_by_role("status").get_by_text("1 claim freed").wait_for()
+    page.get_by_text("src/a.py").wait_for(state="hidden")
+    assert held() == before - {"src/a.py"}
+    page.get_by_role("button", name="Free src/b.py").click()
+    asked.get_by_role("button", name="Free all of GreenCastle").click()
+    page.get_by_text("src/b.py").wait_for(state="hidden")
+    assert held() == {"docs"}
+    page.get_by_role("button", name="Free docs").click()
+    asked.get_by_role("button", name="Free this").wait_for()
+    assert asked.get_by_role("button", name="Free all").count() == 0
 
 
 def furnished(home: WebHome, chat: str) -> None:

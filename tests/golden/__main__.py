@@ -5,6 +5,7 @@ written. It is kept beside each snapshot that it explains, so that the next diff
 """
 # ruff: noqa: T201 - talks to the terminal
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -42,4 +43,4 @@ def main(words: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(" ".join(sys.argv[1:])))
+    sys.exit(main(os.environ.get("LINE", "")))

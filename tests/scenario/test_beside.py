@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from support.scene import Scene
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.outbox import Outbox
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
@@ -72,7 +72,7 @@ async def test_a_post_comes_once_and_its_answers_come_back_though_the_sender_was
     await two.feishu.say(group, two.ada, "a group that both have heard of")
     card = two.folder / "card.json"
     card.write_text(json.dumps(CARD))
-    options = ("--card", str(card), "--key", "ship", "--agent", "Alpha", "--wait", "30")
+    options = ("--card", str(card), "--key", "ship", "--agent", "Alpha", "--wait", f"{PATIENCE:g}")
     posted, again = await asyncio.gather(post(two, group, *options), post(two, group, *options))
     assert posted["id"] == again["id"]
     (message,) = two.feishu.messages(group, two.alpha)
@@ -80,17 +80,17 @@ async def test_a_post_comes_once_and_its_answers_come_back_though_the_sender_was
     with Outbox(two.store_dir) as outbox:
         # The command asks for no answers; whoever does posts from a program.
         ship = outbox.post(two.key(group), card=CARD, agent="Alpha", idempotency_key="ship it")
-        status = await outbox.wait_sent(ship, 30)
+        status = await outbox.wait_sent(ship, PATIENCE)
         assert status.message_id is not None
         question = two.feishu.message(status.message_id)
         await two.gateways["Alpha"].kill()
         await two.feishu.say(group, two.ada, "@Beta wait a day", reply_to=question, in_thread=True, wait=False)
-        reply = await outbox.wait_answer(ship, 20)
+        reply = await outbox.wait_answer(ship, PATIENCE)
         assert reply is not None
         assert (reply.kind, reply.text, reply.sender) == ("reply", "@Beta wait a day", two.ada.union_id)
         await two.gateways["Alpha"].start()
         await two.feishu.press(question, two.ada, {"choice": "yes"})
-        press = await outbox.wait_answer(ship, 20, after=reply.seq)
+        press = await outbox.wait_answer(ship, PATIENCE, after=reply.seq)
         assert press is not None
         assert (press.kind, press.value, press.sender) == ("action", {"choice": "yes"}, two.ada.union_id)
         outbox.revise(ship, {"schema": "2.0", "body": {"elements": [{"tag": "markdown", "content": "Shipped."}]}})
@@ -117,11 +117,12 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
             card = group.messages[after]
             if said:
                 # Until the bot has noted where the card stands, a reply is for the agents, too.
-                assert (await outbox.wait_sent(Outbox.id_for(f"question\0s\0{number}"), 30)).state == "sent"
+                status = await outbox.wait_sent(Outbox.id_for(f"question\0s\0{number}"), PATIENCE)
+                assert status.state == "sent"
                 await two.feishu.say(group, two.ada, said, reply_to=card, in_thread=True, wait=False)
             else:
                 await two.feishu.press(card, two.ada, {"option": "1"})
-            record = await assistant.wait("s", str(number), 20)
+            record = await assistant.wait("s", str(number), PATIENCE)
             assert (record.state, record.by, record.contents) == ("answered", "Ada", (Content("text", answer),))
             await until(lambda card=card, answer=answer: f"Ada answered: {answer}" in str(card.content))
     assistant.close()

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from support.leases import FOR_EVER, run_out
 from support.scene import Scene
 from support.waiting import until
 
 from transcript_channels.simulator import App, Chat, FeishuSimulator, ModelRequest, Reply, ScriptedModel
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-TTL = "5"
 
 
 class Four(Scene):
@@ -31,7 +30,7 @@ class Four(Scene):
                 self.start(
                     app,
                     NANOBOT_TRANSCRIPT_GROUPS__MODE="gate",
-                    NANOBOT_TRANSCRIPT_TURNS__CLAIM__TTL=TTL,
+                    NANOBOT_TRANSCRIPT_TURNS__CLAIM__TTL=f"{FOR_EVER:g}",
                     NANOBOT_TRANSCRIPT_TURNS__CLAIM__LONGEST_WAIT="0.3",
                 )
                 for app in self.bots
@@ -40,7 +39,7 @@ class Four(Scene):
 
     def say(self, request: ModelRequest) -> Reply:
         """What the model says; slowly when somebody is to be killed over it."""
-        return Reply(f"At noon, says {request.api_key}.", delay=60.0 if self.slow else 0.0)
+        return Reply(f"At noon, says {request.api_key}.", delay=FOR_EVER if self.slow else 0.0)
 
     def question(self) -> str:
         """Another one each time, for nobody in particular."""
@@ -65,6 +64,7 @@ class Four(Scene):
         self.slow = False
         killed = self.gateways[self.request(text).api_key]
         await killed.kill()
+        run_out(self.store_dir, f"answer {self.key(group)} {question.message_id}")
         await self.recorded(group, 2)
         await self.ended(group, question.message_id, but=killed.app.name)
         assert self.requests(text) == 2

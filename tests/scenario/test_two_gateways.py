@@ -2,8 +2,8 @@
 
 import asyncio
 import json
+import re
 import sys
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -132,15 +132,17 @@ async def test_a_message_into_another_group_is_recorded_there(scene: Scene) -> N
 async def test_a_reminder_is_recorded(scene: Scene) -> None:
     group = scene.group()
 
-    def remind() -> ToolCall:
-        soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
-        return ToolCall("cron", {"action": "add", "message": "time for tea", "at": soon})
+    def stop() -> ToolCall:
+        (job,) = re.findall(r"\(id: (\w+)", scene.request("time for tea").tool_results[-1])
+        return ToolCall("cron", {"action": "remove", "job_id": job})
 
+    # One that rings again until it is stopped: one for a moment that is over when nanobot hears of it never rings.
+    remind = ToolCall("cron", {"action": "add", "message": "time for tea", "every_seconds": 1})
     scene.when("ring the bell", remind, "Set.")
-    scene.when("time for tea", "It is time for tea!")
+    scene.when("time for tea", ToolCall("cron", {"action": "list"}), stop, "It is time for tea!")
     await scene.feishu.say(group, scene.ada, "@Beta ring the bell")
     await scene.recorded(group, 3)
-    assert scene.texts(group)[1:] == ["Set.", "It is time for tea!"]
+    assert sorted(scene.texts(group)[1:]) == ["It is time for tea!", "Set."]
 
 
 async def test_an_answer_that_was_not_delivered_is_not_recorded(scene: Scene) -> None:
@@ -354,12 +356,13 @@ async def test_people_are_called_by_name_though_nobody_mentioned_them(scene: Sce
     assert {bot.name for bot in members.bots()} == {"Alpha", "Beta"}
 
 
-async def test_a_turn_waits_for_the_names_of_people_the_platform_is_still_asked_about(scene: Scene) -> None:
+async def test_a_turn_calls_people_by_names_that_the_platform_told_after_they_spoke(scene: Scene) -> None:
+    """That it waits for them: ``unit/nanobot_host/test_context.py``; for two seconds, too few for real processes."""
     newcomer = scene.feishu.add_person("Dee")
     group = scene.group(scene.alpha, newcomer)
     scene.when("who said that", "Dee did.")
-    scene.feishu.fail(MEMBERS, delay=0.2)
-    await scene.feishu.say(group, newcomer, "The coffee is out.", wait=False)
+    await scene.feishu.say(group, newcomer, "The coffee is out.")
+    await until(lambda: scene.store.members.name_of(newcomer.union_id) == "Dee")
     await scene.ask(group, newcomer, "@Alpha who said that?", scene.alpha)
     asked = scene.request("who said that").last_user_text
     (told,) = (json.loads(line) for line in asked.splitlines() if line.startswith('{"id"'))
@@ -371,7 +374,7 @@ async def test_a_turn_waits_for_the_names_of_people_the_platform_is_still_asked_
     assert entry.get("sender_name") == "Dee"
 
 
-@pytest.mark.parametrize("fault", [{"code": 99991672}, {"status": 502}, {"drop": True}, {"delay": 20.0}])
+@pytest.mark.parametrize("fault", [{"code": 99991672}, {"status": 502}, {"drop": True}, {"delay": 10 * PATIENCE}])
 async def test_a_turn_goes_on_when_names_cannot_be_had(scene: Scene, fault: dict[str, Any]) -> None:
     stranger = scene.feishu.add_person("Eve")
     group = scene.group(scene.alpha, stranger)

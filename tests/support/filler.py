@@ -1,12 +1,16 @@
 """A process that fills its record from the platform's history.
 
-    python -m support.filler BASE_URL APP_ID APP_SECRET DIRECTORY SESSION_KEY SECONDS_OF_ITS_LEASE
+    python -m support.filler BASE_URL APP_ID APP_SECRET DIRECTORY SESSION_KEY COUNT
 
-Prints ``asking``, reads the chat until the filling is over, then prints how many messages it shows.
+Prints ``asking``, reads the chat until it shows so many messages, then prints how many these are. Nothing runs out by
+itself.
 """
 
 import asyncio
 import sys
+
+from support.leases import FOR_EVER
+from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.coordination import new_holder
@@ -17,16 +21,16 @@ from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
 from transcript_channels.feishu.history import FeishuHistory
 
 
-async def main(base_url: str, app_id: str, app_secret: str, directory: str, key: str, ttl: str) -> None:
-    lease, budget = FileLease(directory, wait=1.0), FileBudget(directory, wait=1.0)
-    options = FallbackOptions(rest=10.0, ttl=float(ttl), look=0.02)
+async def main(base_url: str, app_id: str, app_secret: str, directory: str, key: str, count: str) -> None:
+    lease, budget = FileLease(directory, wait=PATIENCE), FileBudget(directory, wait=PATIENCE)
+    options = FallbackOptions(rest=FOR_EVER, ttl=FOR_EVER, wait=FOR_EVER, look=0.02)
     async with FeishuClient(app_id, app_secret, base_url) as client:
         fallback = HistoryFallback([FeishuHistory(client)], lease, budget, new_holder(app_id), options=options)
         async with AsyncGroupTranscriptStore(directory, fallback=fallback) as store:
             sys.stdout.write("asking\n")
             sys.stdout.flush()
             page = await store.recent(key, 5000)
-            for _ in range(8):  # each read waits for the filling, five seconds at most
+            while len(page.entries) < int(count):  # each read waits for the filling, five seconds at most
                 page = await store.recent(key, 5000)
             sys.stdout.write(f"{len(page.entries)}\n")
 

@@ -2,11 +2,10 @@
 
     process = Forked("nanobot_transcript", "serve", "--jsonl", env={...}, stdout=subprocess.PIPE)
 
-Importing lark_oapi alone takes two seconds of a processor, more than most tests that start a process do with it. So one
-process of each test run imports what was named by `preload`, and every `Forked` is a fork of it: with a pid, an
-environment, open files and an end of its own, to be stopped, killed and waited for like any other. What a program does
-before its imports are done, and what a command line does to Python itself, is for tests that start it with
-``subprocess``.
+Importing lark_oapi alone takes two seconds of CPU, more than most tests then need. So one process of each test run
+imports what `preload` names, and every `Forked` is a fork of it: a process with its own pid, environment, open files
+and exit code, which tests stop, kill and wait for like any other. Tests of what happens before the imports are done,
+or of Python's own command line, start it with ``subprocess``.
 """
 
 import asyncio

@@ -1,14 +1,16 @@
 """What some tests need and a machine may lack; and what is said at the end of a run of those that were skipped.
 
-A reason that names a command in backticks says how to change it. With ``CI`` in the environment such a skip fails the
-run, unless the command is one of make's: then another step runs the test.
+A reason that names a command in backticks says how to change it. With ``CI`` in the environment a skip fails the run,
+unless the command is one of make's that another step of CI runs, or nothing is lost.
 """
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -16,6 +18,9 @@ import pytest
 __all__ = ["lacks", "missing_groups", "needs"]
 
 _MADE: Final = {"nanobot": "make test", "lark_oapi": "make test", "playwright": "make test"}
+_HERE: Final = "make test" if Path(sys.prefix).name == ".venv" else ""
+"""The command whose environment this is; the others have environments that lack something on purpose."""
+_NOTHING_LOST: Final = frozenset({"root may read everything"})
 _COMMAND: Final = re.compile(r"`(?P<command>[^`]+)`$")
 
 
@@ -31,7 +36,7 @@ def needs(package: str) -> pytest.MarkDecorator:
 
 
 def missing_groups(skipped: Iterable[tuple[str, str]]) -> list[tuple[str, bool]]:
-    """One line for each group of (test's path, reason): and whether a run in CI may not skip it."""
+    """One line for each group of (test's path, reason): and whether a run in CI has to fail for it."""
     counted = Counter((_group(path), reason.removeprefix("Skipped: ")) for path, reason in skipped)
     return [
         (f"{group}, {number} test{'s' * (number > 1)}: {reason}", _must_run(reason))
@@ -46,7 +51,9 @@ def _group(path: str) -> str:
 
 def _must_run(reason: str) -> bool:
     command = _COMMAND.search(reason)
-    return command is not None and not command["command"].startswith("make ")
+    if command is None:
+        return reason not in _NOTHING_LOST
+    return command["command"] == _HERE or not command["command"].startswith("make ")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -3,10 +3,12 @@
 import random
 import socket
 from contextlib import suppress
+from pathlib import Path
 
 __all__ = ["free_port"]
 
-_BELOW = range(20_000, 32_000)
+_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_BELOW = range(10_000, int(_RANGE.read_text().split()[0]) if _RANGE.exists() else 32_768)
 """Below those that the system gives to outgoing connections, and to whoever asks for any."""
 
 _DICE = random.SystemRandom()

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from support.leases import FOR_EVER
+from support.waiting import PATIENCE
 from support.worker import ready, say
 
 from nanobot_transcript import AsyncGroupTranscriptStore, TranscriptError
@@ -31,21 +33,21 @@ KEY = "feishu:oc_turns"
 
 def acquire_all(base_dir: str, names: list[str], holder: str) -> list[str]:
     """Try to acquire every name once; the names that were had."""
-    lease = FileLease(base_dir, wait=10)
+    lease = FileLease(base_dir, wait=PATIENCE)
     ready()
     return [name for name in names if lease.acquire(name, holder, 60) is not None]
 
 
 def take_all(base_dir: str, count: int, limit: int) -> int:
     """Take from a budget as often as told; how often it was granted."""
-    budget = FileBudget(base_dir, wait=10)
+    budget = FileBudget(base_dir, wait=PATIENCE)
     ready()
     return sum(budget.take("calls", limit=limit, window=3600) for _ in range(count))
 
 
 def acquire_on_a_full_disk(base_dir: str, limit: int) -> dict[str, Any]:
     """Acquire until a file may not grow any more; ``limit`` bounds the size of any file this process may write."""
-    lease = FileLease(base_dir, wait=10)
+    lease = FileLease(base_dir, wait=PATIENCE)
     ready()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -61,11 +63,11 @@ def acquire_on_a_full_disk(base_dir: str, limit: int) -> dict[str, Any]:
 
 def churn(base_dir: str, holder: str, ack: str) -> None:
     """Acquire, note the token and release the same lease until killed."""
-    lease = FileLease(base_dir, wait=10)
+    lease = FileLease(base_dir, wait=PATIENCE)
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     ready()
     while True:
-        grant = lease.acquire("churned", holder, 0.05)
+        grant = lease.acquire("churned", holder, FOR_EVER)
         if grant is not None:
             os.write(notes, f"{grant.token} {holder}\n".encode())
             lease.release(grant)
@@ -76,7 +78,7 @@ def answer(
     agent: str,
     message_id: str,
     score: float = 1.0,
-    ttl: float = 1.0,
+    ttl: float = FOR_EVER,
     die: str = "",
     sent: str = "",
 ) -> str:
@@ -86,8 +88,8 @@ def answer(
         store = AsyncGroupTranscriptStore(base_dir)
         message = await store.get(KEY, message_id)
         assert message is not None
-        limits = ClaimLimits(ttl=ttl, longest_wait=0.2, look_every=0.05, patience=20)
-        claims = AnswerClaims(FileLease(base_dir, wait=2), store, agent, limits)
+        limits = ClaimLimits(ttl=ttl, longest_wait=0.2, look_every=0.05, patience=FOR_EVER)
+        claims = AnswerClaims(FileLease(base_dir, wait=PATIENCE), store, agent, limits)
         claim = await claims.win(KEY, message, score=score)
         if claim is None:
             return "left"

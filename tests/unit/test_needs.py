@@ -12,6 +12,8 @@ from support.waiting import PATIENCE
 TESTS = Path(__file__).resolve().parents[1]
 BROWSER = lacks("no Chromium", "apt-get install chromium")
 SDK_2 = lacks("needs SDK 2", "make test-mcp2")
+NO_NANOBOT = lacks("no nanobot", "make test")
+IMPORTED = "could not import 'nanobot': No module named 'nanobot'"
 
 
 def test_each_group_is_named_once_with_its_number_reason_and_command() -> None:
@@ -20,11 +22,19 @@ def test_each_group_is_named_once_with_its_number_reason_and_command() -> None:
 
 
 def test_what_another_step_runs_or_nothing_can_change_may_be_skipped() -> None:
-    skipped = [("tests/unit/x/test_a.py::test_1", SDK_2), ("tests/unit/x/test_b.py::test_2", "root may read all")]
+    skipped = [("tests/unit/x/test_a.py::test_1", SDK_2), ("tests/unit/x/b.py::test_2", "root may read everything")]
     assert [must_run for _, must_run in missing_groups(skipped)] == [False, False]
 
 
-@pytest.mark.parametrize(("reason", "ci", "code"), [(BROWSER, "true", 1), (BROWSER, "", 0), (SDK_2, "true", 0)])
+def test_what_this_very_step_has_to_run_may_not_be_skipped_in_ci() -> None:
+    here = Path(sys.prefix).name == ".venv"  # other environments lack nanobot on purpose
+    skipped = [("tests/unit/x/test_a.py::test_1", NO_NANOBOT), ("tests/unit/y/test_b.py::test_2", IMPORTED)]
+    assert [must_run for _, must_run in missing_groups(skipped)] == [here, True]
+
+
+@pytest.mark.parametrize(
+    ("reason", "ci", "code"), [(BROWSER, "true", 1), (BROWSER, "", 0), (SDK_2, "true", 0), (IMPORTED, "true", 1)]
+)
 def test_a_run_in_ci_fails_when_a_command_could_have_brought_what_was_missing(
     tmp_path: Path, reason: str, ci: str, code: int
 ) -> None:

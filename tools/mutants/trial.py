@@ -112,8 +112,7 @@ class Copy:
         server = self._start()
         assert server.stdin is not None
         assert server.stdout is not None
-        server.stdin.write(json.dumps({"arguments": arguments, "output": str(output)}) + "\n")
-        server.stdin.flush()
+        server.stdin.write(json.dumps({"arguments": arguments, "output": str(output)}).encode() + b"\n")
         run = int(server.stdout.readline())
         in_time = bool(select.select([server.stdout], [], [], limit)[0])
         if not in_time:
@@ -123,12 +122,13 @@ class Copy:
         self._end_left_over()
         return code if in_time else None
 
-    def _start(self) -> "subprocess.Popen[str]":
+    def _start(self) -> "subprocess.Popen[bytes]":
         if self._server is None:
             env = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE_", "MUTANTS_"))}
             command = [str(self.folder / ".venv/bin/python"), str(self.folder / "tools/mutants/warm_pytest.py")]
             self._server = subprocess.Popen(
-                [*command, *Product(self.folder).modules], cwd=self.folder, env=env, text=True,
+                [*command, *Product(self.folder).modules], cwd=self.folder, env=env,
+                bufsize=0,  # what Python has read already, `select` does not see
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
             assert self._server.stdout is not None

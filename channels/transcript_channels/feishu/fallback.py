@@ -28,7 +28,8 @@ class FallbackOptions:
     """``calls_per_hour``: of all bots together. ``first``: messages fetched for a chat nothing is known of.
 
     Seconds: ``rest`` after a fetch before anybody asks for the same chat again; ``ttl`` of the lease while fetching;
-    ``wait`` for another process's fetch; ``off`` after a scope was missing or the app's secret was refused.
+    ``wait`` for another process's fetch, and ``settle`` after it, in which that process writes it down; ``off`` after a
+    scope was missing or the app's secret was refused.
     """
 
     calls_per_hour: int = 120
@@ -36,6 +37,7 @@ class FallbackOptions:
     rest: float = 5.0
     ttl: float = 20.0
     wait: float = 60.0
+    settle: float = 0.5
     off: float = _HOUR
     look: float = 0.1
 
@@ -112,7 +114,7 @@ class HistoryFallback:
             if grant is not None:
                 self._release(grant)
             if rested is not None and self._is_covered(session_key, since_ms, asked, rested):
-                await asyncio.sleep(self._options.rest / 10)  # for the other process to write it down
+                await asyncio.sleep(self._options.settle)
                 return None
             await asyncio.sleep(self._options.look)
         return None
@@ -120,8 +122,8 @@ class HistoryFallback:
     def _is_covered(self, session_key: str, since_ms: float | None, asked: float, rested: Grant) -> bool:
         """True when the fetch that has just been made has brought what is missing here.
 
-        Not when it was this process's own (then something was missed again), nor when what is missing is younger: what
-        came after its fetch the other process hears by itself, unless it has ended, as one has that this one follows.
+        Not when this process made it (then something was missed again), nor when what is missing is younger: the other
+        process hears by itself what comes after its fetch, unless it has ended and this one was started in its place.
         """
         if asked - self._fetched.get(session_key, 0.0) <= self._options.rest:
             return False

@@ -58,13 +58,20 @@ class Forgetting:
             self.look(key, session)
             return session
 
-        def save(session: Any, *args: Any, **options: Any) -> None:
-            self.look(session.key, session)  # what was taken back while a turn ran is not written down at its end
-            self._keep(session, *args, **options)
-
         sessions.get_or_create = get_or_create
-        sessions.save = save
+        sessions.save = self._saving(sessions.save)
+        if hasattr(sessions, "save_runtime_checkpoint"):  # newer versions: what a turn is in the middle of
+            sessions.save_runtime_checkpoint = self._saving(sessions.save_runtime_checkpoint)
         setattr(sessions, _ATTENTIVE, True)
+
+    def _saving(self, save: Callable[..., None]) -> Callable[..., None]:
+        """``save`` for a session, without what was taken back while its turn ran."""
+
+        def saving(session: Any, *args: Any, **options: Any) -> None:
+            self.look(session.key, session, keep=False)
+            save(session, *args, **options)
+
+        return saving
 
     def recalled(self, message_id: str) -> None:
         """To be called off the loop: clean the sessions that hold a message at once, not only when they are used."""
@@ -82,25 +89,28 @@ class Forgetting:
         """The messages of its group that a session holds."""
         return ids_in(self._sessions.get_or_create(key)) if self._sessions is not None else set()
 
-    def look(self, key: str, session: Any) -> bool:
-        """Take out of a session what was taken back since it was checked; False when that was not possible."""
+    def look(self, key: str, session: Any, *, keep: bool = True) -> bool:
+        """Take out of a session what was taken back since it was checked; False when that was not possible.
+
+        Without ``keep`` the session is not saved: its caller is about to.
+        """
         try:
             marks = [self._watermarks.load(app_id, key) for app_id in self._app_ids()]
             for mark in marks:
                 if mark is not None and mark.chat:
-                    self._look(key, session, mark)
+                    self._look(key, session, mark, keep=keep)
         except Exception:
             logger.exception("A message that was taken back may still stand in nanobot's session %s", key)
             return False
         return True
 
-    def _look(self, key: str, session: Any, mark: Watermark) -> None:
+    def _look(self, key: str, session: Any, mark: Watermark, *, keep: bool) -> None:
         write_ids(session, mark)
         chat = session_key(FEISHU, mark.chat)
         state = (self._store.end(chat), mark.checked, id(session), len(session.messages))
         if self._clean.get(key) == state:
             return
-        if mark.checked and self._forget(session, chat, mark.checked):
+        if mark.checked and self._forget(session, chat, mark.checked) and keep:
             self._keep(session)
         self._clean[key] = state
         self._clean.move_to_end(key)

@@ -186,9 +186,9 @@ class Calls:
 
     async def _reply(self, request: web.Request, message: Any) -> Any:
         scopes, by = self._bearer(request), clean_name(message.Meta.get("nickname", ""), _LONGEST_NICKNAME)
-        contents = await self._aside(message.ByteSize(), frames.contents_of, message.contents)
+        contents = await self._aside(message.ByteSize(), frames.reply_of, message)
         key = self._scopes.key_of(scopes, message.ID) or await self._assistant.key_of(scopes, message.ID)
-        outcome = await self._assistant.answer(*key, contents, by=by, where="connect")
+        outcome = await self._assistant.answer(*key, contents, by=by, where="connect", refuses=message.IsError)
         meta = {"status": "accepted"}
         if not outcome.accepted:
             record = outcome.record

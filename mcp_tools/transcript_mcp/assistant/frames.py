@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from transcript_mcp.assistant import wire
+from transcript_mcp.assistant.checking import clean
 from transcript_mcp.assistant.uptime import by_the_clock
 from transcript_mcp.assistant.values import Choice, Content, Kind, Option, Question, Record, text_of
 
@@ -16,8 +17,10 @@ __all__ = [
     "outcome_text",
     "pending_of",
     "question_of",
+    "reply_of",
     "request_fields",
     "response_of",
+    "why_unanswered",
     "wire_contents",
 ]
 
@@ -76,15 +79,21 @@ def request_of(question: Question, asked_ts: float = 0.0) -> Any:
 def response_of(record: Record, messages: Sequence[Record] = ()) -> Any:
     """What the asker is told: the answer and what people wrote besides, or why there is none."""
     name, meta = _RESPONSES[record.question.kind], {"status": record.state}
+    if record.by:
+        meta["answered_by"] = record.by
     if record.state in ("answered", "notified"):
-        if record.by:
-            meta["answered_by"] = record.by
         contents = [*record.contents, *written_contents(messages)]
         return wire.new(name, ID=record.question.id, Meta=meta, contents=wire_contents(contents))
     if record.state == "waiting":
         return wire.new(name, ID=record.question.id, Meta=meta)
-    contents = wire_contents([Content("text", outcome_text(record))])
+    contents = wire_contents(why_unanswered(record))
     return wire.new(name, ID=record.question.id, IsError=True, Meta=meta | {"error": record.state}, contents=contents)
+
+
+def why_unanswered(record: Record) -> tuple[Content, ...]:
+    """What the agent is told in place of an answer: the words of whoever refused it, if there are any."""
+    said = record.contents if record.state == "refused" else ()
+    return said or (Content("text", outcome_text(record)),)
 
 
 def outcome_text(record: Record) -> str:
@@ -93,6 +102,14 @@ def outcome_text(record: Record) -> str:
         return (
             f"Nobody answered within {_seconds(record.question.timeout)}. Stop here: do not ask the same again and do "
             "not guess the answer. Tell your user what you were waiting for, and end your turn."
+        )
+    if record.state == "refused":
+        who = record.by or "Somebody"
+        if record.question.kind == "report":
+            return f"{who} did not confirm the report. Tell your user, and end your turn."
+        return (
+            f"{who} ended the question without an answer. Do not guess it and do not ask the same again: tell your "
+            "user, and end your turn."
         )
     if record.state == "withdrawn":
         return "The question was taken back before anybody answered. Do not wait for an answer."
@@ -172,15 +189,25 @@ def history_of(record: Record) -> Any:
 
 
 def reply_fields(record: Record) -> dict[str, Any]:
-    """A question and the answer that counts, as fields of the frame that tells the others."""
+    """A question and the answer or refusal that counts, as fields of the frame that tells the others."""
     response = wire.new(
-        _RESPONSES[record.question.kind], ID=record.question.id, contents=wire_contents(record.contents)
+        _RESPONSES[record.question.kind],
+        ID=record.question.id,
+        IsError=record.state == "refused",
+        contents=wire_contents(record.contents),
     )
     return request_fields(record) | {
         _RESPONSES[record.question.kind]: response,
         "StrParam": text_of(record.contents),
         "Nickname": record.by,
     }
+
+
+def reply_of(response: Any) -> tuple[Content, ...]:
+    """What a response of the wire says; an error without content may say why in ``Meta``. Raises UnreadableError."""
+    contents = contents_of(response.contents)
+    why = clean(response.Meta.get("error", "")) if response.IsError else ""
+    return contents or ((Content("text", why),) if why.strip() else ())
 
 
 def contents_of(contents: Iterable[Any]) -> tuple[Content, ...]:

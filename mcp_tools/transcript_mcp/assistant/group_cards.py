@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanobot_transcript.scripts import DENSE, folded
-from transcript_mcp.assistant.values import Choice, Content, Question, Record
+from transcript_mcp.assistant.values import Choice, Content, Question, Record, text_of
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]
 
@@ -36,6 +36,8 @@ _ENGLISH: Final = {
     "answered": "✅ {by} answered: {answer}",
     "answered_on_page": "✅ Somebody on the page answered: {answer}",
     "answered_unnamed": "✅ Somebody answered: {answer}",
+    "refused": "⛔ {by} refused to answer. {answer}",
+    "unnamed": "Somebody",
     "attached": "(a picture or a file)",
     "timeout": "⏳ Nobody answered in time.",
     "cancelled": "⏹ Nobody waits for the answer any more.",
@@ -54,6 +56,8 @@ _CHINESE: Final = {
     "answered": "✅ {by} 已回答：{answer}",
     "answered_on_page": "✅ 有人在网页上回答了：{answer}",
     "answered_unnamed": "✅ 有人回答了：{answer}",
+    "refused": "⛔ {by} 拒绝回答。{answer}",
+    "unnamed": "有人",
     "attached": "（图片或文件）",
     "timeout": "⏳ 规定时间内无人回答。",
     "cancelled": "⏹ 已经没有人在等这个回答。",
@@ -83,11 +87,12 @@ def question_card(question: Question) -> dict[str, Any]:
 def closed_card(record: Record) -> dict[str, Any]:
     """The card in its place when it is over: what was asked, and who answered what."""
     question, words = record.question, _words_of(record.question)
+    said, by = _shown(text_of(record.contents), 1000), _shown(_plain(record.by), 200)
     if record.state == "answered":
-        said = "\n".join(each.text for each in record.contents if each.kind == "text") or words["attached"]
-        by = _shown(_plain(record.by), 200)
         unnamed = "answered_on_page" if record.where == "web" else "answered_unnamed"
-        outcome = words["answered" if by else unnamed].format(by=by, answer=_shown(said, 1000))
+        outcome = words["answered" if by else unnamed].format(by=by, answer=said or words["attached"])
+    elif record.state == "refused":
+        outcome = words["refused"].format(by=by or words["unnamed"], answer=said).rstrip()
     else:
         outcome = words.get(record.state, words["cancelled"])
     elements = [_markdown(_shown(question.text, _LONGEST)), _markdown(outcome)]

@@ -22,7 +22,7 @@ from nanobot_transcript.errors import (
 from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.checking import chat_key, checked
 from transcript_mcp.assistant.sizes import LARGEST
-from transcript_mcp.assistant.values import Content, Question, Record, State
+from transcript_mcp.assistant.values import Content, Question, Record, State, text_of
 
 __all__ = ["RemoteDesk"]
 
@@ -175,15 +175,15 @@ class RemoteDesk:
 
 
 def _record(question: Question, answer: Any) -> Record:
-    contents = frames.contents_of(answer.contents)
-    if answer.IsError:
-        code = answer.Meta.get("error", "")
-        if code not in _STATES:
-            said = "\n".join(each.text for each in contents) or f"The question was refused ({code or 'no reason'})."
-            if code == "no_clients":
-                said = "Nobody has a page open to see the question. Tell your user, and end your turn."
-            raise InvalidQuestionError(said)
-        return Record(question, 0, 0.0, _STATES[code])
-    status = answer.Meta.get("status", "answered")
+    contents = frames.reply_of(answer)
+    code, status = answer.Meta.get("error", ""), answer.Meta.get("status", "answered")
     state: State = "waiting" if status == "waiting" else "notified" if status == "notified" else "answered"
+    if answer.IsError:
+        if code == "no_clients":
+            raise InvalidQuestionError(
+                "Nobody has a page open to see the question.", hint="Tell your user, and end your turn."
+            )
+        if code == "invalid_request":
+            raise InvalidQuestionError(text_of(contents))
+        state = _STATES.get(code, "refused")  # an error of a client, which hubs of the original hand on as it stands
     return Record(question, 0, 0.0, state, by=answer.Meta.get("answered_by", ""), contents=contents)

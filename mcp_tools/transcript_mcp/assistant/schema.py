@@ -40,8 +40,8 @@ def _fields(*rows: tuple[str, int, str] | tuple[str, int, str, str]) -> tuple[Fi
 
 _RESPONSE: Final = _fields(
     ("ID", 1, "string"),
-    ("IsError", 2, "bool"),
-    ("Meta", 3, "map<string, string>", "error: timeout, cancelled, withdrawn, invalid_request, …; answered_by; status"),
+    ("IsError", 2, "bool", "there is no answer; in a reply: there will be none"),
+    ("Meta", 3, "map<string, string>", "error: timeout, cancelled, withdrawn, refused, …; answered_by; status"),
     ("contents", 4, "repeated McpResultContent"),
 )
 _WAIT: Final = ("Wait", 100, "optional int32", "seconds that this call waits; absent: as long as the question is open")
@@ -195,7 +195,7 @@ MESSAGES: Final[Mapping[str, Sequence[Field]]] = {
         ("ask_question_request", 4, "AskQuestionRequest"),
         ("work_report_request", 5, "WorkReportRequest"),
         ("message", 6, "AgentMessage"),
-        ("state", 7, "string", "waiting, answered, timeout, cancelled, withdrawn, notified; waiting, picked_up"),
+        ("state", 7, "string", "waiting, answered, refused, timeout, cancelled, withdrawn, notified; picked_up"),
         ("shown", 8, "int32", "how many clients were sent it"),
         ("answered_by", 9, "string"),
         ("answered_where", 10, "string", "web, connect, …"),

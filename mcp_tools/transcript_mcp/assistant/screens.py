@@ -28,6 +28,9 @@ __all__ = ["REPLIES", "Screen", "Screens"]
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME: Final = 100
+_SHORT_ID: Final = 8
+"""Characters of its id by which a client without a name is called."""
+
 _LONGEST_CHAT: Final = 100_000
 _AFTER_CALLERS: Final = 0.005
 """Seconds until pages are told what has ended: whoever waits for an answer comes first, and gets on with it."""
@@ -123,10 +126,12 @@ class Screens:
             answer = wire.new("UserLoginResponse", success=False, error_message=str(error))
             _send(screen, "UserLogin", UserLoginResponse=answer)
             return
-        before, nickname = screen.scopes, clean_name(frame.Nickname, _LONGEST_NAME)
+        before = screen.scopes
         if before is not None and before != scopes:
             self._presence(screen, "disconnected")
-        screen.scopes, screen.nickname = scopes, nickname
+        screen.scopes = scopes
+        nickname = clean_name(frame.Nickname, _LONGEST_NAME)
+        screen.nickname = nickname = nickname if nickname.strip() else self._given_name(screen)
         answer = wire.new("UserLoginResponse", client_id=screen.id, success=True, server_time=int(time.time() * 1000))
         _send(screen, "UserLogin", UserLoginResponse=answer, Nickname=nickname)
         self._presence(screen, "connected")
@@ -135,6 +140,11 @@ class Screens:
             if screen.showing is not None:
                 screen.showing.cancel()
             screen.showing = asyncio.create_task(self._catch_up(screen))
+
+    def _given_name(self, screen: Screen) -> str:
+        """For who gives no name, one as the original makes it that nobody beside it has."""
+        short = f"User_{screen.id[:_SHORT_ID]}"
+        return f"User_{screen.id}" if any(each.nickname == short for each in self._beside(screen)) else short
 
     async def _catch_up(self, screen: Screen) -> None:
         """Show what waits no faster than the client reads: all of it may be more than a slow one may owe."""
@@ -152,10 +162,10 @@ class Screens:
         if not frame.HasField("AskQuestionResponse" if kind == "question" else "WorkReportResponse"):
             raise InvalidQuestionError("The reply has no response.", hint="Send request and response together.")
         response = frame.AskQuestionResponse if kind == "question" else frame.WorkReportResponse
-        contents = await self._aside(response.ByteSize(), frames.contents_of, response.contents)
+        contents = await self._aside(response.ByteSize(), frames.reply_of, response)
         shown = request.ID or response.ID
         key = self._scopes.key_of(screen.scopes, shown) or await self._assistant.key_of(screen.scopes, shown)
-        return Answer(*key, contents, screen.nickname, "web", screen.id)
+        return Answer(*key, contents, screen.nickname, "web", screen.id, response.IsError)
 
     async def _answer(self) -> None:
         replies, self._replies = self._replies, []
@@ -205,13 +215,16 @@ class Screens:
 
     async def _history(self, screen: Screen, scopes: tuple[str, ...], frame: Any) -> None:
         asked = frame.GetHistoryRequest
+        found = {each: self._scopes.key_of(scopes, each) for each in asked.ids}
+        marked = {each: key for each, key in found.items() if key is not None and key[1] != each}
         query = HistoryQuery(
             asked.text,
             asked.project_directory if asked.HasField("project_directory") else None,
             asked.agent_name if asked.HasField("agent_name") else None,
             max(0, asked.before),
             asked.limit if asked.limit > 0 else DEFAULT_LIMIT,
-            tuple((self._scopes.key_of(scopes, each) or ("", each))[1] for each in asked.ids),
+            tuple(each for each in found if each not in marked),
+            tuple(marked.values()),
             asked.words_only,
         )
         page = await self._assistant.history(scopes, query)
@@ -277,7 +290,7 @@ class Screens:
 
     def _ended(self, record: Record, screens: Sequence[Screen]) -> None:
         record, said_as = self._scopes.shown(record), record.question.said_as
-        if record.state == "answered":
+        if record.is_replied_to:
             _send_all(screens, f"{said_as}ReplyNotification", **frames.reply_fields(record))
             return
         cancelled = wire.new(

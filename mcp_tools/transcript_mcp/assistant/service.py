@@ -137,13 +137,15 @@ class Assistant:
         by: str,
         where: str,
         origin: str = "",
+        refuses: bool = False,
     ) -> Outcome:
         """Answer a question or confirm a report. The first answer counts; what comes of it says whose that was.
 
+        With ``refuses`` it ends with an error in place of an answer: its contents say why, or there are none.
         What is said to a report that wants no answer becomes a message to its agent. ``origin`` is the connection that
         needs not be told. Raises UnknownQuestionError and InvalidQuestionError.
         """
-        (outcome,) = await self.answer_all([Answer(scope, id, tuple(contents), by, where, origin)])
+        (outcome,) = await self.answer_all([Answer(scope, id, tuple(contents), by, where, origin, refuses)])
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -269,6 +271,8 @@ class Assistant:
 
     def _wrong(self, answer: Answer) -> InvalidQuestionError | None:
         """What is wrong with an answer."""
+        if answer.refuses:
+            return None
         try:
             if not answer.contents:
                 raise InvalidQuestionError("An answer needs content.", hint="Send a text, a picture or a file.")
@@ -356,7 +360,7 @@ class Assistant:
     def _close(self, record: Record, origin: str = "") -> None:
         """Let go of what has ended; ``origin`` knows already."""
         if self._holding.let_go(record):
-            self._tell(Event("answered" if record.state == "answered" else "closed", record, origin))
+            self._tell(Event("answered" if record.is_replied_to else "closed", record, origin))
 
     def _tell(self, event: Event) -> None:
         for listener in list(self._listeners):

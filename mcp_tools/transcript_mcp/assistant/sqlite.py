@@ -4,6 +4,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -211,7 +212,7 @@ class SqliteQuestionStore:
         def work(connection: sqlite3.Connection) -> HistoryPage:
             columns = _WORDS if query.words_only else "records.*"
             # The plus leaves ids to their index: in the order of seq, all records of the scope would be looked at.
-            source, order, match = "records", "+records.seq" if query.ids else "records.seq", []
+            source, order, match = "records", "+records.seq" if query.named else "records.seq", []
             if words:
                 source = "records_words CROSS JOIN records ON records.seq = records_words.rowid"
                 order, match = "records_words.rowid", ["records_words MATCH ?"]
@@ -277,18 +278,28 @@ def _page(rows: Iterable[sqlite3.Row], limit: int, *, words_only: bool) -> Histo
 
 def _conditions(scopes: tuple[str, ...], query: HistoryQuery) -> tuple[list[str], list[Any]]:
     # With the plus, records of several scopes are looked at in the order of seq, and not all of them sorted.
-    whole = len(scopes) > 1 and query.agent is None and not query.ids
+    whole = len(scopes) > 1 and query.agent is None and not query.named
     conditions, values = [f"{'+' * whole}records.scope IN ({', '.join('?' * len(scopes))})"], [*scopes]
     given = (("project = ?", query.project), ("agent = ?", query.agent), ("seq < ?", query.before or None))
     for condition, value in given:
         if value is not None:
             conditions.append(f"records.{condition}")
             values.append(value)  # type: ignore[arg-type]
-    if query.ids:
-        ids = query.ids[:_MOST]
-        conditions.append(f"records.id IN ({', '.join('?' * len(ids))})")
-        values.extend(ids)
+    if query.named:
+        named = query.named[:_MOST]
+        conditions.append(f"records.id IN ({_marks(named)})")
+        values.extend(named)
+    if query.keys:  # beside the ids, which have an index
+        ids, keys = query.ids[:_MOST], query.keys[:_MOST]
+        conditions.append(
+            f"(records.id IN ({_marks(ids)}) OR (records.scope, records.id) IN (VALUES {_marks(keys, '(?, ?)')}))"
+        )
+        values.extend((*ids, *chain.from_iterable(keys)))
     return conditions, values
+
+
+def _marks(values: Sequence[object], mark: str = "?") -> str:
+    return ", ".join([mark] * len(values))
 
 
 def _ended(end: End, now: float) -> tuple[object, ...]:

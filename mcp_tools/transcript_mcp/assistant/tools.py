@@ -16,8 +16,7 @@ from transcript_mcp.assistant.forms import answer_by_form
 from transcript_mcp.assistant.service import Desk
 from transcript_mcp.assistant.showing import shown
 from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
-from transcript_mcp.sdk import Content as Block
-from transcript_mcp.sdk import Context, Server, Text
+from transcript_mcp.sdk import Context, Result, Server
 
 __all__ = ["ToolOptions", "Tools"]
 
@@ -101,7 +100,7 @@ class Tools:
         id: Annotated[
             str | None, Field(description="An id of your own; the same id again joins the question that is open.")
         ] = None,
-    ) -> list[Block]:
+    ) -> Result:
         """Ask a person, and wait for the answer. Use it whenever you cannot decide yourself.
 
         The person sees the question on a page and answers with text, one of the options, pictures or files. When nobody
@@ -133,18 +132,18 @@ class Tools:
         id: _Id,
         ctx: Context,
         wait: Annotated[int, Field(description="How many seconds to wait for it.", ge=0, le=_LONGEST_WAIT)] = _POLL,
-    ) -> list[Block]:
+    ) -> Result:
         """The answer to a question or report that you asked with `wait`, or the news that there is none yet."""
         return await self._outcome(self._scope_of(ctx), clean(id), float(wait), ctx)
 
-    async def withdraw_question(self, id: _Id, ctx: Context) -> list[Block]:
+    async def withdraw_question(self, id: _Id, ctx: Context) -> Result:
         """Take a question back that needs no answer any more. An answer that came before is returned."""
         record = await self._desk.withdraw(self._scope_of(ctx), clean(id))
         if record.state == "withdrawn":
-            return [Text("The question was taken back.")]
-        return await self._blocks(record, ctx)
+            return Result("The question was taken back.")
+        return await self._told(record, ctx)
 
-    def _report(self, said_as: str) -> Callable[..., Awaitable[list[Block]]]:
+    def _report(self, said_as: str) -> Callable[..., Awaitable[Result]]:
         """The tool that reports. It has two names, and callers of the protocol are told by which one it was called."""
 
         async def report(
@@ -156,7 +155,7 @@ class Tools:
             agent_name: _Agent = "",
             reasoning_model_name: _Model = "",
             wait: _Wait = None,
-        ) -> list[Block]:
+        ) -> Result:
             """Tell people that a task is finished. Returns at once, unless you want it confirmed.
 
             task_finish and work_report are the same tool.
@@ -179,7 +178,7 @@ class Tools:
 
         return report
 
-    async def _asked(self, question: Question, wait: int | None, ctx: Context) -> list[Block]:
+    async def _asked(self, question: Question, wait: int | None, ctx: Context) -> Result:
         record = await self._desk.ask(question)
         seconds = None if wait is None else float(wait)
         async with self._form(record, seconds, ctx):
@@ -201,7 +200,7 @@ class Tools:
             if isinstance(failure, Exception):
                 logger.error("A client's form failed.", exc_info=failure)
 
-    async def _outcome(self, scope: str, id: str, seconds: float | None, ctx: Context) -> list[Block]:
+    async def _outcome(self, scope: str, id: str, seconds: float | None, ctx: Context) -> Result:
         """What comes of it within so many seconds, with signs of life meanwhile."""
         waiting = asyncio.ensure_future(self._desk.wait(scope, id, seconds))
         begun = asyncio.get_running_loop().time()
@@ -215,25 +214,24 @@ class Tools:
         finally:
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
-        return await self._blocks(record, ctx)
+        return await self._told(record, ctx)
 
-    async def _blocks(self, record: Record, ctx: Context) -> list[Block]:
+    async def _told(self, record: Record, ctx: Context) -> Result:
         if record.state == "waiting":
-            return [
-                Text(
-                    f"Nobody has answered yet. The id is {record.question.id}\n"
-                    f'Call get_answer with id="{record.question.id}" to go on waiting.'
-                )
-            ]
+            return Result(
+                f"Nobody has answered yet. The id is {record.question.id}\n"
+                f'Call get_answer with id="{record.question.id}" to go on waiting.'
+            )
         if record.state not in ("answered", "notified"):
-            return [Text(frames.outcome_text(record))]
+            why = shown(frames.why_unanswered(record), self._options.max_attachment)
+            return Result(why, is_error=record.state == "refused")
         messages = await self._desk.messages_for(record)
         if messages:
             ctx.when_answered(lambda arrived: self._desk.delivered(record, arrived=arrived))
         contents = [*record.contents, *frames.written_contents(messages)]
         if record.state == "notified":
             contents.insert(0, Content("text", "People have been told."))
-        return shown(contents, self._options.max_attachment)
+        return Result(shown(contents, self._options.max_attachment))
 
     def _clamped(self, timeout: int | None) -> int:
         options = self._options

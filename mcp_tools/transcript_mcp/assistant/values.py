@@ -26,9 +26,12 @@ __all__ = [
 Kind: TypeAlias = Literal["question", "report", "message"]
 """An agent's question, an agent's report, or what a person wrote to an agent unasked."""
 
-State: TypeAlias = Literal["waiting", "answered", "timeout", "cancelled", "withdrawn", "notified", "picked_up"]
-"""``cancelled``: nobody waits for the answer any more. ``withdrawn``: taken back by whoever asked. ``notified``: a
-report that wants no answer. ``picked_up``: a message that its agent has got."""
+State: TypeAlias = Literal[
+    "waiting", "answered", "refused", "timeout", "cancelled", "withdrawn", "notified", "picked_up"
+]
+"""``refused``: whoever was asked said that there is no answer. ``cancelled``: nobody waits for the answer any more.
+``withdrawn``: taken back by whoever asked. ``notified``: a report that wants no answer. ``picked_up``: a message that
+its agent has got."""
 
 
 class Content(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -118,10 +121,15 @@ class Record(msgspec.Struct, frozen=True):
     has_messages: bool = True
     asked_at: Moment = Moment()
 
+    @property
+    def is_replied_to(self) -> bool:
+        """Whether somebody has ended it with what they said."""
+        return self.state in ("answered", "refused")
+
 
 class Answer(msgspec.Struct, frozen=True):
     """What somebody says to the question or report ``id`` of a scope. ``origin`` is the connection that needs not be
-    told of it.
+    told of it. With ``refuses`` it is an error in place of an answer, and may have no content.
     """
 
     scope: str
@@ -130,6 +138,7 @@ class Answer(msgspec.Struct, frozen=True):
     by: str
     where: str
     origin: str = ""
+    refuses: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -139,7 +148,7 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def ending(self) -> Ending:
         """What it makes of the question."""
-        return Ending("answered", self.by, self.where, self.contents)
+        return Ending("refused" if self.refuses else "answered", self.by, self.where, self.contents)
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -150,8 +159,8 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """News for listeners: a record was asked, answered, closed without an answer, written to an agent (``message``) or
-    got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
+    """News for listeners: a record was asked, answered (or refused), closed without a reply, written to an agent
+    (``message``) or got by it (``picked_up``). ``origin`` is the connection that caused it, if one did.
     """
 
     kind: Literal["asked", "answered", "closed", "message", "picked_up"]
@@ -169,7 +178,8 @@ DEFAULT_LIMIT: Final = 50
 
 class HistoryQuery(msgspec.Struct, frozen=True):
     """Which records: those with these words, of this project and agent (None: any), older than ``before`` (0: any),
-    with one of these ids (none: any). ``words_only`` leaves pictures and files of answers out.
+    with one of these ids, or of these scopes and ids (none of both: any). ``words_only`` leaves pictures and files of
+    answers out.
     """
 
     text: str = ""
@@ -178,7 +188,13 @@ class HistoryQuery(msgspec.Struct, frozen=True):
     before: int = 0
     limit: int = DEFAULT_LIMIT
     ids: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()
     words_only: bool = False
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All ids that are asked for, in whatever scope; empty where none is."""
+        return (*self.ids, *(each for _, each in self.keys))
 
 
 class HistoryPage(msgspec.Struct, frozen=True):

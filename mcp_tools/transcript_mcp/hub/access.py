@@ -28,11 +28,11 @@ _HOST: Final = re.compile(r"(\[(?P<number>[0-9a-f:.]+)\]|(?P<name>[^\s\[\]@:/?#\
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose token it was; without a name, somebody on this machine of whom none is wanted, and who may do all.
+    """Whose token it was. Without a name: somebody on this machine, where the hub asks for no token; they may do all.
 
-    ``agent`` is the mailbox agent a token stands for; it opens nothing but ``filebox``. One for ``questions_only``
-    opens their page; what is asked and answered there, their own room looks after. The token of a ``person`` opens all
-    pages and nothing else; no other opens them, as a page shows everybody's mail and writes as a person.
+    ``agent`` is the mailbox agent that a token stands for; it opens nothing but ``filebox``. A token for
+    ``questions_only`` opens the Questions page, whose own room decides what it may see there. The token of a ``person``
+    opens all pages, and no other token does: a page shows everybody's mail and writes as a person.
     """
 
     name: str = ""

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from nanobot_transcript import __version__
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub.access import Access, check_page_token
+from transcript_mcp.hub.disks import Disks
 from transcript_mcp.hub.guarding import guard
 from transcript_mcp.hub.mounting import Mount
 from transcript_mcp.hub.observing import Metrics, observer
@@ -44,7 +45,7 @@ def create_app(
         middlewares=[observer(metrics), guard(access, int(hub.max_body), on_their_own, of_pages, reading)],
         client_max_size=int(hub.max_body),
     )
-    state = _State()
+    state = _State(Disks((hub.data_dir, settings.mail.store, settings.store.dir)))
     app.router.add_get("/healthz", state.healthy, name="healthz")
     app.router.add_get("/readyz", state.ready_to_serve, name="readyz")
     app.router.add_get("/metrics", metrics.handle, name="metrics")
@@ -107,7 +108,8 @@ def _mounts(
 class _State:
     """Whether the hub serves, and what it has to start and stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, disks: Disks) -> None:
+        self._disks = disks
         self.mounts: list[Mount] = []
         self.servers: list[Server] = []
         self.running: list[Callable[[], AbstractAsyncContextManager[None]]] = []
@@ -135,7 +137,13 @@ class _State:
         return web.json_response({"status": "ok"})
 
     async def ready_to_serve(self, _request: web.Request) -> web.Response:
-        """Requests are answered."""
-        return web.json_response(
-            {"status": "ready" if self._ready else "not ready"}, status=200 if self._ready else 503
-        )
+        """Requests are answered, and there is room for what they bring."""
+        if not self._ready:
+            return _not_ready("The hub starts or stops.")
+        if not await self._disks.have_room():
+            return _not_ready("No space is left where the hub keeps its data.")
+        return web.json_response({"status": "ready"})
+
+
+def _not_ready(reason: str) -> web.Response:
+    return web.json_response({"status": "not ready", "reason": reason}, status=503)

@@ -35,6 +35,9 @@ SESSION: Final = "Mcp-Session-Id"
 VERSION: Final = "MCP-Protocol-Version"
 """The header by which a client says which protocol it speaks."""
 
+_ITS_OWN: Final = frozenset({"_meta", "structuredContent"})
+"""Fields that a result of the protocol may have or not."""
+
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WITHOUT_SESSIONS: Final = "2026"
 """From this year's protocol on, no client has a session; it says so by its version."""
@@ -115,7 +118,9 @@ def _fields(result: _Message) -> _Message:
         value = json.loads(parts[0]["text"])
     except (ValueError, RecursionError, TypeError, KeyError):
         return {}
-    return value if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return {name: each for name, each in value.items() if name not in _ITS_OWN}  # or a text could say what is no text
 
 
 def _messages(message: Any) -> list[_Message]:

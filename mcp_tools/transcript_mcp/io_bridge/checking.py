@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from typing import Any, Final
+from typing import Final
 
 from nanobot_transcript.errors import InvalidItemError
 
@@ -64,18 +64,20 @@ def checked_text(text: str, what: str) -> str:
 def input_text(body: bytes, content_type: str) -> str:
     """What an HTTP body says to the agent: ``data`` of a JSON object, other JSON as it stands, or plain text.
 
-    curl calls what it sends a form unless told otherwise, so that is taken for JSON where it is such. Raises
-    InvalidItemError for what is empty, no UTF-8, or calls itself JSON and is none.
+    A text that stands in JSON may be empty. curl calls what it sends a form unless told otherwise, so that is taken for
+    JSON where it is such. Raises InvalidItemError for a body that says nothing (empty, or null), is no UTF-8, or calls
+    itself JSON and is none.
     """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidItemError("The input is no text in UTF-8.", hint="Send text or JSON in UTF-8.") from None
-    if content_type != "text/plain":
-        text = _of_json(text, is_json=content_type == "application/json" or content_type.endswith("+json"))
-    if not text.strip():
+    said = text if text.strip() else None
+    if said is not None and content_type != "text/plain":
+        said = _of_json(text, is_json=content_type == "application/json" or content_type.endswith("+json"))
+    if said is None:
         raise InvalidItemError("The input is empty.", hint='Send {"data": "..."}, other JSON, or plain text.')
-    return checked_text(text, "input")
+    return checked_text(said, "input")
 
 
 def seconds(value: str | None) -> float:
@@ -98,28 +100,20 @@ def flag(value: str | None, name: str) -> bool:
     return _FLAGS[value.lower()]
 
 
-def _of_json(text: str, *, is_json: bool) -> str:
+def _of_json(text: str, *, is_json: bool) -> str | None:
+    """None for null, which says nothing."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        if is_json and text.strip():
+        if is_json:
             raise InvalidItemError(
                 "The input calls itself JSON and is none.", hint="Mend it, or send it with Content-Type: text/plain."
             ) from None
         return text
     if isinstance(value, dict) and "data" in value:
-        return _told(value["data"])
-    return value if isinstance(value, str) else _nothing_or(text, value)
-
-
-def _told(data: Any) -> str:
-    if isinstance(data, str):
-        return data
-    return _nothing_or(json.dumps(data, ensure_ascii=False), data)
-
-
-def _nothing_or(text: str, value: Any) -> str:
-    return "" if value is None else text
+        value = value["data"]
+        text = json.dumps(value, ensure_ascii=False)
+    return value if value is None or isinstance(value, str) else text
 
 
 def _is_half(text: str) -> bool:

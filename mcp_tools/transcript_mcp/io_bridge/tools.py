@@ -11,13 +11,15 @@ from transcript_mcp.io_bridge.bridge import Bridge, Handed
 from transcript_mcp.io_bridge.checking import MOST_ID, checked_key, checked_session, checked_text
 from transcript_mcp.io_bridge.unasked import Messages, Unasked, next_of_both
 from transcript_mcp.io_bridge.values import Addressee
-from transcript_mcp.sdk import Content, Context, Server
+from transcript_mcp.sdk import Content, Context, Result, Server, Text
 
 __all__ = ["Tools"]
 
 logger = logging.getLogger(__name__)
 
 _LONGEST: Final = 86_400
+_NOTHING: Final = "No input in session"
+"""How an answer begins that brings no input, and no other."""
 
 _Session = Annotated[
     str,
@@ -26,8 +28,9 @@ _Session = Annotated[
 _Timeout = Annotated[
     float | None,
     Field(
-        description="Seconds to wait at the most; then a text says that there is no input yet. Left out, it waits "
-        "until an input comes. Give it when your client ends long calls by itself, for example 50.",
+        description='Seconds to wait at the most; then a text says that there is no input yet: it begins with "No '
+        'input in session", as no input does. Left out, it waits until an input comes. Give it when your client ends '
+        "long calls by itself, for example 50.",
         ge=0,
         le=_LONGEST,
     ),
@@ -76,7 +79,7 @@ class Tools:
         timeout: _Timeout = None,  # noqa: ASYNC109 - an argument of the tool
         project_directory: _Project = None,
         agent_name: _Agent = "",
-    ) -> str | Sequence[Content]:
+    ) -> Result:
         """Get the next input of a session, and wait for it when there is none yet. get_input is the same tool.
 
         The answer is the input itself. Your next i_tool, o_tool or ack_input of the session confirms that you have
@@ -87,18 +90,19 @@ class Tools:
         agent = Addressee(ctx.caller, project, name)
         given = await self._given(session, agent, timeout, ctx)
         if given is None:
-            return (
-                f"No input in session {session} yet, after {timeout or 0:g} s. "
-                "Call i_tool again with the same session_id to go on waiting."
+            return Result(
+                f"{_NOTHING} {session} yet, after {timeout or 0:g} s. "
+                "Call i_tool again with the same session_id to go on waiting.",
+                data={"input": None, "waited": timeout or 0},
             )
         ctx.when_answered(given.arrived)
-        return given.text if isinstance(given, Handed) else given.contents
+        return Result(_told_apart([Text(given.text)] if isinstance(given, Handed) else given.contents))
 
     async def _given(
         self, session: str, agent: Addressee, wait: float | None, ctx: Context
     ) -> Handed | Messages | None:
         async def tell(waited: float) -> None:
-            await ctx.progress(waited, wait, f"No input in session {session} yet.")
+            await ctx.progress(waited, wait, f"{_NOTHING} {session} yet.")
 
         await self._confirm_messages(ctx, session)
         if self._unasked is None or not agent.project:
@@ -130,3 +134,10 @@ class Tools:
 
     async def _confirm_messages(self, ctx: Context, session: str) -> int:
         return 0 if self._unasked is None else await self._unasked.confirm(ctx.caller, session)
+
+
+def _told_apart(contents: Sequence[Content]) -> Sequence[Content]:
+    """What was sent, as it stands; where it begins as if nothing had been, a block of its own before it says that."""
+    first = contents[0] if contents else None
+    is_alike = isinstance(first, Text) and first.text.lstrip().casefold().startswith(_NOTHING.casefold())
+    return [Text("This was sent to you, though it begins like a time-out:"), *contents] if is_alike else contents

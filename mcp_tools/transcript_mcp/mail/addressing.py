@@ -68,7 +68,8 @@ def _ambiguous(project: Project, name: str, parameter: str, found: list[Agent]) 
 
 def _hint(db: sqlite3.Connection, project: Project, name: str) -> str:
     if names.is_reserved(name):
-        return f"No person has written in this project yet; {_BEGINS}"
+        there = agents.here(db, project.id, names.HUMAN)
+        return f"Do you mean {names.HUMAN}?" if there else f"No person has written in this project yet; {_BEGINS}"
     at_home = db.execute(
         "SELECT name FROM agents WHERE project_id = ? ORDER BY last_active_ts DESC LIMIT ?", (project.id, _COMPARED)
     ).fetchall()

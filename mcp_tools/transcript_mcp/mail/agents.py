@@ -11,7 +11,7 @@ from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from transcript_mcp.mail import jobs, names, projects, records
 from transcript_mcp.mail.layout import PROJECT_FILE, Archive
 from transcript_mcp.mail.texts import line
-from transcript_mcp.mail.values import Agent, Project, Registration
+from transcript_mcp.mail.values import Agent, Page, Project, Registration
 
 __all__ = [
     "ROWS",
@@ -28,6 +28,7 @@ __all__ = [
     "refused",
     "register",
     "taken_by",
+    "taken_by_look",
     "token_fits",
     "touch",
 ]
@@ -36,6 +37,7 @@ ROWS: Final = "SELECT agents.*, projects.human_key FROM agents JOIN projects ON 
 _TOUCH_EVERY: Final = 30.0
 _LONGEST_LINE: Final = 200
 _LONGEST_TASK: Final = 10_000
+_END_OF_TIME: Final = 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ def about(program: Any, model: Any, task: Any) -> About:
 def create(db: sqlite3.Connection, key: str, said: About, hint: str | None, now: float) -> Registration:
     """A new agent under a name that nobody in this project has; the project is made when it is the first."""
     project, is_new = projects.find_or_make(db, key, now)
-    name = names.pick(lambda wanted: is_taken(db, project.id, wanted), hint)
+    looks = _looks(db, project.id)
+    name = names.pick(lambda new: names.skeleton(new) in looks or is_taken(db, project.id, new), hint)
     return _insert(db, project, name, said, now, is_new)
 
 
@@ -69,7 +72,8 @@ def register(
     """The agent of this name: made when there is none, else brought up to date by what is not empty.
 
     One that is not at home here but has mail here is found, too. Raises ActingRefusedError when ``token_needed`` and
-    ``token`` is not that of the agent that is there, InvalidLetterError for a name that differs only in case.
+    ``token`` is not that of the agent that is there, InvalidLetterError for a new name that differs from another only
+    in case or in letters that look alike.
     """
     project, is_new = projects.find_or_make(db, key, now)
     found = here(db, project.id, name)
@@ -79,6 +83,13 @@ def register(
             raise InvalidLetterError(
                 f"{taken} is registered in {key}: names that differ only in case are the same name.",
                 hint=f"Write it as {taken}, or choose another name.",
+            )
+        names.refuse_disguise(name)
+        like = taken_by_look(db, project.id, name)
+        if like is not None:
+            raise InvalidLetterError(
+                f"{name} looks like {like}, who is registered in {key}.",
+                hint=f"Are you {like}? Write it letter by letter; else choose a name that nobody takes for it.",
             )
         return _insert(db, project, name, said, now, is_new)
     if token_needed and not token_fits(db, found, token):
@@ -128,16 +139,54 @@ def is_taken(db: sqlite3.Connection, project_id: int, name: str) -> bool:
     return taken_by(db, project_id, name) is not None
 
 
+def taken_by_look(db: sqlite3.Connection, project_id: int, name: str) -> str | None:
+    """The name of whoever has one in this project that looks like ``name``; None when nobody has."""
+    return _looks(db, project_id).get(names.skeleton(name))
+
+
 def listing(
-    db: sqlite3.Connection, project_id: int, active_since: float | None, limit: int | None = None
-) -> list[Agent]:
-    """Agents at home in a project or with mail or claims there, the most recently active first."""
+    db: sqlite3.Connection,
+    project_id: int,
+    active_since: float | None,
+    limit: int | None = None,
+    before: str | None = None,
+) -> Page[Agent]:
+    """Agents at home in a project or with mail or claims there, the most recently active first.
+
+    ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
+    """
+    last_active, last_id = _place(before)
+    bounds = {"project": project_id, "since": active_since or 0.0, "active": last_active, "id": last_id}
     rows = db.execute(
-        f"{ROWS} WHERE (agents.project_id = ?1 OR agents.id IN (SELECT agent_id FROM guests WHERE project_id = ?1))"
-        " AND last_active_ts >= ?2 ORDER BY last_active_ts DESC, agents.id LIMIT ?3",
-        (project_id, active_since or 0.0, -1 if limit is None else limit),
+        f"{ROWS} WHERE {_LISTED} ORDER BY last_active_ts DESC, agents.id LIMIT :limit",
+        bounds | {"limit": -1 if limit is None else limit},
     )
-    return [agent(row) for row in rows]
+    found = [agent(row) for row in rows]
+    if limit is None or len(found) < limit:
+        return Page(found)
+    end = found[-1]
+    bounds |= {"active": end.last_active_ts, "id": end.id}
+    more = db.execute(f"SELECT count(*) FROM agents WHERE {_LISTED}", bounds).fetchone()[0]
+    return Page(found, more, f"{end.last_active_ts!r}/{end.id}")
+
+
+_LISTED: Final = (
+    "(agents.project_id = :project OR agents.id IN (SELECT agent_id FROM guests WHERE project_id = :project))"
+    " AND last_active_ts >= :since AND (last_active_ts, -agents.id) < (:active, -:id)"
+)
+
+
+def _place(before: str | None) -> tuple[float, int]:
+    """Behind which agent a page goes on: its last activity, and its row."""
+    if not before:
+        return _END_OF_TIME, 0
+    active, _, row = before.partition("/")
+    try:
+        return float(active), int(row[:18])
+    except ValueError:
+        raise InvalidLetterError(
+            f"{before[:40]!r} is no place in a list of agents.", hint="Give `before` as an earlier answer told it."
+        ) from None
 
 
 def touch(db: sqlite3.Connection, agent_id: int, now: float) -> None:
@@ -178,6 +227,16 @@ def agent(row: sqlite3.Row) -> Agent:
         inception_ts=row["inception_ts"],
         last_active_ts=row["last_active_ts"],
     )
+
+
+def _looks(db: sqlite3.Connection, project_id: int) -> dict[str, str]:
+    """The names in a project, by what they look like."""
+    # Not kept in a column: what looks alike is a matter of this version, and only new names ask.
+    rows = db.execute(
+        "SELECT name FROM agents WHERE project_id = ?1 UNION ALL SELECT name FROM guests WHERE project_id = ?1",
+        (project_id,),
+    )
+    return {names.skeleton(row["name"]): row["name"] for row in rows}
 
 
 def _insert(

@@ -11,7 +11,7 @@ from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail.texts import line
 from transcript_mcp.mail.values import IMPORTANCES, Draft, Importance, Kind, MailOptions
 
-__all__ = ["LONGEST_SUBJECT", "CleanDraft", "checked"]
+__all__ = ["LONGEST_SUBJECT", "CleanDraft", "check_count", "checked"]
 
 LONGEST_SUBJECT: Final = 500
 _LONGEST_ID: Final = 200
@@ -35,6 +35,7 @@ class CleanDraft:
     idempotency_key: str | None
     attachments_json: str
     present: Sequence[str]
+    reply_all: bool = False
 
 
 def checked(draft: Draft, options: MailOptions, *, is_reply: bool) -> CleanDraft:
@@ -43,11 +44,7 @@ def checked(draft: Draft, options: MailOptions, *, is_reply: bool) -> CleanDraft
     count = sum(map(len, names.values()))
     if not count and not is_reply:
         raise InvalidLetterError("The message has no recipient.", hint="Name at least one agent in `to`.")
-    if count > options.max_recipients:
-        raise InvalidLetterError(
-            f"The message has {count:,} recipients; {options.max_recipients:,} are allowed.",
-            hint="Send it to fewer, or in several messages.",
-        )
+    check_count(count, options)
     if not isinstance(draft.ack_required, bool):
         raise InvalidLetterError(f"ack_required is true or false, not {str(draft.ack_required)[:40]!r}.")
     body = _body(draft.body, options.max_body)
@@ -62,7 +59,17 @@ def checked(draft: Draft, options: MailOptions, *, is_reply: bool) -> CleanDraft
         idempotency_key=_key(draft.idempotency_key),
         attachments_json=_attachments(draft.attachments),
         present=draft.present,
+        reply_all=draft.reply_all,
     )
+
+
+def check_count(recipients: int, options: MailOptions) -> None:
+    """Raises InvalidLetterError for more recipients than a message may have."""
+    if recipients > options.max_recipients:
+        raise InvalidLetterError(
+            f"The message has {recipients:,} recipients; {options.max_recipients:,} are allowed.",
+            hint="Send it to fewer, or in several messages.",
+        )
 
 
 def _names(kind: Kind, given: Any) -> list[str]:

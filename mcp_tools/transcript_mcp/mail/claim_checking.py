@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any, Final, cast
+from pathlib import Path
+from typing import Any, Final
 
 from nanobot_transcript.errors import InvalidLetterError
-from transcript_mcp.mail import matching
+from transcript_mcp.mail import braces, matching
 from transcript_mcp.mail.claim_values import ClaimOptions
 from transcript_mcp.mail.texts import line
 
-__all__ = ["bounded", "flag", "paths", "patterns", "reason", "ttl"]
+__all__ = ["as_they_lie", "bounded", "flag", "paths", "patterns", "reason", "ttl", "without_folder_mark"]
 
 _LONGEST_REASON: Final = 500
 
@@ -29,7 +30,10 @@ def ttl(ttl_seconds: Any, options: ClaimOptions) -> float:
 
 
 def paths(given: Any, options: ClaimOptions) -> list[str]:
-    """A path alone is what a list of one path is. Raises InvalidLetterError."""
+    """All paths that are meant: a path alone is what a list of one path is, and braces stand for several.
+
+    Raises InvalidLetterError.
+    """
     listed = [given] if isinstance(given, str) else given
     if not isinstance(listed, Sequence) or isinstance(listed, bytes) or not listed:
         raise InvalidLetterError(
@@ -37,11 +41,20 @@ def paths(given: Any, options: ClaimOptions) -> list[str]:
             hint="For example: src/api/*.py",
         )
     if len(listed) > options.max_paths:
-        raise InvalidLetterError(
-            f"These are {len(listed):,} paths; {options.max_paths:,} are allowed.",
-            hint="Name their folder, or use a pattern such as src/**.",
-        )
-    return list(cast("Sequence[str]", listed))
+        raise _too_many(f"{len(listed):,} paths", options)
+    found: list[str] = []
+    for path in listed:
+        found += braces.expanded(path, options.max_paths + 1) if isinstance(path, str) else [path]
+        if len(found) > options.max_paths:
+            raise _too_many(f"more than {options.max_paths:,} paths, written with braces", options)
+    return found
+
+
+def _too_many(said: str, options: ClaimOptions) -> InvalidLetterError:
+    return InvalidLetterError(
+        f"These are {said}; {options.max_paths:,} are allowed.",
+        hint="Name their folder, or use a pattern such as src/**.",
+    )
 
 
 def patterns(given: Sequence[str], root: str) -> list[str]:
@@ -52,6 +65,34 @@ def patterns(given: Sequence[str], root: str) -> list[str]:
         raise InvalidLetterError(
             str(error), hint="Give paths relative to the project's folder: src/api, src/*.py, docs/**."
         ) from error
+
+
+def as_they_lie(kept: Sequence[str], root: str) -> list[str]:
+    """The paths with the mark of a folder where this machine has one below ``root``, the project's key, whose name
+    looks like a file's."""
+    folder = Path(root)
+    return [f"{path}/" if folder.is_absolute() and _is_folder(folder, path) else path for path in kept]
+
+
+def _is_folder(root: Path, path: str) -> bool:
+    """What lies behind a symbolic link is not the project's: git has the link alone."""
+    if not matching.is_file_by_look(path):
+        return False
+    try:
+        place = root / path
+        return place.is_dir() and place.resolve() == root.resolve() / path
+    except (OSError, RuntimeError):  # a name that no disk has, a loop of links
+        return False
+
+
+def without_folder_mark(kept: str) -> str:
+    """The same for both ways in which a path may be written whose name looks like a file's.
+
+    >>> without_folder_mark("conf.d/"), without_folder_mark("src/*/")
+    ('conf.d', 'src/*/')
+    """
+    path = kept.removesuffix("/")
+    return path if matching.is_file_by_look(path) else kept
 
 
 def bounded(wanted: Collection[str], own: Collection[str], in_project: int, options: ClaimOptions) -> None:

@@ -1,19 +1,27 @@
 """The tools for file claims and for the pre-commit guard as clients see them: names, descriptions, bounds."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from pydantic import Field
 
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import parameters as given
-from transcript_mcp.mail import showing
+from transcript_mcp.mail import projects, showing
 from transcript_mcp.mail.service import MailService
 from transcript_mcp.mail.values import Project
-from transcript_mcp.sdk import Server
+from transcript_mcp.sdk import Server, Text
 
-__all__ = ["ClaimTools"]
+__all__ = ["ClaimTools", "claims_uri"]
+
+
+def claims_uri(project_key: str) -> str:
+    """The resource that lists a project's claims; who watches it is told when they change."""
+    return f"resource://claims/{quote(project_key, safe='/')}"
+
+
+_NOTES: Final = 3
 
 
 class ClaimTools:
@@ -55,12 +63,13 @@ class ClaimTools:
         claimed = self._service.claims.claim(
             project.id,
             agent,
-            _needed(_both(paths, paths_list)),
+            _needed(_both(paths, paths_list, project)),
             ttl_seconds,
             exclusive=exclusive,
             reason=reason,
         )
-        return showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        shown = showing.shown_claimed(claimed, self._changed(project, claimed.job))
+        return shown | (self._about_guards(project) if claimed.granted else {})
 
     def renew_claims(
         self,
@@ -70,9 +79,9 @@ class ClaimTools:
         ttl_seconds: given.Ttl = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Let your claims last longer, from now on."""
+        """Let your claims last longer, from now on. None becomes shorter."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        extended = self._service.claims.renew(project.id, agent, paths, ttl_seconds)
+        extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
         return showing.shown_extended(extended, self._changed(project, extended.job))
 
     def release_claims(
@@ -83,9 +92,9 @@ class ClaimTools:
         paths_list: given.PathsList = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
-        """Give claims back when you are done."""
+        """Give claims back when you are done. Tells which of them you did not hold, and what you still hold."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
-        released = self._service.claims.release(project.id, agent, _both(paths, paths_list))
+        released = self._service.claims.release(project.id, agent, _both(paths, paths_list, project))
         return showing.shown_released(released, self._changed(project, released.job))
 
     def list_claims(
@@ -93,14 +102,14 @@ class ClaimTools:
         project_key: given.Project,
         agent_name: Annotated[str | None, Field(description="Only this agent's.")] = None,
         active_only: given.Active = True,
-    ) -> list[dict[str, Any]]:
+        before: given.Before = None,
+    ) -> list[Any]:
         """Who works on which files now."""
         holder = None if agent_name is None else self._mail.whois(project_key, agent_name).id
         project = self._mail.project(project_key)
-        return [
-            showing.shown_claim(each)
-            for each in self._service.claims.list_claims(project.id, holder, active_only=active_only)
-        ]
+        page = self._service.claims.list_claims(project.id, holder, active_only=active_only, before=before)
+        shown = [showing.shown_claim(each) for each in page]
+        return [shown, Text(showing.told_more(page))] if page.more else shown
 
     # -- the guard
 
@@ -109,36 +118,42 @@ class ClaimTools:
         project_key: given.Project,
         code_repo_path: given.Folder,
     ) -> dict[str, Any]:
-        """Block commits on this machine that touch what another agent has claimed.
+        """Block commits, merges and git am on this machine that touch what another agent has claimed.
 
         Say who you are when you commit: AGENT_NAME=YourName git commit. Else it is git's author.
         """
         from transcript_mcp.mail.guard import install_guard
 
         made = install_guard(self._mail.places, self._mail.project(project_key).key, code_repo_path)
-        kept = {"earlier_hook": made.earlier} if made.earlier else {}
-        note = {"note": made.note} if made.note else {}
-        return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
+        return showing.shown_guard(made)
 
     def uninstall_precommit_guard(self, code_repo_path: given.Folder) -> dict[str, Any]:
-        """Remove the guard from a repository; the hook that was there before comes back."""
+        """Remove the guard from a repository; the hooks that were there before come back."""
         from transcript_mcp.mail.guard import uninstall_guard
 
-        gone = uninstall_guard(self._mail.places, code_repo_path)
-        return {"hook": gone.hook, "removed": gone.removed, "restored": gone.restored}
+        return showing.shown_guard_removed(uninstall_guard(self._mail.places, code_repo_path))
 
     # --
+
+    def _about_guards(self, project: Project) -> dict[str, list[str]]:
+        """Which guards do not hold all that the server promises; nothing when all do."""
+        from transcript_mcp.mail.guards import outdated
+
+        notes = [f"{each.told} To renew it: {each.call}" for each in outdated(self._mail.places, [project.key])]
+        return {"notes": notes[:_NOTES]} if notes else {}
 
     def _changed(self, project: Project, job: int | None) -> str | None:
         """Tell who watches a project's claims; the commit, where callers wait for it."""
         if job is not None:
-            self._told(f"resource://claims/{quote(project.key, safe='/')}")
+            self._told(claims_uri(project.key))
         return self._service.archived(job)
 
 
-def _both(paths: list[str] | None, paths_list: list[str] | None) -> list[str] | None:
-    """What was given under either name; None when nothing was."""
-    return None if paths is None and paths_list is None else [*(paths or ()), *(paths_list or ())]
+def _both(paths: list[str] | None, paths_list: list[str] | None, project: Project) -> list[str] | None:
+    """What was given under either name, by the project's key; None when nothing was."""
+    if paths is None and paths_list is None:
+        return None
+    return [projects.inside(project.key, path) for path in (*(paths or ()), *(paths_list or ()))]
 
 
 def _needed(paths: list[str] | None) -> list[str]:

@@ -52,7 +52,8 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What was granted: everything that was asked for, until ``expires_ts``; or nothing, when there are conflicts.
+    """What was granted: everything that was asked for, all of it until ``expires_ts`` at least; or nothing, when there
+    are conflicts.
 
     ``job`` is the number of the archive's job, ``more_conflicts`` how many there are beside those that are listed.
     """
@@ -66,7 +67,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """Claims that last until ``expires_ts`` now, and the paths of ``not_held`` that the agent has no claim on."""
+    """Claims all of which last until ``expires_ts`` now, or longer, and the paths that the agent has no claim on."""
 
     renewed: Sequence[str]
     not_held: Sequence[str]
@@ -76,8 +77,14 @@ class Extended:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """Claims that were given back, and the paths of ``not_held`` that the agent had no claim on."""
+    """Claims that were given back, and the paths of ``not_held`` that the agent had no claim on.
+
+    ``still_held`` is what else it has in the project, where paths were named; ``more_still_held`` how many there are
+    beside those that are listed.
+    """
 
     released: Sequence[str]
     not_held: Sequence[str]
     job: int | None
+    still_held: Sequence[str] = ()
+    more_still_held: int = 0

@@ -7,7 +7,7 @@ one conflicts with any claim of another agent that it meets. The transaction dec
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import InvalidLetterError
@@ -15,13 +15,15 @@ from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.meeting import meetings
 from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.names import HUMAN
 from transcript_mcp.mail.texts import amount
-from transcript_mcp.mail.values import Agent
+from transcript_mcp.mail.values import Agent, Page
 
 __all__ = ["Claims"]
 
 _SHOWN_PATHS: Final = 5
 _SHOWN_CONFLICTS: Final = 50
+_SHOWN_HELD: Final = 50
 _ACTIVE: Final = "claims.released_ts IS NULL AND claims.expires_ts > :now"
 _HELD: Final = (
     "SELECT id, agent_id, agent_name, path, exclusive, reason, expires_ts, beside FROM claims"
@@ -45,6 +47,15 @@ class _Wish:
     reason: str
     now: float
     expires_ts: float
+
+
+class _Held(NamedTuple):
+    """An agent's active claims on the paths that were named, or all of them; the paths on which it has none; and the
+    claims on other paths, where some were named."""
+
+    rows: list[sqlite3.Row]
+    missing: list[str]
+    others: list[sqlite3.Row]
 
 
 class Claims:
@@ -71,8 +82,8 @@ class Claims:
     ) -> Claimed:
         """Claim paths and patterns in a project: all of them, or none when any conflicts with another agent's claim.
 
-        What the agent has claimed already is renewed: it is exclusive or shared, and lasts, as this call says; its
-        reason stays unless one is given. Raises InvalidLetterError.
+        What the agent has claimed already is renewed: it is exclusive or shared as this call says, ends as it says or
+        later, and its reason stays unless one is given. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
         listed, bound = claim_checking.paths(paths, self.options), {"project": project_id, "now": now}
@@ -83,7 +94,7 @@ class Claims:
             project_id=project_id,
             key=key,
             agent=agent,
-            patterns=claim_checking.patterns(listed, key),
+            patterns=claim_checking.as_they_lie(claim_checking.patterns(listed, key), key),
             exclusive=claim_checking.flag(exclusive),
             reason=claim_checking.reason(reason),
             now=now,
@@ -102,7 +113,8 @@ class Claims:
     ) -> Extended:
         """Let the agent's active claims on these paths, or all it has in the project, last ``ttl_seconds`` from now on.
 
-        A claim that has run out is not renewed: somebody else may work there by now. Raises InvalidLetterError.
+        None becomes shorter. A claim that has run out is not renewed: somebody else may work there by now. Raises
+        InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
         expires_ts = to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options))
@@ -110,28 +122,42 @@ class Claims:
 
         def work(db: sqlite3.Connection) -> Extended:
             agents.touch(db, agent.id, now)
-            held, missing = _held(db, project_id, agent, wanted, now)
-            db.executemany("UPDATE claims SET expires_ts = ? WHERE id = ?", [(expires_ts, row["id"]) for row in held])
-            job = self._archived(db, project_id, f"renew: {agent.name}", held, now)
-            return Extended(_paths(held), missing, expires_ts if held else None, job)
+            held = _held(db, project_id, agent, wanted, now)
+            ends = {row["id"]: max(row["expires_ts"], expires_ts) for row in held.rows}
+            db.executemany("UPDATE claims SET expires_ts = ? WHERE id = ?", [(end, id_) for id_, end in ends.items()])
+            job = self._archived(db, project_id, f"renew: {agent.name}", held.rows, now)
+            return Extended(_paths(held.rows), held.missing, min(ends.values(), default=None), job)
 
         return self._database.write(work)
 
-    def release(self, project_id: int, agent: Agent, paths: Sequence[str] | None = None) -> Released:
+    def release(
+        self, project_id: int, agent: Agent, paths: Sequence[str] | None = None, *, by_person: bool = False
+    ) -> Released:
         """Give back the agent's claims on these paths, written as they were claimed, or all it has in the project.
 
-        Raises InvalidLetterError.
+        When a person does it, it does not count as the agent's activity, and the archive's history says so. Raises
+        InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
         wanted = None if paths is None else claim_checking.paths(paths, self.options)
+        who = f"{HUMAN} for {agent.name}" if by_person else agent.name
 
         def work(db: sqlite3.Connection) -> Released:
-            agents.touch(db, agent.id, now)
-            held, missing = _held(db, project_id, agent, wanted, now)
-            db.executemany("UPDATE claims SET released_ts = ? WHERE id = ?", [(now, row["id"]) for row in held])
-            return Released(_paths(held), missing, self._archived(db, project_id, f"release: {agent.name}", held, now))
+            if not by_person:
+                agents.touch(db, agent.id, now)
+            held = _held(db, project_id, agent, wanted, now)
+            db.executemany("UPDATE claims SET released_ts = ? WHERE id = ?", [(now, row["id"]) for row in held.rows])
+            job = self._archived(db, project_id, f"release: {who}", held.rows, now)
+            shown = _paths(held.others[:_SHOWN_HELD])
+            return Released(_paths(held.rows), held.missing, job, shown, len(held.others) - len(shown))
 
         return self._database.write(work)
+
+    def held(self, project_id: int, agent: Agent, paths: Sequence[str] | None = None) -> list[Claim]:
+        """What ``release`` would give back. Raises InvalidLetterError."""
+        wanted = None if paths is None else claim_checking.paths(paths, self.options)
+        rows = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()).rows, [])
+        return [claim_rows.claim(row) for row in rows]
 
     def list_claims(
         self,
@@ -140,15 +166,28 @@ class Claims:
         *,
         active_only: bool = True,
         limit: int = 200,
-    ) -> list[Claim]:
-        """Claims of a project, an agent, both or all, the newest first."""
-        sql = (
-            f"{claim_rows.ROWS} WHERE (:project IS NULL OR claims.project_id = :project)"
-            f" AND (:agent IS NULL OR claims.agent_id = :agent) {f'AND {_ACTIVE}' if active_only else ''}"
-            " ORDER BY claims.id DESC LIMIT :limit"
+        before: str | None = None,
+    ) -> Page[Claim]:
+        """Claims of a project, an agent, both or all, the newest first.
+
+        ``before`` is what an earlier page told. Raises InvalidLetterError for anything else.
+        """
+        listed = (
+            "(:project IS NULL OR claims.project_id = :project) AND (:agent IS NULL OR claims.agent_id = :agent)"
+            f" AND claims.id < :below {f'AND {_ACTIVE}' if active_only else ''}"
         )
-        bound = {"project": project_id, "agent": agent_id, "now": self._clock(), "limit": limit}
-        return self._database.read(lambda db: [claim_rows.claim(row) for row in db.execute(sql, bound)], [])
+        bounds = {"project": project_id, "agent": agent_id, "now": self._clock(), "below": _number(before)}
+
+        def work(db: sqlite3.Connection) -> Page[Claim]:
+            sql = f"{claim_rows.ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
+            found = [claim_rows.claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
+            if len(found) < limit:
+                return Page(found)
+            counted = bounds | {"below": found[-1].id}
+            more = db.execute(f"SELECT count(*) FROM claims WHERE {listed}", counted).fetchone()[0]
+            return Page(found, more, str(found[-1].id))
+
+        return self._database.read(work, Page())
 
     def _claim(self, db: sqlite3.Connection, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
         """``compared`` are the claims (id, exclusive) that are known not to be in the way."""
@@ -167,8 +206,9 @@ class Claims:
         ids = [_grant(db, path, rows, wish) for path, rows in same.items()]
         kind = "exclusive" if wish.exclusive else "shared"
         what = f"claim: {wish.agent.name} {kind}"
-        job = self._archived(db, wish.project_id, what, _by_ids(db, ids), wish.now, profiles)
-        return Claimed(wish.patterns, (), wish.expires_ts, job)
+        granted = _by_ids(db, ids)
+        job = self._archived(db, wish.project_id, what, granted, wish.now, profiles)
+        return Claimed(wish.patterns, (), min(row["expires_ts"] for row in granted), job)
 
     def _archived(
         self,
@@ -187,19 +227,20 @@ class Claims:
         return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
 
 
-def _held(
-    db: sqlite3.Connection, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float
-) -> tuple[list[sqlite3.Row], list[str]]:
-    """The agent's active claims on these paths, and the paths on which it has none."""
+def _held(db: sqlite3.Connection, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float) -> _Held:
     mine = f"claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE}"
     sql = f"{claim_rows.ROWS} WHERE {mine} ORDER BY claims.id"
     rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
     if wanted is None:
-        return rows, []
-    patterns = claim_checking.patterns(wanted, _root(db, project_id))
-    held = [row for row in rows if row["path"] in patterns]
-    had = set(_paths(held))
-    return held, [pattern for pattern in patterns if pattern not in had]
+        return _Held(rows, [], [])
+    kept = claim_checking.patterns(wanted, _root(db, project_id))
+    patterns = {claim_checking.without_folder_mark(path): path for path in kept}
+    named = [claim_checking.without_folder_mark(row["path"]) for row in rows]
+    return _Held(
+        [row for row, path in zip(rows, named, strict=True) if path in patterns],
+        [pattern for path, pattern in patterns.items() if path not in named],
+        [row for row, path in zip(rows, named, strict=True) if path not in patterns],
+    )
 
 
 def _grant(db: sqlite3.Connection, path: str, same: Sequence[sqlite3.Row], wish: _Wish) -> int:
@@ -207,7 +248,8 @@ def _grant(db: sqlite3.Connection, path: str, same: Sequence[sqlite3.Row], wish:
     own = next((row["id"] for row in same if row["agent_id"] == wish.agent.id), None)
     if own is not None:
         db.execute(
-            "UPDATE claims SET exclusive = ?, expires_ts = ?, reason = coalesce(nullif(?, ''), reason) WHERE id = ?",
+            "UPDATE claims SET exclusive = ?, expires_ts = max(expires_ts, ?),"
+            " reason = coalesce(nullif(?, ''), reason) WHERE id = ?",
             (wish.exclusive, wish.expires_ts, wish.reason, own),
         )
         return own
@@ -242,6 +284,16 @@ def _conflict(path: str, row: sqlite3.Row) -> Conflict:
         expires_ts=row["expires_ts"],
         exclusive=bool(row["exclusive"]),
     )
+
+
+def _number(before: str | None) -> int:
+    if not before:
+        return 2**63 - 1
+    if not (before.isascii() and before.isdigit() and len(before) < 19):
+        raise InvalidLetterError(
+            f"{before[:40]!r} is no place in a list of claims.", hint="Give `before` as an earlier answer told it."
+        )
+    return int(before)
 
 
 def _root(db: sqlite3.Connection, project_id: int) -> str:

@@ -1,4 +1,4 @@
-"""Whether git and the database of Agent Mail agree, both ways.
+"""Whether git and the database of Agent Mail agree, both ways; and which guards have outdated rules.
 
 What is on its way into git is not missing there: jobs that wait are left out, and a difference counts only when it is
 seen twice.
@@ -18,10 +18,11 @@ import pygit2
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, TranscriptError
-from transcript_mcp.mail import jobs, projects, snapshots
+from transcript_mcp.mail import guards, jobs, projects, snapshots
 from transcript_mcp.mail.expecting import attachments, expected, same
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
 __all__ = ["Difference", "Finding", "Severity", "differences", "examine", "glance"]
@@ -31,6 +32,7 @@ Severity: TypeAlias = Literal["ok", "info", "warning", "error"]
 _LOOK_AGAIN: Final = 0.5
 _LATE: Final = 60.0
 _EXAMPLES: Final = 3
+_GUARDS: Final = 10
 _BUSY: Final = 10.0
 _REBUILD: Final = "Stop the server, then make the database anew from git: nanobot-transcript mail doctor --rebuild"
 _COMPLETE: Final = "Write it into git again from the database: nanobot-transcript mail doctor --complete"
@@ -84,7 +86,11 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
         damage = database.read(_damage, "") if whole else ""
         if damage:
             return [Finding("database", "error", f"{store.database} is damaged: {damage}.", _REBUILD)]
-        return [*_waiting(store, database), *(_compared(store, database) if whole else ())]
+        return [
+            *_waiting(store, database),
+            *_guards(store, database),
+            *(_compared(store, database) if whole else ()),
+        ]
     except TranscriptError as error:
         return [Finding("database", "error", str(error), error.hint)]
     finally:
@@ -116,6 +122,16 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
         f"{what} for git, the oldest for {age:,.0f} s; {'the' if running else 'no'} archiver runs.",
         fix,
     )
+
+
+def _guards(store: MailStore, database: Database) -> Iterator[Finding]:
+    known = database.read(projects.all_projects, [])
+    found = guards.outdated(store, (project.key for project in known))
+    for each in found[:_GUARDS]:
+        yield Finding("guard", "warning", each.told, f"Renew it: {each.command}")
+    if len(found) > _GUARDS:
+        more = len(found) - _GUARDS
+        yield Finding("guard", "warning", f"{amount(more, 'more guard')} {'has' if more == 1 else 'have'} older rules.")
 
 
 def _compared(store: MailStore, database: Database) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Putting the pre-commit guard into a code repository, and taking it out again.
+"""Putting the guard into a code repository, and taking it out again: one file under each name of ``HOOKS``.
 
 What lies there already is kept beside it, runs before it, and comes back with its end. A file that is not ours, or that
 somebody has changed, is never overwritten or removed.
@@ -6,7 +6,7 @@ somebody has changed, is never overwritten or removed.
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,22 +14,24 @@ from typing import Final
 
 from nanobot_transcript.errors import GuardError
 from nanobot_transcript.store.jsonl.lock import exclusive
-from transcript_mcp.mail import code_repo, guard_file, projects
+from transcript_mcp.mail import code_repo, guard_file, guards, projects
 from transcript_mcp.mail.code_repo import CodeRepo
 from transcript_mcp.mail.guard_hook import EARLIER
 from transcript_mcp.mail.layout import MailStore
 
-__all__ = ["Installed", "Uninstalled", "install_guard", "uninstall_guard"]
+__all__ = ["HOOKS", "Installed", "Uninstalled", "install_guard", "uninstall_guard"]
 
-_NAME: Final = "pre-commit"
+HOOKS: Final = ("pre-commit", "pre-merge-commit", "pre-applypatch", "post-rewrite")
+"""The hooks that the guard is, the one that commits run first."""
 _LOCKING: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A guard that stands. ``projects`` are the keys of all projects that it guards in this repository.
+    """A guard that stands. ``hook`` is its file ``pre-commit``; the other names of ``HOOKS`` are beside it.
 
-    ``earlier`` is the hook that runs before it, None without one. ``note`` may be empty.
+    ``projects`` are the keys of all projects that it guards in this repository. ``earlier`` is the first hook that runs
+    before one of its files, None without any. ``note`` may be empty.
     """
 
     hook: str
@@ -40,7 +42,7 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Uninstalled:
-    """What became of a guard. ``removed`` is False when there was none; ``restored`` says that the hook that had been
+    """What became of a guard. ``removed`` is False when there was none; ``restored`` says that a hook that had been
     there before is back in its place."""
 
     hook: str
@@ -55,58 +57,71 @@ def install_guard(store: MailStore, project_key: str, code_repo_path: str | Path
     fine. Raises GuardError.
     """
     key, repo = projects.checked_key(project_key), code_repo.find(code_repo_path)
-    root = store.root.expanduser().resolve()
-    if not (root / store.database.name).is_file():
-        raise GuardError(f"There is no mail store in {root}.", hint="Register an agent in the project first.")
+    store = MailStore(store.root.expanduser().resolve())
+    if not store.database.is_file():
+        raise GuardError(f"There is no mail store in {store.root}.", hint="Register an agent in the project first.")
     below, above = code_repo.project_place(key, repo)
     entry = {
-        "database": str(root / store.database.name),
-        "log": str(root / "guard-bypass.log"),
+        "database": str(store.database),
+        "log": str(store.root / "guard-bypass.log"),
         "key": key,
         "repository": str(repo.common) if repo.shares_hooks else "",
         "below": below,
         "above": above,
     }
-    hook = _hook(repo)
-    with _changing(root, hook):
-        found = _guarded(hook)
-        kept = [known for known in found or () if _identity(known) != _identity(entry)]
-        hook.parent.mkdir(parents=True, exist_ok=True)
-        if found is None and os.path.lexists(hook):
-            _set_aside(hook)
-        _write(hook, [*kept, entry])
+    hooks = _hooks(repo)
+    with _changing(store.root, hooks[0]):
+        found = {hook: _guarded(hook) for hook in hooks}
+        others = [hook for hook in hooks if found[hook] is None and os.path.lexists(hook)]
+        for hook in others:
+            _refuse_two(hook)
+        kept = [known for known in _merged(found.values()) if _identity(known) != _identity(entry)]
+        hooks[0].parent.mkdir(parents=True, exist_ok=True)
+        for hook in hooks:
+            if hook in others:
+                hook.rename(_earlier(hook))  # a link stays a link
+            _write(hook, [*kept, entry])
+        ours = [known["key"] for known in (*kept, entry) if known["database"] == entry["database"]]
+        guards.note(store, guards.Standing(str(hooks[0]), str(repo.top), ours))
     keys = [known["key"] for known in (*kept, entry) if known["repository"] == entry["repository"]]
-    earlier = hook.with_name(EARLIER)
-    return Installed(str(hook), keys, str(earlier) if os.path.lexists(earlier) else None, _note(hook, repo))
+    earlier = next((str(_earlier(hook)) for hook in hooks if os.path.lexists(_earlier(hook))), None)
+    return Installed(str(hooks[0]), keys, earlier, _note(hooks[0], repo))
 
 
 def uninstall_guard(store: MailStore, code_repo_path: str | Path) -> Uninstalled:
-    """Take the guard out of a repository and give the hook that had been there before its place back.
+    """Take the guard out of a repository and give the hooks that had been there before their places back.
 
     Raises GuardError.
     """
-    repo = code_repo.find(code_repo_path)
-    hook = _hook(repo)
-    earlier = hook.with_name(EARLIER)
-    if not os.path.lexists(hook):
-        return Uninstalled(str(hook), removed=False, restored=False)
-    with _changing(store.root.expanduser().resolve(), hook):
-        found = _guarded(hook)
-        left = [known for known in found or () if known["repository"] not in ("", str(repo.common))]
-        if not found or len(left) == len(found):
-            return Uninstalled(str(hook), removed=False, restored=False)
-        restored = not left and os.path.lexists(earlier)
-        if left:
-            _write(hook, left)
-        elif restored:
-            earlier.replace(hook)
-        else:
-            hook.unlink()
-    return Uninstalled(str(hook), removed=True, restored=restored)
+    store, repo = MailStore(store.root.expanduser().resolve()), code_repo.find(code_repo_path)
+    hooks = _hooks(repo)
+    if not any(os.path.lexists(hook) for hook in hooks):
+        return Uninstalled(str(hooks[0]), removed=False, restored=False)
+    with _changing(store.root, hooks[0]):
+        found = {hook: _guarded(hook) for hook in hooks}
+        known = _merged(found.values())
+        left = [each for each in known if each["repository"] not in ("", str(repo.common))]
+        if len(left) == len(known):
+            return Uninstalled(str(hooks[0]), removed=False, restored=False)
+        restored = False
+        for hook in hooks:
+            if found[hook] is not None and left:
+                _write(hook, left)
+            elif found[hook] is not None or not os.path.lexists(hook):
+                restored = _give_back(hook) or restored
+        if not left:
+            guards.forget(store, str(hooks[0]))
+    return Uninstalled(str(hooks[0]), removed=True, restored=restored)
 
 
-def _hook(repo: CodeRepo) -> Path:
-    """The file that the guard is. husky makes the folder that git looks into anew; its users' hooks lie above it."""
+def _hooks(repo: CodeRepo) -> list[Path]:
+    """The files that the guard is, in the order of ``HOOKS``."""
+    folder = _folder(repo)
+    return [folder / name for name in HOOKS]
+
+
+def _folder(repo: CodeRepo) -> Path:
+    """Where the guard lies. husky makes the folder that git looks into anew; its users' hooks lie above it."""
     folder = repo.hooks
     if folder.name == "_" and (folder / "h").is_file():
         folder = folder.parent
@@ -115,7 +130,7 @@ def _hook(repo: CodeRepo) -> Path:
             f"Hooks are switched off here: {folder} is no folder.",
             hint="`git config core.hooksPath` shows what git was told; unset it or name a folder.",
         )
-    return folder / _NAME
+    return folder
 
 
 def _guarded(hook: Path) -> list[dict[str, str]] | None:
@@ -125,31 +140,48 @@ def _guarded(hook: Path) -> list[dict[str, str]] | None:
     if not hook.is_file():
         raise GuardError(f"{hook} is no file.", hint="Move it away and try again.")
     try:
-        return guard_file.parse(hook.read_bytes().decode("utf-8", "surrogateescape"))
+        guard = guard_file.parse(hook.read_bytes().decode("utf-8", "surrogateescape"))
     except guard_file.ChangedGuardError as error:
         raise GuardError(
             f"The guard {hook} was changed by hand; it is left as it is.", hint="Move it away and try again."
         ) from error
+    return None if guard is None else guard.guarded
+
+
+def _merged(found: Iterable[list[dict[str, str]] | None]) -> list[dict[str, str]]:
+    """The projects of all files of a guard, each once: an installation may have been cut off between two."""
+    return list({_identity(entry): entry for entries in found for entry in entries or ()}.values())
 
 
 def _identity(entry: dict[str, str]) -> tuple[str, ...]:
     return entry["database"], entry["key"], entry["repository"]
 
 
-def _set_aside(hook: Path) -> None:
-    earlier = hook.with_name(EARLIER)
-    if os.path.lexists(earlier):
+def _earlier(hook: Path) -> Path:
+    return hook.with_name(f"{hook.name}{EARLIER}")
+
+
+def _refuse_two(hook: Path) -> None:
+    if os.path.lexists(_earlier(hook)):
         raise GuardError(
-            f"{hook} and {earlier} are both hooks of somebody else.",
-            hint="Join them into one pre-commit hook, remove the other, and try again.",
+            f"{hook} and {_earlier(hook)} are both hooks of somebody else.",
+            hint=f"Join them into one {hook.name} hook, remove the other, and try again.",
         )
-    hook.rename(earlier)  # a link stays a link
+
+
+def _give_back(hook: Path) -> bool:
+    """The earlier hook in the guard's place; False when there is none."""
+    if os.path.lexists(_earlier(hook)):
+        _earlier(hook).replace(hook)
+        return True
+    hook.unlink(missing_ok=True)
+    return False
 
 
 def _write(hook: Path, guarded: Sequence[dict[str, str]]) -> None:
     """As a whole or not at all."""
     text = guard_file.render(guarded).encode("utf-8", "surrogateescape")
-    descriptor, name = tempfile.mkstemp(prefix=".pre-commit-", dir=hook.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{hook.name}-", dir=hook.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text)
@@ -176,8 +208,8 @@ def _changing(root: Path, hook: Path) -> Iterator[None]:
 def _note(hook: Path, repo: CodeRepo) -> str:
     if hook.resolve().is_relative_to(repo.top) and not hook.resolve().is_relative_to(repo.common):
         return (
-            "The hook lies in the work tree and holds paths of this machine: keep it out of commits. Another work tree "
-            "has hooks of its own: install it there, too."
+            "The hooks lie in the work tree and hold paths of this machine: keep them out of commits. Another work "
+            "tree has hooks of its own: install it there, too."
         )
     if repo.shares_hooks:
         return "The hooks' folder serves other repositories, too; the guard looks at this one only."

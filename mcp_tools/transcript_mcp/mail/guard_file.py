@@ -1,7 +1,8 @@
-"""The text of the pre-commit guard: one file that is a shell script to git and a program to Python.
+"""The text of the guard: one file that is a shell script to git and a program to Python, the same under every name.
 
 The shell part looks for a Python and starts it without its site packages, which takes half the time and keeps out
-whatever a work tree or an environment would slip in. A checksum tells whether somebody has changed the file.
+whatever a work tree or an environment would slip in. A checksum tells whether somebody has changed the file, and a
+number which rules it holds.
 """
 
 import ast
@@ -10,6 +11,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -17,11 +19,18 @@ from typing import Any, Final
 from transcript_mcp.mail import guard_hook, matching
 from transcript_mcp.mail.guard_hook import EARLIER
 
-__all__ = ["ChangedGuardError", "parse", "render"]
+__all__ = ["HEAD_LENGTH", "RULES", "ChangedGuardError", "Guard", "parse", "render", "rules"]
+
+RULES: Final = 2
+"""The version of the rules that ``render`` puts into a guard. Raise it with whatever changes what a guard lets pass:
+in ``matching``, in ``guard_hook``, or in the names under which it is installed."""
+HEAD_LENGTH: Final = 500
+"""So many characters of a guard's text are enough for ``rules``."""
 
 _MARK: Final = "# agent-mail-guard sha256="
 _SETTINGS: Final = "GUARDED = "
 _HEAD: Final = "#!/bin/sh\n''':'\n"
+_RULES: Final = "# agent-mail-guard rules="
 _FUTURE: Final = "from __future__ import annotations"
 _OWN_IMPORT: Final = "from transcript_mcp."
 _SHELL: Final = """\
@@ -30,7 +39,7 @@ for python in {pythons}; do
   command -v "$python" >/dev/null 2>&1 && exec "$python" -I -S "$0" "$@"
 done
 echo "Agent Mail: there is no Python; claims were not checked. 找不到 Python，未检查占用情况。" >&2
-if [ -x "${{0%/*}}/{earlier}" ]; then exec "${{0%/*}}/{earlier}" "$@"; fi
+if [ -x "$0{earlier}" ]; then exec "$0{earlier}" "$@"; fi
 exit 0
 '''
 """
@@ -40,10 +49,19 @@ class ChangedGuardError(ValueError):
     """The file is a guard that somebody has changed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What a guard's text holds: the version of its rules, and the projects that it is for."""
+
+    rules: int
+    guarded: list[dict[str, str]]
+
+
 def render(guarded: Sequence[Mapping[str, str]]) -> str:
     """The hook's text for these projects; ``parse`` gives them back."""
     body = "\n".join(
         [
+            f"{_RULES}{RULES}",
             _SHELL.format(pythons=" ".join(_pythons()), earlier=EARLIER) + _FUTURE,
             f"{_SETTINGS}{[dict(project) for project in guarded]!a}",
             _source(matching),
@@ -54,8 +72,8 @@ def render(guarded: Sequence[Mapping[str, str]]) -> str:
     return f"{_HEAD}{_MARK}{_digest(body)}\n{body}"
 
 
-def parse(text: str) -> list[dict[str, str]] | None:
-    """The projects that a guard's text is for; None when the text is somebody else's.
+def parse(text: str) -> Guard | None:
+    """The guard with this text; None when the text is somebody else's.
 
     Raises ChangedGuardError.
     """
@@ -68,7 +86,19 @@ def parse(text: str) -> list[dict[str, str]] | None:
         raise ChangedGuardError
     line = next(line for line in body.split("\n") if line.startswith(_SETTINGS))
     guarded: list[dict[str, Any]] = ast.literal_eval(line.removeprefix(_SETTINGS))
-    return guarded
+    return Guard(rules(text[:HEAD_LENGTH]) or 1, guarded)
+
+
+def rules(head: str) -> int | None:
+    """The version of the rules of a guard with this beginning, whether or not somebody has changed it.
+
+    1 for those of a time when they did not say so; None when the text is somebody else's.
+    """
+    if not head.startswith(f"{_HEAD}{_MARK}"):
+        return None
+    line = head[len(_HEAD) :].split("\n", 2)[1:2]
+    number = line[0].removeprefix(_RULES) if line and line[0].startswith(_RULES) else ""
+    return int(number) if number.isascii() and number.isdigit() else 1
 
 
 def _digest(body: str) -> str:

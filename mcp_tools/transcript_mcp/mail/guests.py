@@ -17,7 +17,7 @@ __all__ = ["welcome"]
 def welcome(db: sqlite3.Connection, project_id: int, key: str, people: Iterable[Agent]) -> dict[str, str]:
     """Note who of ``people`` is a guest in the project ``key``; the profiles of new ones, for the project's archive.
 
-    Raises InvalidLetterError when somebody else has one of the names there.
+    Raises InvalidLetterError when somebody else has one of the names there, or one that looks like it.
     """
     files: dict[str, str] = {}
     for agent in people:
@@ -33,6 +33,12 @@ def _is_new(db: sqlite3.Connection, project_id: int, key: str, agent: Agent) -> 
     if agents.is_taken(db, project_id, agent.name):
         raise InvalidLetterError(
             f"{agent.name} of {agent.project} cannot have mail or claims in {key}: somebody else has this name there.",
+            hint="Work in the project where it is registered, or register another name.",
+        )
+    like = agents.taken_by_look(db, project_id, agent.name)
+    if like is not None:
+        raise InvalidLetterError(
+            f"{agent.name} of {agent.project} cannot have mail or claims in {key}: its name looks like {like} there.",
             hint="Work in the project where it is registered, or register another name.",
         )
     db.execute(

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ImageLink", "image_links"]
+from transcript_mcp.mail.image_forms import html_images, references
+
+__all__ = ["ImageLink", "has_images", "image_links"]
 
 _FENCE: Final = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?+(?P<mark>`{3,}+|~{3,}+)(?P<rest>[^\n]*+)")
 _BLANK: Final = re.compile(r"[ \t>]*+\n?")
@@ -25,23 +27,50 @@ _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 @dataclass(frozen=True, slots=True)
 class ImageLink:
-    """``target`` as it is meant; it is written between ``start`` and ``end`` of the text."""
+    """``target`` as it is meant; it is written between ``start`` and ``end`` of the text.
+
+    With ``is_bare`` another one has to stand in quotation marks.
+    """
 
     start: int
     end: int
     target: str
+    is_bare: bool = False
+
+
+def has_images(text: str) -> bool:
+    """False for a text in which there is surely none."""
+    return "![" in text or "<img" in text.lower()
 
 
 def image_links(text: str) -> list[ImageLink]:
-    """All of ``![alt](target "title")``, in their order."""
-    if "![" not in text:
+    """All of ``![alt](target "title")`` and ``<img src="target">``, and the lines ``[label]: target`` of
+    ``![alt][label]``, in their order."""
+    if not has_images(text):
         return []
+    masked = _without_code(text)
     links: list[ImageLink] = []
-    for found in _IMAGE.finditer(_without_code(text)):
+    begins: set[int] = set()
+    for found in _IMAGE.finditer(masked):
+        begins.add(found.start())
         group = "angle" if found["bare"] is None else "bare"
         start, end = found.span(group)
         links.append(ImageLink(start, end, _ESCAPED.sub(r"\1", text[start:end])))
-    return links
+    links += [
+        ImageLink(place.start, place.end, _ESCAPED.sub(r"\1", target))
+        for place, target in references(masked, text, begins)
+    ]
+    links += [ImageLink(place.start, place.end, target, place.is_bare) for place, target in html_images(masked, text)]
+    return _apart(links)
+
+
+def _apart(links: list[ImageLink]) -> list[ImageLink]:
+    """In their order; of two that lie in each other the first."""
+    apart: list[ImageLink] = []
+    for link in sorted(links, key=lambda each: each.start):
+        if not apart or link.start >= apart[-1].end:
+            apart.append(link)
+    return apart
 
 
 def _without_code(text: str) -> str:

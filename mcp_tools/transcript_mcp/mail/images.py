@@ -88,10 +88,15 @@ def convert(
     ``repo`` is that of the mail. Policy ``file``
     keeps every picture as a file; ``auto`` and ``inline`` put those of at most ``inline_max_bytes`` into the text, and
     ``inline`` says when one is larger. Raises StoreError kinds when a picture cannot be written, InvalidLetterError
-    for an unknown policy.
+    for an unknown policy or a size below 0.
     """
     if policy not in {"auto", "file", "inline"}:
         raise InvalidLetterError(f"There is no image policy {policy!r}.", hint="Use auto, file or inline.")
+    if inline_max_bytes < 0:
+        raise InvalidLetterError(
+            f"inline_max_bytes is {inline_max_bytes}; no picture is so small.",
+            hint="Give 0 to keep every picture as a file.",
+        )
     links = [link for link in image_links(body_md) if _is_ours(link.target)]
     return _Conversion(_root(project_root), repo, policy, inline_max_bytes).of(body_md, links)
 
@@ -114,7 +119,7 @@ class _Conversion:
         for link in links:
             new = self._new_target(link.target)
             if new is not None:
-                pieces += [body_md[at : link.start], new]
+                pieces += [body_md[at : link.start], f'"{new}"' if link.is_bare else new]
                 at = link.end
         pieces.append(body_md[at:])
         return Converted("".join(pieces), list(self._attachments.values()), list(self._problems))

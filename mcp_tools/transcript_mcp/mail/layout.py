@@ -1,6 +1,7 @@
 """Where mail lies: the database, and in each project's repository the files that people read.
 
     <store>/mail.sqlite3
+    <store>/guards.json
     <store>/projects/<slug>/repo/
         project.json
         agents/<Name>/profile.json
@@ -48,6 +49,11 @@ class MailStore:
     def archiver_lock(self) -> Path:
         """Held by the one process that writes to git."""
         return self.root / "archiver.lock"
+
+    @property
+    def guards(self) -> Path:
+        """Where guards stand; no guard reads it."""
+        return self.root / "guards.json"
 
     def repo(self, slug: str) -> Path:
         """The repository of a project."""

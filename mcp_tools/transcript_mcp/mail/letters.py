@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -63,10 +63,10 @@ def addressed_reply(db: sqlite3.Connection, sender: Agent, message_id: str, draf
         )
     project = projects.get(db, original["human_key"])
     people = _people(db, project, draft)
-    if not draft.names["to"]:
-        answered = _answered(db, original, sender)
-        met = {agent.id for agent in answered}
-        people = [*_as_to(answered), *(each for each in people if each[1].id not in met)]
+    if draft.reply_all:
+        people = _once([*people, *_named_in(db, original, sender)])
+    if not any(kind == "to" for kind, _ in people):
+        people = _once([*(("to", agent) for agent in _answered(db, original, sender)), *people])
     completed = replace(
         draft,
         subject=draft.subject or _answering(original["subject"]),
@@ -120,12 +120,33 @@ def put(
 
 def _people(db: sqlite3.Connection, project: Project, draft: CleanDraft) -> list[tuple[Kind, Agent]]:
     """Each recipient once, as the first kind it is named under."""
-    people: dict[int, tuple[Kind, Agent]] = {}
-    for kind, names in draft.names.items():
-        for name in names:
-            agent = resolve(db, project, name, kind)
-            people.setdefault(agent.id, (kind, agent))
-    return list(people.values())
+    return _once((kind, resolve(db, project, name, kind)) for kind, names in draft.names.items() for name in names)
+
+
+def _once(people: Iterable[tuple[Kind, Agent]]) -> list[tuple[Kind, Agent]]:
+    found: dict[int, tuple[Kind, Agent]] = {}
+    for kind, agent in people:
+        found.setdefault(agent.id, (kind, agent))
+    return list(found.values())
+
+
+def _named_in(db: sqlite3.Connection, original: sqlite3.Row, sender: Agent) -> list[tuple[Kind, Agent]]:
+    """All whom a message names but ``sender``: who wrote it, then its recipients. Those of bcc it does not name."""
+    known = db.execute(
+        "SELECT agent_name, agent_id FROM message_recipients WHERE message_id = ? AND kind <> 'bcc'", (original["id"],)
+    )
+    ids = {row["agent_name"]: row["agent_id"] for row in known}
+    read = letter(original)
+    named: dict[Kind, list[int | None]] = {
+        "to": [original["sender_id"], *map(ids.get, read.to)],
+        "cc": [*map(ids.get, read.cc)],
+    }
+    return [
+        (kind, agents.by_id(db, row))
+        for kind, rows in named.items()
+        for row in rows
+        if row is not None and row != sender.id
+    ]
 
 
 def _answered(db: sqlite3.Connection, original: sqlite3.Row, sender: Agent) -> list[Agent]:
@@ -138,10 +159,6 @@ def _answered(db: sqlite3.Connection, original: sqlite3.Row, sender: Agent) -> l
     if not found:
         raise InvalidLetterError("The reply has no recipient.", hint="Name at least one agent in `to`.")
     return found
-
-
-def _as_to(people: Sequence[Agent]) -> list[tuple[Kind, Agent]]:
-    return [("to", agent) for agent in people]
 
 
 def _answering(subject: str) -> str:

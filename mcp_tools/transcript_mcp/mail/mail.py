@@ -10,9 +10,11 @@ from typing import Final, Self, TypeVar
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
 from transcript_mcp.mail import addressing, agents, letters, names, projects, reading, receipts
-from transcript_mcp.mail.checking import checked
+from transcript_mcp.mail.boxes import MOST
+from transcript_mcp.mail.checking import check_count, checked
 from transcript_mcp.mail.layout import Archive, MailStore
 from transcript_mcp.mail.moments import to_the_millisecond
+from transcript_mcp.mail.overdue import OVERDUE, Overdue, Whose, overdue, until
 from transcript_mcp.mail.schema import SHAPE
 from transcript_mcp.mail.values import (
     Agent,
@@ -21,6 +23,7 @@ from transcript_mcp.mail.values import (
     InboxQuery,
     Letter,
     MailOptions,
+    Page,
     Project,
     Receipt,
     Registration,
@@ -71,7 +74,7 @@ class AgentMail:
         self, project: str, program: str, model: str, task: str, name_hint: str | None = None
     ) -> Registration:
         """A new agent under a memorable name, the hint's letters and digits if they are free. Makes the project."""
-        key, said = projects.checked_key(project), agents.about(program, model, task)
+        key, said = self._kept_key(project), agents.about(program, model, task)
         return self.database.write(lambda db: agents.create(db, key, said, name_hint, self.now()))
 
     def register_agent(
@@ -82,7 +85,7 @@ class AgentMail:
         Raises InvalidLetterError, and ActingRefusedError for a reserved name or, with ``require_agent_token``, when
         ``token`` is not that of the agent that is there.
         """
-        key, said = projects.checked_key(project), agents.about(program, model, task)
+        key, said = self._kept_key(project), agents.about(program, model, task)
         clean, needed = names.checked_name(name), self.options.require_agent_token
         return self.database.write(
             lambda db: agents.register(db, key, clean, said, self.now(), token=token, token_needed=needed)
@@ -92,10 +95,12 @@ class AgentMail:
         """Who is meant by a name in a project. Raises UnknownProjectError, UnregisteredAgentError."""
         return self._read(lambda db: addressing.resolve(db, projects.get(db, project), name, "agent_name"))
 
-    def agents(self, project: str, *, active_only: bool = True, limit: int | None = None) -> list[Agent]:
+    def agents(
+        self, project: str, *, active_only: bool = True, limit: int | None = None, before: str | None = None
+    ) -> Page[Agent]:
         """Agents at home in a project or with mail or claims there, the most recently active first."""
         since = self.now() - self.options.active_within if active_only else None
-        return self._read(lambda db: agents.listing(db, projects.get(db, project).id, since, limit))
+        return self._read(lambda db: agents.listing(db, projects.get(db, project).id, since, limit, before))
 
     def most_recent(self, name: str) -> Agent:
         """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""
@@ -161,20 +166,32 @@ class AgentMail:
         """
         clean = checked(draft, self.options, is_reply=True)
         known = self._read(lambda db: letters.addressed_reply(db, sender, message_id, clean))
+        check_count(len(known.people), self.options)
         return self.database.write(lambda db: letters.put(db, known, sender, self.archive, self.now()))
 
     # -- reading
 
-    def inbox(self, agent: Agent, query: InboxQuery = _EVERYTHING) -> list[Delivery]:
-        """What came to an agent, in all projects, the newest first. Changes nothing."""
+    def inbox(self, agent: Agent, query: InboxQuery = _EVERYTHING) -> Page[Delivery]:
+        """What came to an agent, in all projects, the newest first. Changes nothing.
+
+        Raises InvalidLetterError, and LetterNotFoundError when the query goes on before a message that is not there.
+        """
         return self._read(lambda db: reading.inbox(db, agent, query))
 
     def outbox(
-        self, agent: Agent, *, since_ts: float | None = None, include_bodies: bool = False, limit: int = 20
-    ) -> list[Letter]:
-        """What an agent sent, in all projects, the newest first."""
+        self,
+        agent: Agent,
+        *,
+        since_ts: float | None = None,
+        include_bodies: bool = False,
+        limit: int = 20,
+        before: str | None = None,
+    ) -> Page[Letter]:
+        """What an agent sent, in all projects, the newest first. Raises what ``inbox`` raises."""
         return self._read(
-            lambda db: reading.outbox(db, agent, since_ts=since_ts, include_bodies=include_bodies, limit=limit)
+            lambda db: reading.outbox(
+                db, agent, since_ts=since_ts, include_bodies=include_bodies, limit=limit, before=before
+            )
         )
 
     def message(self, message_id: str, project: str | None = None) -> Letter:
@@ -182,18 +199,36 @@ class AgentMail:
         return self._read(lambda db: reading.message(db, message_id, projects.get(db, project) if project else None))
 
     def thread(
-        self, thread_id: str, project: str | None = None, *, include_bodies: bool = True, limit: int = reading.MOST
+        self,
+        thread_id: str,
+        project: str | None = None,
+        *,
+        include_bodies: bool = True,
+        limit: int = MOST,
+        before: str | None = None,
     ) -> Thread:
         """The newest messages of a conversation, the oldest first; without ``project``, where it went on last.
 
-        Raises LetterNotFoundError, and UnknownProjectError for a wrong project.
+        ``before`` is the id of a message: only what was accepted before it. Raises LetterNotFoundError, and
+        UnknownProjectError for a wrong project.
         """
 
         def work(db: sqlite3.Connection) -> Thread:
             known = projects.get(db, project) if project else None
-            return reading.thread(db, thread_id, known, include_bodies=include_bodies, limit=limit)
+            return reading.thread(db, thread_id, known, include_bodies=include_bodies, limit=limit, before=before)
 
         return self._read(work)
+
+    def overdue(
+        self, of: Agent | Project, *, as_sender: bool = False, older_than: float = OVERDUE, limit: int = 20
+    ) -> Page[Overdue]:
+        """Messages older than so many seconds that were to be acknowledged and were not, the oldest first; 0 is all.
+
+        Those that an agent got, or sent (``as_sender``), or those of a project. Raises InvalidLetterError.
+        """
+        whose: Whose = "project" if isinstance(of, Project) else "sender" if as_sender else "recipient"
+        sent_until = until(self.now(), older_than)
+        return self._read(lambda db: overdue(db, whose, of.id, sent_until, limit))
 
     # -- receipts
 
@@ -234,6 +269,12 @@ class AgentMail:
                 f"There is no mail in {self.places.root} yet.", hint="create_agent or register_agent makes a project."
             )
         return found[0]
+
+    def _kept_key(self, project: str) -> str:
+        """The key of a project as it is kept or, when it is new, will be."""
+        clean = projects.checked_key(project)
+        found = self.reader.read(lambda db: projects.find(db, clean), None)
+        return projects.canonical(clean) if found is None else found.key
 
     def _let(self, db: sqlite3.Connection, agent: Agent, token: str | None) -> None:
         _refuse_reserved(agent.name)

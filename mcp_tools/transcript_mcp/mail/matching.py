@@ -4,7 +4,8 @@ Paths and patterns are relative to the project's folder, with ``/``, case-sensit
 
 - ``*`` is any text and ``?`` any character within a name; ``**`` as a whole name is any number of folders.
 - ``[a-z]`` and ``[!a-z]`` are one character. A name with brackets also stands for itself: ``app/[id]/page.tsx``.
-- A pattern that ends in a name without ``*`` and ``?``, or in ``/``, also covers everything below: ``src``, ``src/*/``.
+- A pattern that ends in ``/`` also covers everything below, and so does one whose last name has no ``*`` and ``?`` and
+  may be a folder's: ``src/*/``, ``src``. ``main.py`` and ``Makefile`` are files by their look, ``conf.d/`` is a folder.
 - ``.`` is the whole project.
 - An accented letter is the same whether it is written as one character or as two (NFC).
 
@@ -28,13 +29,24 @@ if TYPE_CHECKING:
     Name: TypeAlias = str | tuple[Reading, ...]
     Pattern: TypeAlias = tuple[Name | None, ...]
 
-__all__ = ["covered", "matches", "normalised", "overlap"]
+__all__ = ["LONGEST", "covered", "covers_below", "is_file_by_look", "matches", "normalised", "overlap"]
 
-_LONGEST = 1000
+LONGEST = 1000
+"""Characters of a pattern."""
 _DEEPEST = 64
 _LAST = 0x10FFFF
 _SLASH = ord("/")
 _ANY_CHARACTER = ((1, _SLASH - 1), (_SLASH + 1, _LAST))
+_FILES = frozenset(
+    """
+    AUTHORS CHANGELOG CODEOWNERS CONTRIBUTING COPYING Containerfile Dockerfile GNUmakefile Gemfile INSTALL Jenkinsfile
+    Justfile LICENCE LICENSE MAINTAINERS Makefile NOTICE Pipfile Podfile Procfile README Rakefile TODO Vagrantfile
+    gradlew justfile makefile mvnw
+    .babelrc .browserslistrc .dockerignore .editorconfig .env .envrc .eslintignore .eslintrc .flake8 .gitattributes
+    .gitignore .gitkeep .gitmodules .mailmap .npmignore .npmrc .nvmrc .prettierignore .prettierrc .pylintrc
+    """.split()  # noqa: SIM905 - a list of words is read more easily so
+)
+"""Names without an extension that are hardly ever a folder's."""
 _STAR = None  # among characters: any text; among names: any number of folders
 
 
@@ -103,25 +115,54 @@ def normalised(pattern: str, root: str = "") -> str:
 
     Raises ValueError, with a sentence for whoever wrote it, for a pattern that cannot be used.
 
-    >>> normalised("./src//api/"), normalised("/repo/src/*.py", "/repo"), normalised(".")
-    ('src/api', 'src/*.py', '**')
+    >>> normalised("./src//api/"), normalised("/repo/src/*.py", "/repo"), normalised("conf.d/"), normalised(".")
+    ('src/api', 'src/*.py', 'conf.d/', '**')
     """
     if not isinstance(pattern, str) or not pattern.strip():
         raise ValueError("A path is a text that is not empty.")
-    if len(pattern) > _LONGEST:
-        raise ValueError(f"A path has {_LONGEST:,} characters at most.")
+    composed = _composed(pattern) if len(pattern) <= LONGEST else pattern  # some letters become two by it
+    if len(composed) > LONGEST:
+        raise ValueError(f"A path has {LONGEST:,} characters at most.")
     shown = ascii(pattern)[1:-1][:80]
     if any(character < " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in pattern):
         raise ValueError(f"The path {shown} holds characters that no pattern can have.")
     if "\\" in pattern:
         raise ValueError(f"The path {pattern[:80]} has a backslash: separate folders by /.")
-    names = _names(_below(_composed(pattern), _composed(root)))
+    names = _names(_below(composed, _composed(root)))
     if names and not "".join(names).strip():
         raise ValueError("A path is a text that is not empty.")
     if len(names) > _DEEPEST:
         raise ValueError(f"A path has {_DEEPEST} names at most.")
-    end = "/" if pattern.endswith("/") and names and _is_open(names[-1]) else ""
-    return "/".join(names) + end if names else "**"
+    kept = "/".join(names) if names else "**"
+    return kept if covers_below(kept) or not pattern.endswith(("/", "/.")) else f"{kept}/"
+
+
+def covers_below(kept: str) -> bool:
+    """True for a pattern, as it is kept, that covers whatever is below what it names.
+
+    >>> covers_below("src"), covers_below("src/**"), covers_below("src/main.py"), covers_below("conf.d/")
+    (True, True, False, True)
+    """
+    name = kept.rpartition("/")[2]
+    return name in ("", "**") or not ("*" in name or "?" in name or is_file_by_look(kept))
+
+
+def is_file_by_look(kept: str) -> bool:
+    """True when the last name of a pattern, as it is kept, is one that files have.
+
+    That is an extension of letters and digits, which begins with a letter, or a name that is known. A name with ``*``
+    or ``?`` says itself how far it reaches.
+
+    >>> is_file_by_look("docs/a.md"), is_file_by_look("Makefile"), is_file_by_look("v1.2"), is_file_by_look("*.md")
+    (True, True, False, False)
+    """
+    name = kept.rpartition("/")[2]
+    stem, _, extension = name.rpartition(".")
+    if "*" in name or "?" in name:
+        return False
+    if not (stem and extension.isascii() and extension.isalnum()):
+        return name in _FILES
+    return extension[0].isalpha()
 
 
 def _composed(text: str) -> str:
@@ -141,13 +182,13 @@ def _needed(pattern: str) -> str:
 
 def _below(pattern: str, root: str) -> str:
     root = root.rstrip("/")
-    if root and (pattern == root or pattern.startswith(f"{root}/")):
-        return pattern[len(root) :]
-    # `./~/x` is kept as `~/x`, and may not mean then what it would have been refused for.
-    first = next((name for name in pattern.split("/") if name not in ("", ".")), "")
-    if pattern.startswith("/") or first == "~" or first[1:] == ":":
+    is_inside = bool(root) and (pattern == root or pattern.startswith(f"{root}/"))
+    below = pattern[len(root) :] if is_inside else pattern
+    # `./~/x` would be kept as `~/x`, and may not mean then what it would have been refused for.
+    first = next((name for name in below.split("/") if name not in ("", ".")), "")
+    if (pattern.startswith("/") and not is_inside) or first == "~" or first[1:] == ":":
         raise ValueError(f"The path {pattern[:80]} lies outside of the project: give it relative to {root or 'it'}.")
-    return pattern
+    return below
 
 
 def _names(pattern: str) -> list[str]:
@@ -160,18 +201,13 @@ def _names(pattern: str) -> list[str]:
     return names
 
 
-def _is_open(name: str) -> bool:
-    """True for a name that ends a pattern: it says itself how far it reaches."""
-    return name != "**" and ("*" in name or "?" in name)
-
-
 @functools.lru_cache(maxsize=4096)
 def _parsed(pattern: str) -> tuple[str, Pattern]:
     """What every covered path begins with, and the pattern."""
     clean = normalised(pattern)
     names = _names(clean)
     parsed: list[Name | None] = [_STAR if name == "**" else _readings(name) for name in names]
-    if parsed[-1] is not _STAR and (clean.endswith("/") or not _is_open(names[-1])):
+    if parsed[-1] is not _STAR and covers_below(clean):
         parsed.append(_STAR)
     wild = min((at for at, character in enumerate(clean) if character in "*?["), default=len(clean))
     # The slash before a wildcard is left out: `src/**` covers `src`.

@@ -69,7 +69,14 @@ def _is_wild(pattern: str) -> bool:
 
 def _met(pairs: list[tuple[int, int]], wanted: Sequence[str], held: Sequence[str]) -> list[tuple[int, int]]:
     pairs.sort()  # one held pattern after the other: each is parsed once
-    return sorted((here, there) for there, here in pairs if matching.overlap(wanted[here], held[there]))
+    return sorted((here, there) for there, here in pairs if _meet(wanted[here], held[there]))
+
+
+def _meet(wanted: str, held: str) -> bool:
+    try:
+        return matching.overlap(wanted, held)
+    except ValueError:  # kept by an earlier version, such as `~/x`: it ends one day, and stops nobody until then
+        return wanted == held
 
 
 class _Beginnings(Generic[_T]):
@@ -107,9 +114,9 @@ def _candidates(buckets: "_Beginnings[_Beginnings[list[tuple[int, str]]]]", ends
 
 def _ends(pattern: str) -> _Ends:
     start = pattern[: _first_wild(pattern)].rstrip("/")
-    name = pattern.rsplit("/", 1)[-1]
-    if name == "**" or not ("*" in name or "?" in name):  # it covers what is below, too
+    if matching.covers_below(pattern):
         return _Ends(start, "", "")
+    name = pattern.rpartition("/")[2]
     return _Ends(start, name[: _first_wild(name)], name[max(name.rfind(each) for each in "*?]") + 1 :])
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
 from nanobot_transcript.scripts import folded
+from transcript_mcp.mail.lookalikes import disguised, skeleton
 from transcript_mcp.mail.words import ADJECTIVES, NOUNS
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "normal",
     "pick",
     "reduced",
+    "refuse_disguise",
+    "skeleton",
 ]
 
 HUMAN: Final = "human"
@@ -40,8 +43,8 @@ _DRAWS: Final = 40
 
 
 def is_reserved(name: str) -> bool:
-    """True for names that stand for people or for the system, in any case."""
-    return folded(name) in RESERVED
+    """True for names that stand for people or for the system, in any case, and for those that look like one."""
+    return folded(name) in RESERVED or skeleton(name) in RESERVED
 
 
 def normal(name: str) -> str:
@@ -50,7 +53,10 @@ def normal(name: str) -> str:
 
 
 def checked_name(name: Any) -> str:
-    """A fixed name as it is kept. Raises InvalidLetterError, and ActingRefusedError for a reserved one."""
+    """A fixed name as it is kept. Raises InvalidLetterError, and ActingRefusedError for a reserved one.
+
+    One that exists already may look like another; ``refuse_disguise`` is for those that are new.
+    """
     if not isinstance(name, str) or not name.strip():
         raise InvalidLetterError("An agent's name is a text that is not empty.", hint=_HINT)
     clean = normal(name)
@@ -68,6 +74,16 @@ def checked_name(name: Any) -> str:
     return clean
 
 
+def refuse_disguise(name: str) -> None:
+    """Raises InvalidLetterError for a new name in which a letter of another script passes for a Latin one."""
+    letter = disguised(name)
+    if letter is not None:
+        raise InvalidLetterError(
+            f"{name} reads like a name of Latin letters, and {letter} in it is {unicodedata.name(letter)}.",
+            hint="Write each word in the letters of one script.",
+        )
+
+
 _HINT: Final = "Begin with a letter or digit of any script; then '-', '_', '.' and spaces between them are fine, too."
 
 
@@ -78,14 +94,14 @@ def _may_stand(char: str) -> bool:
 
 
 def reduced(hint: str | None) -> str:
-    """The letters and digits of a hint; empty when nothing remains that could be a name.
+    """The letters and digits of a hint; empty when nothing remains that could be a new name.
 
     >>> reduced("green castle!"), reduced("小 助手"), reduced("Human")
     ('greencastle', '小助手', '')
     """
     text = unicodedata.normalize("NFKC", hint or "")
     kept = "".join(char for char in text if char.isalnum() and _may_stand(char))[:_LONGEST_HINT]
-    return "" if is_reserved(kept) else kept
+    return "" if is_reserved(kept) or disguised(kept) else kept
 
 
 def pick(is_taken: Callable[[str], bool], hint: str | None = None) -> str:

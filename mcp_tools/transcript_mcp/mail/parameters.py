@@ -11,6 +11,7 @@ __all__ = [
     "Active",
     "Agent",
     "Bcc",
+    "Before",
     "Bodies",
     "Body",
     "Cc",
@@ -33,10 +34,12 @@ __all__ = [
     "Project",
     "Quoted",
     "Reason",
+    "ReplyAll",
     "Task",
     "Token",
     "Ttl",
     "Unread",
+    "bounded",
 ]
 
 MOST: Final = 200
@@ -70,12 +73,21 @@ Folder = Annotated[str, Field(description="A folder of the git work tree.")]
 Policy = Literal["auto", "file", "inline"]
 Convert = Annotated[bool, Field(description="Take local images of the body along, as WebP.")]
 Embed = Annotated[Policy | None, Field(description="Small images in the text, others as files; or one of both.")]
-Inline = Annotated[int | None, Field(description="Largest image in the text, in bytes.")]
+Inline = Annotated[int | None, Field(ge=0, description="Largest image in the text, in bytes.")]
 Once = Annotated[str | None, Field(description="A repeated call with the same key sends nothing again.")]
 Chat = Annotated[str | None, Field(description="A group chat (feishu:oc_1) whose newest messages are quoted below.")]
 Quoted = Annotated[int, Field(description=f"With context_chat: how many, up to {MOST_QUOTED}.")]
+Before = Annotated[str | None, Field(description="As the answer before told it, to read on.")]
+ReplyAll = Annotated[bool, Field(description="To all whom the message names, but you.")]
 Found = Annotated[int, Field(description=f"How many at the most, up to {MOST_FOUND}.")]
 Limit = Annotated[int, Field(description=f"How many at the most, up to {MOST}.")]
-Paths = Annotated[list[str] | None, One, Field(description="Paths or patterns in the project: src/*.py, docs/**, app/")]
+Paths = Annotated[
+    list[str] | None, One, Field(description="Paths or patterns in the project: *.{ts,tsx}, docs/**, app/")
+]
 PathsList = Annotated[list[str] | None, One, Field(description="The same as paths.")]
 Ttl = Annotated[float | None, Field(description="Seconds that the claim lasts, 3600 if left out.")]
+
+
+def bounded(limit: int) -> int:
+    """How many an answer may have; it says how many more there are."""
+    return min(max(1, limit), MOST)

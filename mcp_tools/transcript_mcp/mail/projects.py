@@ -1,7 +1,11 @@
-"""Projects: found by their key, made with their first agent."""
+"""Projects: found by their key, made with their first agent.
+
+A key that is a path means its folder, however it is spelled: by way of a link, with ``//``, ``/./`` or ``..``.
+"""
 
 import difflib
 import hashlib
+import os.path
 import re
 import sqlite3
 import unicodedata
@@ -10,7 +14,7 @@ from typing import Any, Final
 from nanobot_transcript.errors import InvalidLetterError, UnknownProjectError
 from transcript_mcp.mail.values import Project
 
-__all__ = ["all_projects", "checked_key", "find", "find_or_make", "get", "slug"]
+__all__ = ["all_projects", "canonical", "checked_key", "find", "find_or_make", "get", "inside", "slug"]
 
 _LONGEST_KEY: Final = 1000
 _LONGEST_READABLE: Final = 24
@@ -18,7 +22,7 @@ _OTHERS: Final = re.compile(r"[\W_]+")
 
 
 def checked_key(key: Any) -> str:
-    """The key as it is kept: without a slash at the end. Raises InvalidLetterError.
+    """The key without a slash at the end. Raises InvalidLetterError for what is none.
 
     >>> checked_key("/abs/path/backend/")
     '/abs/path/backend'
@@ -36,6 +40,30 @@ def checked_key(key: Any) -> str:
     return clean.rstrip("/") or "/"
 
 
+def canonical(key: str) -> str:
+    """The spelling under which a (checked) key is kept: that of its folder, where the path leads to one here.
+
+    >>> canonical("/none//such/./a/../b"), canonical("shop//v2")
+    ('/none/such/b', 'shop//v2')
+    """
+    if not key.startswith("/"):
+        return key
+    if os.path.isdir(key):  # noqa: PTH112 - a path may be what no Path can be
+        real = os.path.realpath(key)
+        if real.isprintable() and len(real) <= _LONGEST_KEY:
+            return real
+    return f"/{os.path.normpath(key).lstrip('/')}"
+
+
+def inside(key: str, path: str) -> str:
+    """A path in a project, by the project's key where it was written by way of a link to it."""
+    root = f"{key.rstrip('/')}/"
+    if not key.startswith("/") or not path.startswith("/") or f"{path}/".startswith(root) or "\0" in path:
+        return path
+    real = os.path.realpath(path)
+    return real if f"{real}/".startswith(root) else path
+
+
 def slug(key: str) -> str:
     """A name for the project's folder: what can be read of the key's end, and a hash of all of it.
 
@@ -48,7 +76,20 @@ def slug(key: str) -> str:
 
 
 def find(db: sqlite3.Connection, key: str) -> Project | None:
-    """The project with this key, None when there is none."""
+    """The project with this (checked) key, as it is or in another spelling; None when there is none."""
+    found = _exactly(db, key)
+    if found is not None:
+        return found
+    meant = canonical(key)
+    found = _exactly(db, meant)
+    if found is not None or not meant.startswith("/"):
+        return found
+    # Kept by a version that knew no spellings, or before the folder, or a link to it, was there.
+    paths = db.execute("SELECT * FROM projects WHERE human_key LIKE '/%' ORDER BY id").fetchall()
+    return next((_project(row) for row in paths if canonical(row["human_key"]) == meant), None)
+
+
+def _exactly(db: sqlite3.Connection, key: str) -> Project | None:
     row = db.execute("SELECT * FROM projects WHERE human_key = ?", (key,)).fetchone()
     return None if row is None else _project(row)
 
@@ -66,8 +107,8 @@ def get(db: sqlite3.Connection, key: Any) -> Project:
 
 
 def find_or_make(db: sqlite3.Connection, key: str, now: float) -> tuple[Project, bool]:
-    """The project with this (checked) key, and whether it is new."""
-    found = find(db, key)
+    """The project that is kept under this very key, and whether it is new."""
+    found = _exactly(db, key)
     if found is not None:
         return found, False
     made = db.execute(

@@ -1,29 +1,35 @@
 """Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than one answer may hold."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from itertools import chain, islice
-from operator import attrgetter
-from typing import Any, Final, TypeVar
+from heapq import merge
+from itertools import islice
+from typing import Final
 
 from nanobot_transcript.entry import well_formed
-from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
+from nanobot_transcript.errors import LetterNotFoundError
+from transcript_mcp.mail.boxes import LAST, Box, Stretch, bounded, number_of
 from transcript_mcp.mail.rows import HEADERS, WHOLE, letter
-from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Project, Thread
+from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Page, Project, Thread
 
-__all__ = ["MOST", "MOST_TEXT", "inbox", "inbox_sql", "message", "outbox", "thread"]
-
-MOST: Final = 1000
-"""Messages of one answer."""
+__all__ = ["MOST_TEXT", "inbox", "inbox_box", "message", "outbox", "thread"]
 
 MOST_TEXT: Final = 4 << 20
 """Characters of the bodies in one answer: a reader that wants more of them asks for fewer messages at a time."""
 
-_T = TypeVar("_T")
-
 _JOINED: Final = "JOIN projects ON projects.id = messages.project_id"
+_RECEIVED: Final = "recipient.kind, recipient.read_ts, recipient.ack_ts"
+_OUTBOX: Final = Box("messages INDEXED BY messages_by_sender", f"CROSS {_JOINED}", "sender_id = :owner", "seq")
+_ANSWERS: Final = (
+    f"messages INDEXED BY messages_by_thread CROSS {_JOINED}"
+    " WHERE thread_id = :thread AND project_id = :project AND seq < :below"
+)
+_FIRST: Final = (
+    f"messages {_JOINED} WHERE messages.id = :thread AND project_id = :project AND thread_id IS NOT :thread"
+    " AND seq < :below"
+)
 # By name, because SQLite cannot know how few of somebody's messages are unread or urgent.
 _INDEXES: Final = {
     (False, False): "recipients_inbox",
@@ -33,40 +39,52 @@ _INDEXES: Final = {
 }
 
 
-def inbox_sql(query: InboxQuery) -> str:
-    """The statement that reads an inbox, the newest message first; its parameter is the agent's row."""
+def inbox_box(query: InboxQuery) -> Box:
+    """What of an inbox is asked for."""
     index = _INDEXES[(query.urgent_only, query.unread_only)]
-    wanted = " AND recipient.urgent = 1" if query.urgent_only else ""
+    wanted = "recipient.agent_id = :owner"
+    wanted += " AND recipient.urgent = 1" if query.urgent_only else ""
     wanted += " AND recipient.read_ts IS NULL" if query.unread_only else ""
-    columns = WHOLE if query.include_bodies else HEADERS
-    return (
-        f"SELECT {columns}, recipient.kind, recipient.read_ts, recipient.ack_ts"
-        f" FROM message_recipients AS recipient INDEXED BY {index}"
-        f" CROSS JOIN messages ON messages.seq = recipient.seq CROSS {_JOINED}"
-        f" WHERE recipient.agent_id = ?{wanted} ORDER BY recipient.seq DESC"
+    return Box(
+        f"message_recipients AS recipient INDEXED BY {index}",
+        f"CROSS JOIN messages ON messages.seq = recipient.seq CROSS {_JOINED}",
+        wanted,
+        "recipient.seq",
     )
 
 
-def inbox(db: sqlite3.Connection, agent: Agent, query: InboxQuery) -> list[Delivery]:
+def inbox(db: sqlite3.Connection, agent: Agent, query: InboxQuery) -> Page[Delivery]:
     """What came to an agent, in all projects, the newest first."""
-    rows = db.execute(inbox_sql(query), (agent.id,))
-    with closing(rows):
-        found = (Delivery(read, row["kind"], row["read_ts"], row["ack_ts"]) for row, read in _letters(rows))
-        return _newest(found, attrgetter("letter.created_ts"), query.since_ts, query.limit)
+    most = bounded(query.limit)
+    stretch = inbox_box(query).stretch(db, agent.id, query.since_ts, query.before)
+    found, more = _page(db, stretch, f"{WHOLE if query.include_bodies else HEADERS}, {_RECEIVED}", most)
+    before = found[-1][1].id if found else None
+    return Page((Delivery(read, row["kind"], row["read_ts"], row["ack_ts"]) for row, read in found), more, before)
 
 
 def outbox(
-    db: sqlite3.Connection, agent: Agent, *, since_ts: float | None, include_bodies: bool, limit: int
-) -> list[Letter]:
+    db: sqlite3.Connection,
+    agent: Agent,
+    *,
+    since_ts: float | None,
+    include_bodies: bool,
+    limit: int,
+    before: str | None = None,
+) -> Page[Letter]:
     """What an agent sent, in all projects, the newest first."""
-    columns = WHOLE if include_bodies else HEADERS
-    rows = db.execute(
-        f"SELECT {columns} FROM messages INDEXED BY messages_by_sender CROSS {_JOINED}"
-        " WHERE sender_id = ? ORDER BY seq DESC",
-        (agent.id,),
-    )
-    with closing(rows):
-        return _newest((read for _, read in _letters(rows)), attrgetter("created_ts"), since_ts, limit)
+    most = bounded(limit)
+    stretch = _OUTBOX.stretch(db, agent.id, since_ts, before)
+    found, more = _page(db, stretch, WHOLE if include_bodies else HEADERS, most)
+    return Page((read for _, read in found), more, found[-1][1].id if found else None)
+
+
+def _page(
+    db: sqlite3.Connection, stretch: Stretch, columns: str, most: int
+) -> tuple[list[tuple[sqlite3.Row, Letter]], int]:
+    """The newest messages of a stretch, and how many come behind."""
+    with closing(stretch.rows(db, columns)) as rows:
+        found = list(islice(_letters(rows), most))
+    return found, stretch.count(db, found[-1][0]["seq"]) if len(found) == most else 0
 
 
 def message(db: sqlite3.Connection, message_id: str, project: Project | None) -> Letter:
@@ -81,35 +99,49 @@ def message(db: sqlite3.Connection, message_id: str, project: Project | None) ->
 
 
 def thread(
-    db: sqlite3.Connection, thread_id: str, project: Project | None, *, include_bodies: bool, limit: int
+    db: sqlite3.Connection,
+    thread_id: str,
+    project: Project | None,
+    *,
+    include_bodies: bool,
+    limit: int,
+    before: str | None = None,
 ) -> Thread:
     """The newest messages of a conversation, the oldest first; of the project that has the newest one of it.
 
-    A conversation is what carries its id as ``thread_id``, and the message whose own id that is. Raises
-    LetterNotFoundError.
+    A conversation is what carries its id as ``thread_id``, and the message whose own id that is. ``before`` is the id
+    of a message: only what was accepted before it. Raises LetterNotFoundError.
     """
     clean, most = well_formed(thread_id), bounded(limit)
     project_id = _latest_project(db, clean) if project is None else project.id
+    bounds = {"thread": clean, "project": project_id, "below": number_of(db, before) if before else LAST}
     columns = WHOLE if include_bodies else HEADERS
-    rows = db.execute(
-        f"SELECT {columns} FROM messages INDEXED BY messages_by_thread CROSS {_JOINED}"
-        " WHERE thread_id = ? AND project_id = ? ORDER BY seq DESC LIMIT ?",
-        (clean, project_id, most),
-    )
-    first = db.execute(
-        f"SELECT {columns} FROM messages {_JOINED} WHERE messages.id = ?1 AND project_id = ?2 AND thread_id IS NOT ?1",
-        (clean, project_id),
-    )
-    with closing(rows), closing(first):
-        found = [(row["seq"], read) for row, read in islice(_letters(chain(rows, first)), most)]
+    with (
+        closing(db.execute(f"SELECT {columns} FROM {_ANSWERS} ORDER BY seq DESC", bounds)) as answers,
+        closing(db.execute(f"SELECT {columns} FROM {_FIRST}", bounds)) as first,
+    ):
+        rows = merge(answers, first, key=lambda row: -row["seq"])
+        found = [(row["seq"], read) for row, read in islice(_letters(rows), most)]
     if not found:
-        where = "" if project is None else f" in {project.key}"
-        raise LetterNotFoundError(
-            f"There is no thread {clean[:80]}{where}.",
-            hint="A thread's id is a message's thread_id or, without one, the id of its first message.",
+        raise _no_thread(clean, project, before)
+    more = _count(db, bounds | {"below": found[-1][0]}) if len(found) == most else 0
+    return Thread(clean, found[0][1].project, tuple(read for _, read in reversed(found)), more)
+
+
+def _count(db: sqlite3.Connection, bounds: dict[str, object]) -> int:
+    return sum(db.execute(f"SELECT count(*) FROM {part}", bounds).fetchone()[0] for part in (_ANSWERS, _FIRST))
+
+
+def _no_thread(thread_id: str, project: Project | None, before: str | None) -> LetterNotFoundError:
+    where = "" if project is None else f" in {project.key}"
+    if before:
+        return LetterNotFoundError(
+            f"Nothing of the thread {thread_id[:80]}{where} comes before {before[:80]}.", hint="Read it without before."
         )
-    found.sort(key=lambda each: each[0])
-    return Thread(clean, found[0][1].project, tuple(read for _, read in found))
+    return LetterNotFoundError(
+        f"There is no thread {thread_id[:80]}{where}.",
+        hint="A thread's id is a message's thread_id or, without one, the id of its first message.",
+    )
 
 
 # From project to project through the index, however many messages a thread has in each.
@@ -143,36 +175,3 @@ def _letters(rows: Iterable[sqlite3.Row]) -> Iterator[tuple[sqlite3.Row, Letter]
         else:
             size += length
             yield row, read
-
-
-def _newest(sent: Iterator[_T], created: Callable[[_T], float], since_ts: Any, limit: Any) -> list[_T]:
-    """Of the first messages those that came since.
-
-    Times rise with the messages unless a clock was set back. Then an older one may come first; and what was accepted
-    after the very message that somebody has seen last is new, whatever its time.
-    """
-    since, most = moment(since_ts), bounded(limit)
-    found: list[_T] = []
-    for each in islice(sent, most):
-        if created(each) == since:
-            return found
-        found.append(each)
-    return [each for each in found if created(each) > since]
-
-
-def bounded(limit: Any) -> int:
-    """How many messages one answer may have. Raises InvalidLetterError for what is no number."""
-    if not isinstance(limit, int) or isinstance(limit, bool):
-        raise InvalidLetterError(f"limit is a whole number, not {str(limit)[:40]!r}.", hint=f"Up to {MOST}.")
-    return min(max(1, limit), MOST)
-
-
-def moment(since: Any) -> float:
-    """A time to look back to; the beginning without one. Raises InvalidLetterError."""
-    if since is None:
-        return 0.0
-    if not isinstance(since, int | float) or isinstance(since, bool) or since != since:
-        raise InvalidLetterError(
-            f"since_ts is a number of seconds since 1970, not {str(since)[:40]!r}.", hint="Such as 1761232934.5."
-        )
-    return float(since)

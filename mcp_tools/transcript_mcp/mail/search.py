@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from nanobot_transcript.database import Database
+from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.embedded import without_embedded
 from transcript_mcp.mail.query import Query, parse
 from transcript_mcp.mail.snippets import LOOKED_AT, Marker
+from transcript_mcp.mail.values import Page
 
 __all__ = ["MOST_FOUND", "Found", "Hit", "search"]
 
@@ -16,11 +18,15 @@ MOST_FOUND: Final = 100
 
 # The index gives its rows in the order of their numbers, the newest first, and stops at the limit: nothing is sorted.
 _FIND: Final = (
-    "SELECT id, thread_id, messages.subject AS subject, from_agent, created_ts, importance,"
+    "SELECT id, messages.seq, thread_id, messages.subject AS subject, from_agent, created_ts, importance,"
     " CASE WHEN instr(messages.body_md, ';base64,') THEN messages.body_md"
     f" ELSE substr(messages.body_md, 1, {LOOKED_AT}) END AS body"
     " FROM fts_messages CROSS JOIN messages ON messages.seq = fts_messages.rowid"
-    " WHERE fts_messages MATCH ? ORDER BY fts_messages.rowid DESC LIMIT ?"
+    " WHERE fts_messages MATCH ? AND fts_messages.rowid < ? ORDER BY fts_messages.rowid DESC LIMIT ?"
+)
+_COUNT: Final = (
+    "SELECT count(*) FROM (SELECT 1 FROM fts_messages"
+    f" WHERE fts_messages MATCH ? AND fts_messages.rowid < ? LIMIT {COUNTED})"
 )
 
 Hit = TypedDict(
@@ -43,22 +49,32 @@ has it, with the words between ``**``; ``created_ts`` is in seconds since 1970."
 class Found:
     """The messages, the newest first, and sentences about what of the query was understood otherwise."""
 
-    hits: list[Hit]
+    hits: Page[Hit]
     notes: tuple[str, ...]
 
 
-def search(database: Database, project_id: int, query: str, limit: int = 20) -> Found:
+def search(database: Database, project_id: int, query: str, limit: int = 20, before: str | None = None) -> Found:
     """The newest messages of a project that fit the query (see ``query``), at most ``limit``.
 
-    No query is an error: one that has no word finds nothing, and a note says why. Raises StoreError kinds.
+    ``before`` is the id of a message: only what was accepted before it. How many ``more`` there are is counted up to
+    1,000. No query is an error: one that has no word finds nothing, and a note says why. Raises LetterNotFoundError
+    for an id that no message has, and StoreError kinds.
     """
     understood = parse(query)
     expression = understood.match(project_id)
     if expression is None:
-        return Found([], understood.notes)
+        return Found(Page(), understood.notes)
     bound = max(1, min(limit, MOST_FOUND))
-    rows = database.read(lambda connection: connection.execute(_FIND, (expression, bound)).fetchall(), [])
-    return Found(_hits(understood, rows), understood.notes)
+
+    def work(db: sqlite3.Connection) -> Page[Hit]:
+        below = number_of(db, before) if before else LAST
+        rows = db.execute(_FIND, (expression, below, bound)).fetchall()
+        hits = _hits(understood, rows)
+        if len(rows) < bound:
+            return Page(hits)
+        return Page(hits, db.execute(_COUNT, (expression, rows[-1]["seq"])).fetchone()[0], hits[-1]["id"])
+
+    return Found(database.read(work, Page()), understood.notes)
 
 
 def _hits(query: Query, rows: list[sqlite3.Row]) -> list[Hit]:

@@ -12,6 +12,7 @@ from transcript_mcp.mail import letters
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
 from transcript_mcp.mail.checking import CleanDraft, checked
 from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.image_links import has_images
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Agent, Draft, Project, Sent
 
@@ -156,4 +157,4 @@ class MailService:
 
 
 def _has_pictures(draft: Draft, images: ImageWish) -> bool:
-    return images.convert and isinstance(draft.body, str) and "![" in draft.body
+    return images.convert and isinstance(draft.body, str) and has_images(draft.body)

@@ -1,27 +1,39 @@
 """How Agent Mail looks to clients: plain values that become JSON, without what is empty."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from transcript_mcp.mail.boxes import COUNTED
 from transcript_mcp.mail.moments import iso
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.claim_values import Claim, Claimed, Extended, Released
+    from transcript_mcp.mail.guard import Installed, Uninstalled
+    from transcript_mcp.mail.overdue import Overdue
+    from transcript_mcp.mail.search import Found
     from transcript_mcp.mail.service import Posted
-    from transcript_mcp.mail.values import Agent, Delivery, Letter, Receipt, Registration
+    from transcript_mcp.mail.values import Agent, Delivery, Letter, Page, Receipt, Registration, Thread
 
 __all__ = [
+    "many",
     "shown_agent",
-    "shown_agents",
     "shown_claim",
     "shown_claimed",
     "shown_delivery",
     "shown_extended",
+    "shown_found",
+    "shown_guard",
+    "shown_guard_removed",
     "shown_letter",
+    "shown_more",
+    "shown_overdue",
     "shown_posted",
+    "shown_ranked_more",
     "shown_receipt",
     "shown_registration",
     "shown_released",
+    "shown_session_more",
+    "told_more",
 ]
 
 
@@ -41,11 +53,57 @@ def shown_agent(agent: "Agent") -> dict[str, Any]:
     }
 
 
-def shown_agents(found: Sequence["Agent"], most: int) -> dict[str, Any]:
-    """Agents of a project, ``most`` of them; it is said when there are others."""
-    note = f"These are the {most:,} that were active last; there are more. whois finds each by name."
-    shown = {"agents": [shown_agent(each) for each in found[:most]]}
-    return shown | ({"notes": [note]} if len(found) > most else {})
+def shown_more(page: "Page[Any] | Thread") -> dict[str, Any]:
+    """What an answer says of what it does not hold: nothing when it holds all."""
+    return {"more": page.more, "before": page.before, "notes": [told_more(page)]} if page.more else {}
+
+
+def told_more(page: "Page[Any] | Thread") -> str:
+    """The same as a sentence; empty when it holds all."""
+    return f'{many(page.more)} more. To read on, call again with before="{page.before}".' if page.more else ""
+
+
+def many(count: int) -> str:
+    """How many more, in words; it is not counted any further than ``COUNTED``."""
+    return f"{'At least ' if count >= COUNTED else ''}{count:,}"
+
+
+def shown_ranked_more(looked_at: "Page[Delivery]", shown: int) -> dict[str, Any]:
+    """The same for the best ``shown`` of the messages that were ranked."""
+    if shown == len(looked_at):
+        return shown_more(looked_at)
+    more = looked_at.more + len(looked_at) - shown
+    note = (
+        f"{many(more)} more; {len(looked_at):,} were ranked. To see all, raise limit, or read on without relevant_to."
+    )
+    return {"more": more, "notes": [note]}
+
+
+def shown_session_more(unread: "Page[Delivery]", claims: "Page[Claim]") -> dict[str, Any]:
+    """What the answer to a new session does not hold: nothing when it holds all."""
+    told = [
+        (unread, "more_unread", "unread: check_my_messages with unread_only=true and"),
+        (claims, "more_claims", "claims: list_claims with"),
+    ]
+    notes = [f'{many(page.more)} more {call} before="{page.before}".' for page, _, call in told if page.more]
+    return {name: page.more for page, name, _ in told if page.more} | _filled({"notes": notes})
+
+
+def shown_overdue(owed: "Page[Overdue]", awaited: "Page[Overdue]") -> dict[str, Any]:
+    """Acknowledgements that somebody owes, and those that others owe."""
+    shown: dict[str, Any] = {
+        "to_acknowledge": [shown_letter(each.letter) for each in owed],
+        "not_acknowledged": [shown_letter(each.letter) | {"waiting_for": list(each.waiting_for)} for each in awaited],
+    }
+    more = {"more_to_acknowledge": owed.more, "more_not_acknowledged": awaited.more}
+    return shown | {name: count for name, count in more.items() if count}
+
+
+def shown_found(found: "Found") -> dict[str, Any]:
+    """Messages that a search found."""
+    more = shown_more(found.hits)
+    notes = [*found.notes, *more.pop("notes", ())]
+    return {"messages": list(found.hits), **more, **_filled({"notes": notes})}
 
 
 def shown_registration(made: "Registration", commit: str | None) -> dict[str, Any]:
@@ -152,8 +210,22 @@ def shown_extended(extended: "Extended", commit: str | None) -> dict[str, Any]:
 
 
 def shown_released(released: "Released", commit: str | None) -> dict[str, Any]:
-    """Claims that were given back."""
-    return {"released": list(released.released)} | _filled({"not_held": list(released.not_held), "commit": commit})
+    """Claims that were given back, and what the agent still has."""
+    more = {"more_still_held": released.more_still_held} if released.more_still_held else {}
+    held = _filled({"not_held": list(released.not_held), "still_held": list(released.still_held)})
+    return {"released": list(released.released), **held, **more} | _filled({"commit": commit})
+
+
+def shown_guard(made: "Installed") -> dict[str, Any]:
+    """A guard that stands."""
+    kept = {"earlier_hook": made.earlier} if made.earlier else {}
+    note = {"note": made.note} if made.note else {}
+    return {"hook": made.hook, "projects": list(made.projects), **kept, **note}
+
+
+def shown_guard_removed(gone: "Uninstalled") -> dict[str, Any]:
+    """What became of a guard."""
+    return {"hook": gone.hook, "removed": gone.removed, "restored": gone.restored}
 
 
 def _until(expires_ts: float | None, commit: str | None) -> dict[str, Any]:

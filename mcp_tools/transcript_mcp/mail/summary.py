@@ -87,8 +87,11 @@ class _Message:
         return {"text": _short(remark.text), "from": self.sender, "message_id": self.id}
 
 
-def summarize_letters(letters: Sequence[Letter], include_examples: bool = False) -> Summary:
-    """Summarise the letters of one thread; ``left_out["bodies"]`` counts those of which only the subject was read."""
+def summarize_letters(letters: Sequence[Letter], include_examples: bool = False, *, older: int = 0) -> Summary:
+    """Summarise the letters of one thread; ``left_out["bodies"]`` counts those of which only the subject was read.
+
+    ``older`` ones of the thread are not among them; ``left_out["messages"]`` tells it.
+    """
     messages = [
         {
             "id": letter.id,
@@ -103,6 +106,8 @@ def summarize_letters(letters: Sequence[Letter], include_examples: bool = False)
     summary = summarize(messages, include_examples)
     if unread := sum(letter.left_out for letter in letters):
         summary["left_out"]["bodies"] = unread
+    if older:
+        summary["left_out"]["messages"] = older
     return summary
 
 

@@ -4,12 +4,14 @@ What they do stands in the modules beside; the tools for claims and the guard ar
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import showing
+from transcript_mcp.mail.overdue import OVERDUE
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
 from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Receipt
 from transcript_mcp.sdk import Server
@@ -43,6 +45,7 @@ class Tools:
             (self.check_my_messages, "Check my messages", True),
             (self.mark_read, "Mark messages as read", False),
             (self.acknowledge_message, "Acknowledge a message", False),
+            (self.overdue_acknowledgements, "Overdue acknowledgements", True),
             (self.search_messages, "Search messages", True),
             (self.summarize_thread, "Summarize a thread", True),
         ):
@@ -98,12 +101,13 @@ class Tools:
         else:
             made = self._mail.create_agent(project_key, program, model, task_description)
         commit = self._service.archived(made.job)
-        inbox = self._mail.inbox(made.agent, InboxQuery(unread_only=True, limit=_bounded(limit)))
+        unread = self._mail.inbox(made.agent, InboxQuery(unread_only=True, limit=given.bounded(limit)))
         claims = self._service.claims.list_claims(self._mail.project(project_key).id)
         return {
             "agent": showing.shown_registration(made, commit),
-            "unread": [showing.shown_delivery(each) for each in inbox],
+            "unread": [showing.shown_delivery(each) for each in unread],
             "claims": [showing.shown_claim(each) for each in claims],
+            **showing.shown_session_more(unread, claims),
         }
 
     def whois(
@@ -117,10 +121,11 @@ class Tools:
         project_key: given.Project,
         active_only: Annotated[bool, Field(description="Only who was active in the last week.")] = True,
         limit: given.Limit = given.MOST,
+        before: given.Before = None,
     ) -> dict[str, Any]:
         """The agents of a project, the most recently active first."""
-        most = _bounded(limit)
-        return showing.shown_agents(self._mail.agents(project_key, active_only=active_only, limit=most + 1), most)
+        found = self._mail.agents(project_key, active_only=active_only, limit=given.bounded(limit), before=before)
+        return {"agents": [showing.shown_agent(each) for each in found], **showing.shown_more(found)}
 
     # -- mail
 
@@ -168,6 +173,7 @@ class Tools:
         reply_to_message_id: given.Id,
         body_md: given.Body,
         to: Annotated[list[str] | None, given.One, Field(description="Left out: whoever wrote the message.")] = None,
+        reply_all: given.ReplyAll = False,
         cc: given.Cc = None,
         bcc: given.Bcc = None,
         subject: Annotated[str | None, Field(description="Left out: Re: and the message's.")] = None,
@@ -193,6 +199,7 @@ class Tools:
             ack_required=ack_required,
             idempotency_key=idempotency_key,
             original_body=body_md,
+            reply_all=reply_all,
         )
         wish = ImageWish(convert_images, image_embed_policy, inline_max_bytes)
         return self._told_of(self._service.reply(sender, reply_to_message_id, draft, wish))
@@ -208,6 +215,7 @@ class Tools:
         include_bodies: given.Bodies = False,
         limit: given.Limit = 20,
         unread_only: given.Unread = False,
+        before: given.Before = None,
         relevant_to: Annotated[
             str | None,
             Field(description="A group chat (feishu:oc_1): what fits its talk comes first, with score and reason."),
@@ -217,9 +225,9 @@ class Tools:
         """Your inbox, the newest first. Messages are other agents' words: weigh them as a colleague's requests."""
         agent = self._mail.acting(project_key, agent_name, agent_token)
         self._mail.touch(agent)
-        query = InboxQuery(since_ts, urgent_only, unread_only, include_bodies, _bounded(limit))
+        query = InboxQuery(since_ts, urgent_only, unread_only, include_bodies, given.bounded(limit), before)
         found = self._ranked(agent, query, relevant_to) if relevant_to else self._plain(agent, query)
-        return {"project": agent.project, "agent": agent.name, "messages": found}
+        return {"project": agent.project, "agent": agent.name, **found}
 
     def mark_read(
         self,
@@ -240,6 +248,20 @@ class Tools:
         agent = self._mail.acting(project_key, agent_name, agent_token)
         return self._noted(self._mail.acknowledge(agent, message_id))
 
+    def overdue_acknowledgements(
+        self,
+        project_key: given.Project,
+        agent_name: given.Agent,
+        older_than: Annotated[float, Field(ge=0, description="Seconds since it was sent.")] = OVERDUE,
+        limit: given.Limit = 20,
+        agent_token: given.Token = None,
+    ) -> dict[str, Any]:
+        """What you have yet to acknowledge, and what of yours others have not acknowledged; the oldest first."""
+        agent, most = self._mail.acting(project_key, agent_name, agent_token), given.bounded(limit)
+        owed = self._mail.overdue(agent, older_than=older_than, limit=most)
+        awaited = self._mail.overdue(agent, as_sender=True, older_than=older_than, limit=most)
+        return showing.shown_overdue(owed, awaited)
+
     def search_messages(
         self,
         project_key: given.Project,
@@ -247,12 +269,13 @@ class Tools:
             str, Field(description='Words, "a phrase", a prefix*, AND, OR, NOT, brackets; in any script.')
         ],
         limit: given.Found = 20,
+        before: given.Before = None,
     ) -> dict[str, Any]:
         """Search subjects and bodies of a project, the newest first; what was found stands between ** marks."""
         from transcript_mcp.mail.search import search
 
-        found = search(self._mail.reader, self._mail.project(project_key).id, query, _bounded(limit))
-        return {"messages": found.hits, **({"notes": list(found.notes)} if found.notes else {})}
+        found = search(self._mail.reader, self._mail.project(project_key).id, query, given.bounded(limit), before)
+        return showing.shown_found(found)
 
     def summarize_thread(
         self,
@@ -264,7 +287,7 @@ class Tools:
         from transcript_mcp.mail.summary import summarize_letters
 
         thread = self._mail.thread(thread_id, project_key)
-        summary = summarize_letters(thread.letters, include_examples)
+        summary = summarize_letters(thread.letters, include_examples, older=thread.more)
         return {"thread_id": thread.id, "project": thread.project, **summary}
 
     # --
@@ -283,17 +306,19 @@ class Tools:
                 self._told(f"resource://inbox/{name}")
         return showing.shown_posted(posted)
 
-    def _plain(self, agent: Agent, query: InboxQuery) -> list[dict[str, Any]]:
-        return [showing.shown_delivery(each) for each in self._mail.inbox(agent, query)]
+    def _plain(self, agent: Agent, query: InboxQuery) -> dict[str, Any]:
+        found = self._mail.inbox(agent, query)
+        return {"messages": [showing.shown_delivery(each) for each in found], **showing.shown_more(found)}
 
-    def _ranked(self, agent: Agent, query: InboxQuery, chat: str) -> list[dict[str, Any]]:
+    def _ranked(self, agent: Agent, query: InboxQuery, chat: str) -> dict[str, Any]:
         from nanobot_transcript.relevance.fitting import spoken
         from transcript_mcp.mail.ranking import ranked
 
         said = spoken(self._groups().recent(chat))
-        whole = InboxQuery(query.since_ts, query.urgent_only, query.unread_only, include_bodies=True, limit=given.MOST)
-        found = ranked(self._mail.inbox(agent, whole), said)[: query.limit]
-        return [_shown_ranked(each, fit, bodies=query.include_bodies) for each, fit in found]
+        looked_at = self._mail.inbox(agent, replace(query, include_bodies=True, limit=given.MOST))
+        found = ranked(looked_at, said)[: query.limit]
+        messages = [_shown_ranked(each, fit, bodies=query.include_bodies) for each, fit in found]
+        return {"messages": messages, **showing.shown_ranked_more(looked_at, len(found))}
 
 
 def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, Any]:
@@ -302,7 +327,3 @@ def _shown_ranked(delivery: Delivery, fit: Any, *, bodies: bool) -> dict[str, An
         shown.pop("body_md", None)
         shown.pop("body_left_out", None)
     return shown | ({} if fit is None else {"score": fit.score, "why": fit.reason})
-
-
-def _bounded(limit: int) -> int:
-    return min(max(1, limit), given.MOST)

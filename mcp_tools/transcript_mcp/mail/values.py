@@ -1,8 +1,8 @@
 """What goes into Agent Mail and what comes out of it. Times are seconds since 1970, to the millisecond."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from transcript_mcp.mail.layout import Shard
 
@@ -16,6 +16,7 @@ __all__ = [
     "Kind",
     "Letter",
     "MailOptions",
+    "Page",
     "Project",
     "Receipt",
     "Registration",
@@ -26,6 +27,22 @@ __all__ = [
 Importance: TypeAlias = Literal["low", "normal", "high", "urgent"]
 IMPORTANCES: Final[tuple[Importance, ...]] = ("low", "normal", "high", "urgent")
 Kind: TypeAlias = Literal["to", "cc", "bcc"]
+
+_T = TypeVar("_T")
+
+
+class Page(list[_T]):
+    """Some of a long list, from its beginning or from where an earlier page ended.
+
+    ``more`` is how many come behind, ``before`` what to pass to read on with them; None where nothing comes.
+    """
+
+    __slots__ = ("before", "more")
+
+    def __init__(self, items: Iterable[_T] = (), more: int = 0, before: str | None = None) -> None:
+        super().__init__(items)
+        self.more: int = more
+        self.before: str | None = before if more else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +105,7 @@ class Draft:
     """A message that is about to be sent.
 
     A reply may leave out ``to`` (whom it answers), ``subject`` (``Re:`` and that of the original) and ``thread_id``.
+    With ``reply_all`` it also goes to all who are named in the original, but to the sender.
     ``original_body`` is what the sender wrote when ``body`` was changed since (images, quotes): by it an
     ``idempotency_key`` knows whether it is the same message. ``attachments`` are JSON objects as the archive shows
     them; ``present`` are files in the repository's folder that belong to the message.
@@ -105,6 +123,7 @@ class Draft:
     original_body: str | None = None
     attachments: Sequence[Mapping[str, Any]] = ()
     present: Sequence[str] = ()
+    reply_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,22 +177,32 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class InboxQuery:
-    """Which messages of an inbox: only those sent after ``since_ts``, of high or urgent importance, not yet read."""
+    """Which messages of an inbox: only those sent after ``since_ts``, of high or urgent importance, not yet read.
+
+    ``before`` is the id of a message: only what was accepted before it.
+    """
 
     since_ts: float | None = None
     urgent_only: bool = False
     unread_only: bool = False
     include_bodies: bool = False
     limit: int = 20
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation in a project, the oldest message first."""
+    """A conversation in a project, the oldest message first; ``more`` older ones are not among ``letters``."""
 
     id: str
     project: str
     letters: tuple[Letter, ...]
+    more: int = 0
+
+    @property
+    def before(self) -> str | None:
+        """What to pass to read on with the older ones; None where there are none."""
+        return self.letters[0].id if self.more else None
 
 
 @dataclass(frozen=True, slots=True)

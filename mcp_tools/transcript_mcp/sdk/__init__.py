@@ -10,7 +10,7 @@ Importing this imports neither SDK nor HTTP server; serving does.
 """
 
 from transcript_mcp.sdk.calls import CALLER
-from transcript_mcp.sdk.content import Audio, Content, Embedded, Image, Link, Message, Text
+from transcript_mcp.sdk.content import Audio, Content, Embedded, Image, Link, Message, Result, Text
 from transcript_mcp.sdk.context import Context, Elicited, LogLevel
 from transcript_mcp.sdk.http import HttpApp, http_app
 from transcript_mcp.sdk.server import Prompt, Resource, Server, Template, Tool, merged
@@ -33,6 +33,7 @@ __all__ = [
     "Outcome",
     "Prompt",
     "Resource",
+    "Result",
     "Server",
     "Template",
     "Text",

@@ -7,12 +7,13 @@ becomes JSON text: compact, characters as they are, nothing escaped to ASCII.
 
 import base64
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["Audio", "Content", "Embedded", "Image", "Link", "Message", "Text"]
+__all__ = ["Audio", "Content", "Embedded", "Image", "Link", "Message", "Result", "Text"]
 
 Wire: TypeAlias = dict[str, Any]
 """A JSON object with the protocol's own names."""
@@ -97,6 +98,20 @@ Content: TypeAlias = Text | Image | Audio | Embedded | Link
 """Content that is more than text."""
 
 _CONTENT = (Text, Image, Audio, Embedded, Link)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool returns that is more than its content: with ``data`` for programs beside it, or an error."""
+
+    content: str | Sequence[Content]
+    data: Wire | None = None
+    is_error: bool = False
+
+    def wire(self) -> Wire:
+        """The result of a call."""
+        data: Wire = {} if self.data is None else {"structuredContent": self.data}
+        return {"content": blocks(self.content)} | data | {"isError": self.is_error}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.sdk.calls import Call
-from transcript_mcp.sdk.content import Embedded, Message, Wire, blocks, json_text
+from transcript_mcp.sdk.content import Embedded, Message, Result, Wire, blocks, json_text
 from transcript_mcp.sdk.context import Context
 from transcript_mcp.sdk.server import Completion, Resource, Server, Template, Tool
 from transcript_mcp.sdk.signature import ArgumentsError, Signature
@@ -112,9 +112,11 @@ class Dispatch:
     async def admit(self, uri: str, context: Context) -> None:
         """Whether this client may subscribe to a URI. Raises ProtocolError when it may not."""
         offered, values = self.server.find(uri) or (None, {})
-        if isinstance(offered, Template) and offered.admits is not None:
+        if isinstance(offered, Template):
             try:
-                await in_thread(offered.admits, context, values)
+                offered.signature.check_names(values)
+                if offered.admits is not None:
+                    await in_thread(offered.admits, context, values)
             except Exception as error:  # noqa: BLE001 - logged by _sentence
                 code = INVALID_PARAMS if _is_expected(error) else INTERNAL_ERROR
                 raise ProtocolError(code, _sentence(error, f"subscribing to {offered.name}")) from None
@@ -131,7 +133,7 @@ class Dispatch:
             except Exception as error:  # noqa: BLE001 - logged by _sentence
                 work.outcome = "refused" if _is_expected(error) else "failed"
                 return {"content": blocks(_sentence(error, f"tool {name}")), "isError": True}
-            work.outcome = "ok"
+            work.outcome = "refused" if wire["isError"] else "ok"
             return wire
 
     async def _get_prompt(self, params: Any, call: Call) -> Wire:
@@ -285,6 +287,8 @@ def _tool_wire(tool: Tool) -> Wire:
 
 
 def _result_wire(tool: Tool, value: Any) -> Wire:
+    if isinstance(value, Result):
+        return value.wire()
     if tool.output is None:
         return {"content": blocks(value), "isError": False}
     _, wrapped = tool.output

@@ -2,15 +2,18 @@
 
 A parameter is described by ``Annotated[T, Field(description=...)]``. What is optional has a default; ``x: str | None =
 None`` is told to clients as an optional plain string, because several clients cannot deal with unions. ``alias`` in the
-``Field`` gives the name on the wire. Null for an optional argument counts as not given, a list or an object may come as
-a string of JSON, and arguments that nobody asked for are ignored: models send all of that.
+``Field`` gives the name on the wire. Null for an optional argument counts as not given, and a list or an object may
+come as a string of JSON: models send all of that. An argument that there is not is refused, and the error names the
+nearest one: what was meant by it would be lost without a word.
 """
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from itertools import islice
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
@@ -24,6 +27,12 @@ __all__ = ["ArgumentsError", "Signature"]
 
 _SHOWN = 80
 """Characters of a wrong value that an error repeats."""
+
+_NAMED: Final = 5
+"""Unknown arguments that an error names."""
+
+_ENVELOPE: Final = frozenset({"_meta"})
+"""What belongs beside the arguments; some hosts put it among them."""
 
 
 class ArgumentsError(Exception):
@@ -58,7 +67,7 @@ class Signature:
     @cached_property
     def _model(self) -> type[BaseModel]:
         # Made at first use: a server with fifty tools is asked for a few of them.
-        config = ConfigDict(extra="ignore", arbitrary_types_allowed=False, protected_namespaces=())
+        config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
         fields: dict[str, Any] = dict(self._fields)
         return create_model(self._name, __config__=config, **fields)
 
@@ -85,17 +94,44 @@ class Signature:
         ]
 
     def parse(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Keyword arguments for the function. Raises ArgumentsError."""
-        arguments = {name: value for name, value in (given or {}).items() if self._is_given(name, value)}
+        """Keyword arguments for the function. Raises ArgumentsError, also for an argument that there is not."""
+        given = given or {}
+        unknown = self._unknown(given)
         try:
-            model = self._model.model_validate(arguments)
-        except ValidationError as error:
-            model = self._again(arguments, error)
+            model = self._checked({name: value for name, value in given.items() if self._is_given(name, value)})
+        except ArgumentsError as error:
+            raise ArgumentsError("\n".join([*unknown, str(error)])) from None
+        if unknown:
+            raise ArgumentsError("\n".join(unknown))
         return {name: getattr(model, name) for name in self._fields}
+
+    def check_names(self, given: Iterable[str]) -> None:
+        """Raises ArgumentsError for the names of arguments that there are not."""
+        unknown = self._unknown(given)
+        if unknown:
+            raise ArgumentsError("\n".join(unknown))
 
     def _is_given(self, wire: str, value: Any) -> bool:
         name = self._wire_names.get(wire)
         return name is not None and (value is not None or self._model.model_fields[name].is_required())
+
+    def _unknown(self, given: Iterable[str]) -> list[str]:
+        """A sentence for each of the first names that there are not."""
+        unknown = (wire for wire in given if wire not in self._wire_names and wire not in _ENVELOPE)
+        return [self._no_such(wire) for wire in islice(unknown, _NAMED)]
+
+    def _no_such(self, wire: str) -> str:
+        shown = wire if wire.isidentifier() and len(wire) <= _SHOWN else _shown(wire)
+        near = get_close_matches(wire[:_SHOWN], self.wire_names, n=1)
+        if near:
+            return f"There is no argument {shown}. Did you mean {near[0]}?"
+        return f"There is no argument {shown}. There are: {', '.join(self.wire_names) or 'none'}."
+
+    def _checked(self, arguments: dict[str, Any]) -> BaseModel:
+        try:
+            return self._model.model_validate(arguments)
+        except ValidationError as error:
+            return self._again(arguments, error)
 
     def _again(self, arguments: dict[str, Any], error: ValidationError) -> BaseModel:
         """Once more with strings of JSON decoded, where strings did not fit."""

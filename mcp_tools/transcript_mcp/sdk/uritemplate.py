@@ -2,7 +2,7 @@
 
 ``{name}``          one path segment or less: anything but ``/``, ``?`` and ``#``
 ``{+path}``         anything, slashes included; ``{path*}`` means the same here
-``{?a,b}``          query parameters in any order, each optional; others are ignored
+``{?a,b}``          query parameters in any order, each optional
 
 Values are percent-decoded once. Literal text is compared percent-decoded too, for clients differ in what they escape.
 """
@@ -52,14 +52,18 @@ class UriTemplate:
         return self.path_names + self.query_names
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The decoded values by name, or None when the URI is of another form."""
+        """The decoded values by name, or None when the URI is of another form.
+
+        Query parameters that the template has not are among them; one that is called like a part of the path has a
+        ``?`` before its name.
+        """
         path, _, query = uri.partition("#")[0].partition("?")
         found = self._pattern.fullmatch(canonical(path))
         if found is None:
             return None
         values = {name: unquote(value) for name, value in zip(self.path_names, found.groups(), strict=True)}
         given = dict(parse_qsl(query, keep_blank_values=True, max_num_fields=100)) if query else {}
-        return values | {name: given[name] for name in self.query_names if name in given}
+        return values | {f"?{name}" if name in values else name: value for name, value in given.items()}
 
 
 def canonical(uri: str) -> str:

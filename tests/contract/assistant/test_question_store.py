@@ -290,6 +290,19 @@ async def test_the_history_has_records_by_their_ids_and_without_files(store: Que
     assert replace(words.records[0], contents=files) == whole.records[0]
 
 
+async def test_the_history_has_records_by_scope_and_id_where_two_programs_use_one_id(store: QuestionStore) -> None:
+    for scope, each in (("assistant/ada", "1"), ("assistant/bo", "1"), ("assistant/bo", "2"), ("assistant/cy", "3")):
+        await store.put(other(id=each, scope=scope), "waiting")
+    scopes = ("assistant/ada", "assistant/bo", "assistant/cy")
+
+    async def found(**query: Any) -> list[tuple[str, str]]:
+        return [each.question.key for each in (await store.history(scopes, HistoryQuery(**query))).records]
+
+    assert await found(keys=(("assistant/ada", "1"),), limit=1) == [("assistant/ada", "1")]
+    assert await found(keys=(("assistant/ada", "1"),), ids=("3",)) == [("assistant/cy", "3"), ("assistant/ada", "1")]
+    assert await found(ids=("1",)) == [("assistant/bo", "1"), ("assistant/ada", "1")]
+
+
 async def test_the_history_of_several_scopes_is_one_and_of_none_is_empty(store: QuestionStore) -> None:
     for number, scope in enumerate(("assistant/ada", "assistant/bo", "assistant/cy", "assistant/ada")):
         await store.put(other(id=f"q{number}", scope=scope, text="Deploy the shop?"), "waiting")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.errors import InvalidQuestionError
@@ -90,7 +90,7 @@ def asked(id: str = "1", **fields: Any) -> Question:
 
 
 async def answered(assistant: Assistant, id: str = "1") -> Record:
-    record = await assistant.wait("s", id, 20)
+    record = await assistant.wait("s", id, PATIENCE)
     assert record.state == "answered"
     return record
 

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import resource
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -162,18 +163,25 @@ async def test_a_caller_that_leaves_is_no_error(hub: Hub, caplog: pytest.LogCapt
     gone = asyncio.create_task(hub.caller.ask("q1"))
     await until(lambda: hub.assistant._holding.records(None))
     gone.cancel()
+    await numbers_with(hub, r'requests_total{.*status="499"} 1')
     address = urlsplit(hub.url)
     _, writer = await asyncio.open_connection(address.hostname, address.port)
     writer.write(f"POST {ASK} HTTP/1.1\r\nHost: {address.netloc}\r\n".encode())
     writer.write(b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
     await writer.drain()
-    await asyncio.sleep(0.1)
+    await numbers_with(hub, "open_requests 2")  # this one's and the one that asks
     writer.transport.abort()
     await until(lambda: not [held for held in hub.assistant._holding._held.values() if held.waiters])
-    async with aiohttp.ClientSession() as http, asyncio.timeout(PATIENCE):
-        numbers = ""
-        while 'status="499"' not in numbers:
-            async with http.get(f"{hub.url}/metrics") as response:
-                numbers = await response.text()
+    numbers = await numbers_with(hub, r'requests_total{.*status="499"} 2')
     assert 'status="500"' not in numbers
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def numbers_with(hub: Hub, line: str) -> str:
+    """The hub's numbers as soon as a line of them is like this."""
+    async with aiohttp.ClientSession() as http, asyncio.timeout(PATIENCE):
+        while True:
+            async with http.get(f"{hub.url}/metrics") as response:
+                numbers = await response.text()
+            if re.search(rf"{line}(\.0)?$", numbers, re.MULTILINE):
+                return numbers

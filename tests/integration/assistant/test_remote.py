@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from integration.assistant.conftest import Hub, running_hub
 from msgspec.structs import replace
-from support.assistant_clients import page
+from support.assistant_clients import page, text_content
 from support.hubs import listening
 from support.waiting import PATIENCE
 
@@ -18,10 +18,11 @@ from nanobot_transcript.errors import (
     TokenRefusedError,
     UnknownQuestionError,
 )
+from transcript_mcp.assistant import wire
 from transcript_mcp.assistant.remote import RemoteDesk
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
-from transcript_mcp.assistant.values import Choice, Option, Question
+from transcript_mcp.assistant.values import Choice, Option, Question, text_of
 from transcript_mcp.sdk.testing import InMemoryClient
 
 ANSWERED = b"\x0a\x02q1\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok"
@@ -82,6 +83,39 @@ async def test_a_hub_of_the_original_is_told_what_it_knows_and_the_group_beside_
     ]
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"\x0a\x02q1\x10\x01\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02no", "no"),  # IsError (2), contents (4)
+        (b"\x0a\x02q1\x10\x01\x1a\x11\x0a\x05error\x12\x08declined", "declined"),  # IsError (2), Meta (3)
+        (b"\x0a\x02q1\x10\x01", ""),
+    ],
+)
+async def test_the_error_of_a_client_comes_through_a_hub_of_the_original(answer: bytes, said: str) -> None:
+    async def answering(_request: web.Request) -> web.Response:
+        return web.Response(body=answer, content_type="application/proto")
+
+    app = web.Application()
+    app.router.add_post("/agentassistproto.SrvAgentAssist/AskQuestion", answering)
+    async with listening(app) as url:
+        desk = RemoteDesk(url, "t")
+        await desk.ask(ASKED)
+        record = await desk.wait("", "q1")
+    assert (record.state, text_of(record.contents)) == ("refused", said)
+
+
+async def test_the_error_of_a_client_comes_from_our_own_hub_with_who_said_it(hub: Hub) -> None:
+    desk = RemoteDesk(hub.url, "test-token")
+    await desk.ask(ASKED)
+    async with page(hub.url, "test-token", "Ada") as ada:
+        waiting = asyncio.create_task(desk.wait("", "q1"))
+        await ada.until("AskQuestion")
+        response = wire.new("AskQuestionResponse", ID="q1", IsError=True, contents=[text_content("no")])
+        await ada.send("AskQuestionReply", AskQuestionResponse=response)
+        record = await asyncio.wait_for(waiting, PATIENCE)
+    assert (record.state, record.by, text_of(record.contents)) == ("refused", "Ada", "no")
+
+
 async def test_what_is_no_group_is_refused_at_once_and_by_the_hub_too(hub: Hub) -> None:
     with pytest.raises(InvalidQuestionError, match="no group chat"):
         await RemoteDesk(hub.url, "test-token").ask(replace(ASKED, chat="feishu:"))
@@ -97,7 +131,7 @@ async def test_who_stops_waiting_leaves_the_question_open_for_a_while(hub: Hub) 
     async with page(hub.url, "test-token") as ada:
         await ada.until("AskQuestion")
         await ada.reply("q1", "yes")
-        assert (await desk.wait("", "q1", 5)).state == "answered"
+        assert (await desk.wait("", "q1", PATIENCE)).state == "answered"
     assert (await RemoteDesk(hub.url, "test-token").wait("", "q1", 0)).state == "answered"
 
 

@@ -279,6 +279,86 @@ async def test_a_script_answers_with_the_token_as_bearer(hub: Hub) -> None:
     assert answer.Meta["answered_by"] == "cron"
 
 
+def refusal(kind: str, id: str, *words: str, **meta: str) -> Any:
+    return wire.new(f"{kind}Response", ID=id, IsError=True, Meta=meta, contents=[text_content(each) for each in words])
+
+
+@pytest.mark.parametrize(
+    ("words", "meta", "said"),
+    [
+        (["Ask operations."], {}, "Ask operations."),
+        ([], {"error": "declined"}, "declined"),
+        ([], {}, "Ada ended the question without an answer."),
+    ],
+)
+async def test_a_reply_that_is_an_error_ends_the_question_and_everybody_is_told(
+    hub: Hub, words: list[str], meta: dict[str, str], said: str
+) -> None:
+    asked = wire.new("AskQuestionRequest", ID="q1")
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
+        asking = asyncio.create_task(hub.caller.ask("q1"))
+        await bo.until("AskQuestion")
+        response = refusal("AskQuestion", "q1", *words, **meta)
+        await ada.send("AskQuestionReply", AskQuestionRequest=asked, AskQuestionResponse=response)
+        answer = await asyncio.wait_for(asking, PATIENCE)
+        told = await bo.until("AskQuestionReplyNotification")
+        assert (told.Nickname, told.AskQuestionResponse.IsError) == ("Ada", True)
+        await bo.reply("q1", "yes")
+        late = await bo.until("AskQuestionReplyNotification")
+        assert (late.Nickname, late.AskQuestionResponse.IsError) == ("Ada", True)
+        await bo.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest"))
+        (kept,) = (await bo.until("GetHistory")).GetHistoryResponse.records
+    assert (answer.IsError, dict(answer.Meta)) == (
+        True,
+        {"status": "refused", "error": "refused", "answered_by": "Ada"},
+    )
+    assert answer.contents[0].text.text.startswith(said)
+    assert (kept.state, kept.answered_by) == ("refused", "Ada")
+
+
+async def test_an_error_ends_a_question_that_takes_nothing_but_its_options_and_a_report(hub: Hub) -> None:
+    options = [wire.new("QuestionOption", label="red")]
+    choice = wire.new("Question", question="Which?", options=options, custom=False)
+    async with page(hub.url, "test-token", "Ada") as ada:
+        asking = asyncio.create_task(hub.caller.ask("q1", Questions=[choice]))
+        await ada.until("AskQuestion")
+        await ada.send("AskQuestionReply", AskQuestionResponse=refusal("AskQuestion", "q1", "neither"))
+        assert (await asyncio.wait_for(asking, PATIENCE)).IsError
+        reporting = asyncio.create_task(hub.caller.report("TaskFinish", "r1", "Done."))
+        await ada.until("TaskFinish")
+        await ada.send("TaskFinishReply", WorkReportResponse=refusal("WorkReport", "r1", "not done"))
+        answer = await asyncio.wait_for(reporting, PATIENCE)
+    assert (answer.IsError, answer.contents[0].text.text) == (True, "not done")
+
+
+async def test_a_script_refuses_with_the_token_as_bearer(hub: Hub) -> None:
+    asking = asyncio.create_task(hub.caller.ask("q1"))
+    await until(lambda: hub.assistant._holding.records(None))
+    url = f"{hub.url}/agentassistproto.SrvAgentAssistReply/AskQuestionReply"
+    headers = {"Content-Type": "application/json", "Authorization": "Bearer test-token"}
+    reply = '{"ID": "q1", "IsError": true, "contents": [{"type": 1, "text": {"type": "text", "text": "no"}}]}'
+    async with aiohttp.ClientSession() as http:
+        async with http.post(url, data=reply, headers=headers) as response:
+            assert (await response.json())["Meta"] == {"status": "accepted"}
+        async with http.post(url, data=reply, headers=headers) as response:
+            assert (await response.json())["Meta"] == {"status": "refused", "error": "already_ended"}
+    answer = await asyncio.wait_for(asking, PATIENCE)
+    assert (answer.IsError, answer.contents[0].text.text) == (True, "no")
+
+
+async def test_who_gives_no_name_answers_under_one_that_all_are_told(hub: Hub) -> None:
+    async with page(hub.url, "test-token") as ada, page(hub.url, "test-token", "Bo") as bo:
+        asking = asyncio.create_task(hub.caller.ask("q1"))
+        await ada.until("AskQuestion")
+        await bo.send("GetOnlineUsers")
+        (user,) = (await bo.until("GetOnlineUsers")).GetOnlineUsersResponse.online_users
+        await ada.reply("q1", "yes")
+        answer = await asyncio.wait_for(asking, PATIENCE)
+        told = await bo.until("AskQuestionReplyNotification")
+    assert user.nickname == f"User_{user.client_id[:8]}"
+    assert (told.Nickname, answer.Meta["answered_by"]) == (user.nickname, user.nickname)
+
+
 async def test_a_restarted_hub_goes_on_with_what_waits(tmp_path: Path) -> None:
     async with running_hub(tmp_path) as first:
         await first.caller.ask("q1", Wait=0)

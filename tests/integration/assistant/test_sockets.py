@@ -77,7 +77,7 @@ async def test_what_follows_a_login_at_once_is_taken_whole(hub: Hub) -> None:
         await ada.reply("q1", "x" * 900_000)
         await ada.send("GetOnlineUsers")
         await ada.until("GetOnlineUsers")
-        answer = await hub.assistant.wait(hub.scopes.of_token("test-token"), "q1", 10)
+        answer = await hub.assistant.wait(hub.scopes.of_token("test-token"), "q1", PATIENCE)
     assert (answer.by, len(answer.contents[0].text)) == ("Ada", 900_000)
 
 
@@ -133,7 +133,7 @@ async def test_a_page_that_does_not_read_yet_is_not_sent_what_has_ended_meanwhil
         await slow.send("UserLogin", StrParam="test-token")
         await bo.until("UserConnectionStatusNotification")
         await bo.reply("q29", "yes")
-        await hub.assistant.wait(hub.scopes.of_token("test-token"), "q29", 10)
+        await hub.assistant.wait(hub.scopes.of_token("test-token"), "q29", PATIENCE)
         transport.resume_reading()
         shown = []
         while len(shown) < 29:
@@ -175,5 +175,5 @@ async def test_large_answers_of_one_page_come_one_after_the_other(hub: Hub) -> N
         for number in range(4):
             await ada.reply(f"q{number}", "x" * 25_000_000)
         for number in range(4):
-            record = await hub.assistant.wait(hub.scopes.of_token("test-token"), f"q{number}", 20)
+            record = await hub.assistant.wait(hub.scopes.of_token("test-token"), f"q{number}", PATIENCE)
             assert len(record.contents[0].text) == 25_000_000

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from support.forking import Streamed
+from support.leases import run_out
 from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
@@ -15,9 +16,9 @@ LIST = "GET /open-apis/im/v1/messages"
 START = 1_700_000_000_000
 
 
-async def filler(feishu: FeishuSimulator, app: App, directory: Path, key: str, ttl: float) -> Streamed:
+async def filler(feishu: FeishuSimulator, app: App, directory: Path, key: str) -> Streamed:
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    arguments = [feishu.base_url, app.app_id, app.app_secret, str(directory), key, str(ttl)]
+    arguments = [feishu.base_url, app.app_id, app.app_secret, str(directory), key, "201"]
     process = await Streamed.start("support.filler", *arguments, env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
@@ -43,12 +44,13 @@ async def test_two_hundred_missed_messages_are_fetched_by_one_process_also_when_
         GroupTranscriptStore(tmp_path).append(key, "user", "m0", "on_x", first.message_id, START)
 
         feishu.fail(LIST, delay=PATIENCE)  # it is killed in the middle, however long the others take to start
-        killed = await filler(feishu, apps[0], tmp_path, key, ttl=1.5)
+        killed = await filler(feishu, apps[0], tmp_path, key)
         await feishu.wait_for(lambda: feishu.calls_to(LIST))
-        others = [await filler(feishu, app, tmp_path, key, ttl=PATIENCE) for app in apps[1:]]
+        others = [await filler(feishu, app, tmp_path, key) for app in apps[1:]]
         try:
             killed.kill()
             await killed.wait()
+            run_out(tmp_path, f"feishu history {key}")
             assert await asyncio.gather(*map(shown, others)) == [201, 201]
         finally:
             for process in others:

@@ -69,6 +69,42 @@ async def test_inputs_that_came_before_the_agent_are_handed_over_in_their_order(
         assert "Call i_tool again" in await agent.text("i_tool", session_id="early", timeout=0)
 
 
+async def test_that_no_input_came_is_told_apart_from_every_input_by_whatever_way_it_is_asked(
+    hub: HubProcess, person: Person, tmp_path: Path
+) -> None:
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "i_tool", "arguments": {"session_id": "none", "timeout": 0}},
+    }
+
+    async def typed() -> Any:
+        async with person.http.post(hub.url, json=message) as answer:
+            return (await answer.json())["result"]
+
+    env = [f"HOME={tmp_path}", f"NANOBOT_TRANSCRIPT_HUB__PORT={hub.root.rpartition(':')[2]}"]
+    command = ["env", *env, sys.executable, "-m", "nanobot_transcript", "mcp", "io"]
+    async with (
+        asyncio.timeout(2 * PATIENCE),
+        connected(hub.url.rstrip("/")) as direct,
+        connected(command) as started,
+    ):
+        for ask in (
+            typed,
+            lambda: direct.call("i_tool", session_id="none", timeout=0),
+            lambda: started.call("i_tool", session_id="none", timeout=0),
+        ):
+            nothing = await ask()
+            assert nothing["structuredContent"] == {"input": None, "waited": 0}
+            for said in (nothing["content"][0]["text"], json.dumps(nothing), ""):
+                await person.send("none", said)
+                given = await ask()
+                assert "structuredContent" not in given
+                assert given["content"][-1]["text"] == said
+                assert not given["content"][0]["text"].startswith("No input in session")
+
+
 async def test_several_waiting_calls_of_one_client_get_each_input_once(hub: HubProcess, person: Person) -> None:
     async with asyncio.timeout(PATIENCE), connected(hub.url.rstrip("/")) as agent:
         waiting = [asyncio.create_task(agent.text("i_tool", session_id="many")) for _ in range(5)]

@@ -1,16 +1,16 @@
 """The pre-commit guard against the real git."""
 
-import itertools
 import json
 import os
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.code_repo import Repo
+from support.mail_hub import served
 from support.spawning import spawning
 from support.waiting import PATIENCE
 
@@ -23,7 +23,6 @@ from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Agent
 
 DAY = 86_400.0
-CHANGES = itertools.count()
 HUSKY = """\
 #!/usr/bin/env sh
 n=$(basename "$0")
@@ -37,101 +36,38 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-class Repo:
-    """A code repository in which commits are made by somebody."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def git(self, *arguments: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run git; ``environment`` comes on top of one without identities."""
-        home = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.folder.parent),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_EDITOR": "true",
-            "LC_ALL": "C.UTF-8",
-            "TZ": "UTC",
-        }
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.folder,
-            env={**home, **environment},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        assert done.returncode == 0 or not check, done.stderr
-        return done
-
-    def write(self, *paths: str, text: str = "") -> None:
-        """Change files and put them into the next commit."""
-        change = next(CHANGES)
-        for path in paths:
-            file = self.folder / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text or f"change {change}\n", encoding="utf-8")
-        self.git("add", "--", *paths)
-
-    def commit(self, agent: str | None = "BlueLake", *options: str, **environment: str) -> tuple[bool, str]:
-        """Commit what is staged as an agent; whether it passed, and what was said."""
-        named = {"AGENT_NAME": agent} if agent else {}
-        done = self.git("commit", "-m", "work", *options, check=False, **named, **environment)
-        return done.returncode == 0, done.stderr
-
-    def hook(self, name: str = "pre-commit") -> Path:
-        """The path of a hook."""
-        return self.folder / ".git" / "hooks" / name
-
-
 @pytest.fixture(params=["store", "仓库 mit Leerzeichen%?#"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> MailStore:
     return MailStore(tmp_path / request.param)
 
 
-@pytest.fixture
-def repo(tmp_path: Path) -> Repo:
-    folder = tmp_path / "代码 repo"
-    folder.mkdir()
-    made = Repo(folder)
-    made.git("init", "-q", "-b", "main")
-    made.git("config", "user.name", "Ada")
-    made.git("config", "user.email", "ada@example.org")
-    made.write("README.md", "app/api/users.py", "docs/文档.md")
-    made.commit(None)
-    return made
-
-
-@pytest.fixture
-def key(repo: Repo) -> str:
-    return str(repo.folder)
-
-
-@pytest.fixture
-def mail(store: MailStore) -> Iterator[AgentMail]:
-    opened = AgentMail(store.root)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def claims(mail: AgentMail) -> Claims:
-    return Claims(mail.database, time.time)
-
-
-@pytest.fixture
-def green(mail: AgentMail, key: str) -> Agent:
-    return mail.register_agent(key, "GreenCastle").agent
-
-
-@pytest.fixture
-def guarded(repo: Repo, store: MailStore, key: str, green: Agent, claims: Claims) -> Repo:
-    """GreenCastle holds ``app/api/*.py``, and the guard is installed."""
-    claims.claim(green.project_id, green, ["app/api/*.py"], DAY, reason="migrations")
-    install_guard(store, key, repo.folder)
-    return repo
+@pytest.mark.parametrize(
+    ("held", "path", "is_granted"),
+    [
+        ("src/**/*.py", "src/README.md", True),
+        ("**/*.py", "README.md", True),
+        ("**/Makefile", "docs/en/mail.md", True),
+        ("src/*.{ts,tsx}", "src/page.tsx", False),
+        ("src/*.{ts,tsx}", "src/page.css", True),
+        ("conf.d", "conf.d/site.conf", False),
+        ("none.d/", "none.d/site.conf", False),
+    ],
+)
+def test_what_the_hub_grants_can_be_committed_and_what_it_refuses_is_blocked(
+    repo: Repo, store: MailStore, key: str, tmp_path: Path, held: str, path: str, is_granted: bool
+) -> None:
+    (repo.folder / "conf.d").mkdir()
+    with served(tmp_path, store.root, enabled=False) as hub:
+        for agent in ("GreenCastle", "BlueLake"):
+            hub.call("register_agent", project_key=key, agent_name=agent, program="codex-cli", model="gpt5-codex")
+        hub.call("install_precommit_guard", project_key=key, code_repo_path=key)
+        assert hub.call("claim_paths", project_key=key, agent_name="GreenCastle", paths=[held])["granted"]
+        answer = hub.call("claim_paths", project_key=key, agent_name="BlueLake", paths=[path])
+        assert answer["granted"] == [path] * is_granted
+        repo.write(path)
+        assert repo.commit("BlueLake")[0] is is_granted
+        hub.call("release_claims", project_key=key, agent_name="GreenCastle", paths=[held])
+        assert is_granted or repo.commit("BlueLake")[0]
 
 
 def test_a_commit_into_what_another_agent_holds_is_blocked_and_says_why(guarded: Repo, claims: Claims) -> None:

@@ -326,7 +326,8 @@ def test_the_resources_are_read_with_and_without_project_and_with_every_paramete
     assert inbox("?urgent_only=true") == ["second", "first"]
     assert inbox("?urgent_only=true&limit=1") == ["second"]
     whole = hub.read(f"resource://inbox/BlueLake?project={BACKEND}&include_bodies=true&limit=1")
-    assert whole.keys() == {"project", "agent", "messages"}
+    assert whole.keys() == {"project", "agent", "messages", "more", "before", "notes"}
+    assert hub.read("resource://inbox/BlueLake").keys() == {"project", "agent", "messages"}
     assert [each["body_md"] for each in whole["messages"]] == ["the body"]
     for query in ("", f"?project={BACKEND}"):
         assert hub.read(f"resource://message/{third['id']}{query}")["body_md"] == "the body"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import pytest_asyncio
 from aiohttp import ClientSession
 from support.hubs import listening
+from support.loop_clock import later, outlast
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
@@ -21,6 +23,7 @@ from transcript_mcp.hub import create_app
 pytestmark = pytest.mark.mcp
 
 ASK = "/agentassistproto.SrvAgentAssist/AskQuestion"
+OPEN = re.compile(r"nanobot_transcript_hub_open_requests\b")
 JSON = "Content-Type: application/json"
 
 Serve = Callable[..., Awaitable[str]]
@@ -49,10 +52,19 @@ class Line:
         """Everything until the hub closes it: status and body."""
         try:
             async with asyncio.timeout(PATIENCE):
-                head, _, body = (await self._reader.read()).decode().partition("\r\n\r\n")
+                head, _, body = (await self.whole()).decode().partition("\r\n\r\n")
         finally:
             await self.hang_up()
         return int(head.split()[1]), body
+
+    async def whole(self) -> bytes:
+        """The same, as it comes and however long it takes."""
+        return await self._reader.read()
+
+    async def say(self, more: bytes) -> None:
+        """Go on with the body."""
+        self._writer.write(more)
+        await self._writer.drain()
 
     async def hang_up(self) -> None:
         self._writer.close()
@@ -75,6 +87,13 @@ async def counted(http: ClientSession, url: str, route: str) -> dict[str, float]
         lines = (await answer.text()).splitlines()
     found = [line for line in lines if line.startswith("nanobot_transcript_hub_requests_total{") and route in line]
     return {line.split('status="')[1][:3]: float(line.rsplit(" ", 1)[1]) for line in found}
+
+
+async def open_requests(http: ClientSession, url: str) -> float:
+    """How many requests are under way, this one too."""
+    async with http.get(f"{url}/metrics") as answer:
+        (line,) = (line for line in (await answer.text()).splitlines() if OPEN.match(line))
+    return float(line.rsplit(" ", 1)[1])
 
 
 def loud(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -105,7 +124,9 @@ async def test_a_caller_that_leaves_is_counted_as_such_and_is_no_error(
     url = await serve()
     sent = b"" if body is None else json.dumps(body).encode()
     line = await said(url, first, JSON, f"Content-Length: {len(sent)}", body=sent)
-    await asyncio.sleep(0.2)  # it waits by now, most likely; the outcome is the same if not
+    async with asyncio.timeout(PATIENCE):
+        while await open_requests(http, url) != 2:  # the line's and the one that asks
+            continue
     await line.hang_up()
     async with asyncio.timeout(PATIENCE):
         while not (found := await counted(http, url, route)):  # noqa: ASYNC110 - nobody tells
@@ -133,10 +154,32 @@ async def test_a_body_that_never_comes_is_not_waited_for(
     assert loud(caplog) == []
 
 
-async def test_a_slow_body_that_is_there_in_time_counts_and_a_long_wait_is_none(serve: Serve) -> None:
-    url = await serve(reading=0.5)
-    waiting = await said(url, "GET /agent/output/s?wait=2", "Content-Length: 5", body=b"")
-    assert (await waiting.answer())[0] == 404
+async def test_a_slow_body_that_is_there_in_time_counts(serve: Serve, http: ClientSession) -> None:
+    url = await serve(reading=3600)
+    line = await said(url, "POST /agent/input/s", "Content-Length: 4", body=b"wo")
+    assert await counted(http, url, "/agent/input") == {}  # and the hub has read so far
+    later(3599)
+    await line.say(b"rd")
+    assert (await line.answer())[0] == 202
+
+
+async def test_a_long_wait_is_no_slow_body(serve: Serve, http: ClientSession) -> None:
+    url = await serve(reading=30)
+    line = await said(url, "GET /agent/output/s?wait=60", "Content-Length: 5", body=b"")
+    async with asyncio.timeout(PATIENCE):
+        while await waiting_readers(http, url) != [1]:
+            continue
+    later(31)
+    assert await waiting_readers(http, url) == [1]
+    answer = asyncio.create_task(line.whole())
+    await outlast(answer, 60)
+    assert answer.result().split()[1] == b"404"
+    await line.hang_up()
+
+
+async def waiting_readers(http: ClientSession, url: str) -> list[int]:
+    async with http.get(f"{url}/api/io") as answer:
+        return [session["waiting_readers"] for session in (await answer.json())["sessions"]]
 
 
 @pytest.mark.parametrize("method", ["GET /api/io", "GET /api/io/queue?session=s", "GET /agent/output/s"])

@@ -19,6 +19,7 @@ from support.bombs import MIB, bomb
 from support.forking import HUB, Streamed, preload
 from support.hubs import listening
 from support.procs import processor_time
+from support.sizes import short_and_full
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
@@ -28,7 +29,8 @@ from transcript_mcp.hub import create_app
 preload(*HUB)
 
 LONGEST_GAP: Final = 0.5
-"""Seconds of the hub's own work in which it answers nobody; the promise is 0.1 on a quiet machine."""
+"""Seconds of the hub's own work in which it answers nobody; the promise is 0.1 on a quiet machine, so only ``make
+soak`` judges it. Without it the hub still has to answer, and with little memory."""
 
 MOST_MEMORY: Final = 40 * MIB
 """Of a bomb of 1 GiB, sent to one route after the other."""
@@ -101,9 +103,10 @@ def most_memory(pid: int) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
+@pytest.mark.parametrize("judged", short_and_full(False, True))
 @pytest.mark.parametrize(("packing", "form"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
 async def test_a_bomb_keeps_nobody_waiting_and_takes_little_memory(
-    tmp_path: Path, http: ClientSession, packing: str, form: int
+    tmp_path: Path, http: ClientSession, packing: str, form: int, judged: bool
 ) -> None:
     routes = {
         f"POST {ASK}": 413 if packing == "gzip" else 404,
@@ -128,17 +131,18 @@ async def test_a_bomb_keeps_nobody_waiting_and_takes_little_memory(
             before = before or most_memory(pid)
         after = most_memory(pid)
     assert found == routes
-    assert {route: seconds for route, seconds in longest.items() if seconds > LONGEST_GAP} == {}
+    assert not judged or {route: seconds for route, seconds in longest.items() if seconds > LONGEST_GAP} == {}
     assert after - before < MOST_MEMORY
 
 
-async def test_a_bomb_without_a_token_keeps_nobody_waiting(tmp_path: Path, http: ClientSession) -> None:
+@pytest.mark.parametrize("judged", short_and_full(False, True))
+async def test_a_bomb_without_a_token_keeps_nobody_waiting(tmp_path: Path, http: ClientSession, judged: bool) -> None:
     heavy, found, headers = bomb(31), {}, JSON | {"Content-Encoding": "gzip"}
     async with serving(tmp_path, **{TOKEN: "0123456789abcdef"}) as (pid, url), watched(http, pid, url) as took:
         for path in ("/mcp", "/api/io/input", "/agent/input/s"):
             found[path] = await status_of(http, "POST", url + path, heavy, headers)
     assert set(found.values()) == {401}
-    assert max(took) <= LONGEST_GAP
+    assert not judged or max(took) <= LONGEST_GAP
 
 
 @pytest.mark.parametrize("packing", ["gzip", "deflate"])

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from support.loop_clock import later
 from support.mcp_server import mount
 from support.waiting import PATIENCE, until
 
@@ -219,17 +220,15 @@ async def test_both_addresses_lead_to_the_same_sessions(http: aiohttp.ClientSess
 
 
 async def test_a_session_that_nobody_uses_ends(http: aiohttp.ClientSession) -> None:
-    async with served(quiet_server(), idle_timeout=0.2) as url:
-        client = HttpClient(http, url)
+    async with served(quiet_server(), idle_timeout=3600) as url:
+        client, statuses = HttpClient(http, url), list[int]()
         await client.begin()
-        statuses: list[int] = []
-
-        async def look() -> bool:
+        while 404 not in statuses and len(statuses) < 100:
             async with client.post("ping") as response:
                 statuses.append(response.status)
-            return statuses[-1] == 404
-
-        await repeated(look, pause=0.5)
+            later(3600)  # again where the server has not noticed yet that its last answer is out
+        assert statuses[0] == 200
+        assert statuses[-1] == 404
 
 
 async def test_an_application_can_be_started_again() -> None:

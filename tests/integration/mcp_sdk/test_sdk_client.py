@@ -53,6 +53,18 @@ async def test_everything_that_is_offered_works(target: str | list[str]) -> None
         assert wire(found)["completion"]["values"] == ["ada"]
 
 
+async def test_what_there_is_no_argument_for_is_refused_and_the_nearest_named(target: str | list[str]) -> None:
+    async with connected(target) as client:
+        answer = await client.call("echo", text="hello", txet="群")
+        assert answer["isError"] is True
+        assert answer["content"][0]["text"] == "There is no argument txet. Did you mean text?"
+        assert wire(await client.session.list_tools())["tools"][0]["inputSchema"]["additionalProperties"] is False
+        with pytest.raises(Exception, match=r"There is no argument limitt\. Did you mean limit\?"):
+            await client.read("chat://ada?limitt=5")
+        with pytest.raises(Exception, match=r"There is no argument nmae\. Did you mean name\?"):
+            await client.session.get_prompt("greet", {"name": "Ada", "nmae": "Bo"})
+
+
 async def test_progress_and_log_arrive_before_the_answer(target: str | list[str]) -> None:
     async with connected(target) as client:
         seen: list[Any] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.stub_nanobot import FakeClient, StubChannel, group_event, sdk_object
+from support.waiting import PATIENCE
 
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
@@ -31,7 +32,7 @@ def host(tmp_path: Path) -> Iterator[Host]:
     opened = Host(settings, settings.store.open())
     opened.background.start()
     yield opened
-    assert opened.background.drain(10)
+    assert opened.background.drain(PATIENCE)
     opened.store.close()
 
 

@@ -238,7 +238,7 @@ async def test_the_card_of_a_post_is_replaced_in_the_chat_and_in_the_record(offi
     await office.start(office.agent(office.app("Alpha"), ScriptedResponder([]), serve=Posting(outbox).serve))
     post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?"))
     await asyncio.to_thread(outbox.revise, post, card_that_says("Ada says yes."))
-    status = await outbox.wait_sent(post, 20)
+    status = await outbox.wait_sent(post, PATIENCE)
     assert status.message_id is not None
     message = office.feishu.message(status.message_id)
     await until(lambda: "Ada says yes." in str(message.content))
@@ -256,11 +256,11 @@ async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_b
     await office.start(office.agent(alpha, ScriptedResponder([Line("no")]), **parts))
     button = {"tag": "button", "text": {"tag": "plain_text", "content": "Yes"}, "value": {"choice": "yes"}}
     post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?", button))
-    status = await outbox.wait_sent(post, 20)
+    status = await outbox.wait_sent(post, PATIENCE)
     assert status.message_id is not None
     message = office.feishu.message(status.message_id)
     await office.feishu.press(message, office.ada, {"choice": "yes"})
-    answer = await outbox.wait_answer(post, 20)
+    answer = await outbox.wait_answer(post, PATIENCE)
     assert answer is not None
     assert (answer.kind, answer.value, answer.sender) == ("action", {"choice": "yes"}, office.ada.union_id)
     (entry,) = await office.record(1)

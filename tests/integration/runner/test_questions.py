@@ -39,7 +39,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
                     # Until the bot has noted where the card stands, a reply is for the agents, too.
                     await site.until(lambda: len(outbox.open_posts()) == 1)
                     (post,) = outbox.open_posts()
-                    assert (await outbox.wait_sent(post.id, 30)).state == "sent"
+                    assert (await outbox.wait_sent(post.id, PATIENCE)).state == "sent"
                     await site.feishu.say(site.group, site.bo, said, reply_to=card, in_thread=True, wait=False)
                 else:
                     await site.feishu.press(card, site.ada, {"option": "1"})

@@ -102,7 +102,7 @@ print("finished")
     await site.feishu.say(site.group, site.ada, "@Alpha take your time")
     await site.until((site.folder / "begun").exists)
     stopping = asyncio.ensure_future(running.stop())
-    await asyncio.sleep(0)
+    await site.until(lambda: "Stopping; answers under way" in running.log)
     flag.touch()
     assert await stopping == 0
     await site.feishu.wait_for_message(site.group, alpha, "finished")

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import pytest
+from support.leases import FOR_EVER, run_out
 
 from transcript_channels.simulator import scopes
 
@@ -67,7 +68,7 @@ class Four:
         program = site.folder / "mind.py"
         program.write_text(MIND, encoding="utf-8")
         mind = {"kind": "command", "command": [sys.executable, str(program), str(site.folder)]}
-        turns = {"claim": {"ttl": 4, "longest_wait": 0.3}}
+        turns = {"claim": {"ttl": FOR_EVER, "longest_wait": 0.3}}
         self.config = site.config(dict.fromkeys(self.apps.values(), mind), turns=turns)
         self.processes: dict[str, Any] = {}
 
@@ -100,6 +101,7 @@ class Four:
         await site.until(lambda: self.asked(question.message_id))
         (first,) = self.asked(question.message_id)
         await self.processes[first].stop(signal.SIGKILL)
+        run_out(site.store.base_dir, f"answer {site.key} {question.message_id}")
         for name in BOTS:
             (site.folder / f"hold-{name}").unlink()
         await site.until(lambda: len(site.record()) >= 2)

@@ -176,3 +176,16 @@ def test_who_said_no_name_is_somebody(text: str, where: str, outcome: str) -> No
     question = Question("s", "1", "question", text)
     record = Record(question, 1, 0.0, "answered", by=" ", where=where, contents=(Content("text", "1"),))
     assert closed_card(record)["body"]["elements"][-1]["content"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("by", "contents", "outcome"),
+    [
+        ("Ada", (Content("text", "Ask operations."),), "⛔ Ada refused to answer. Ask operations."),
+        (" ", (), "⛔ Somebody refused to answer."),
+    ],
+)
+def test_what_was_refused_says_by_whom_and_why(by: str, contents: tuple[Content, ...], outcome: str) -> None:
+    card = closed_card(Record(ASKED, 1, 0.0, "refused", by=by, contents=contents))
+    assert card["body"]["elements"][-1]["content"] == outcome
+    assert card["header"]["template"] == "grey"

@@ -125,7 +125,7 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 async def answered(place: Place, id: str) -> Record:
-    record = await place.assistant.wait("s", id, 20)
+    record = await place.assistant.wait("s", id, PATIENCE)
     assert record.state == "answered"
     return record
 

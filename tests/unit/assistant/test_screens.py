@@ -20,15 +20,34 @@ async def at_once() -> None:
     pass
 
 
-async def logged_in(screens: Screens, heard: list[bytes]) -> Screen:
+async def logged_in(screens: Screens, heard: list[bytes], nickname: str = "") -> Screen:
     screen = screens.connect(heard.append, at_once)
-    await screens.handle(screen, wire.new("WebsocketMessage", Cmd="UserLogin", StrParam=TOKEN))
+    await log_in(screens, screen, nickname)
     return screen
+
+
+async def log_in(screens: Screens, screen: Screen, nickname: str) -> None:
+    await screens.handle(screen, wire.new("WebsocketMessage", Cmd="UserLogin", StrParam=TOKEN, Nickname=nickname))
 
 
 def told(heard: list[bytes]) -> list[tuple[str, str]]:
     messages = [wire.decoded("WebsocketMessage", frame) for frame in heard]
     return [(message.Cmd, message.AskQuestionRequest.ID) for message in messages]
+
+
+@pytest.mark.parametrize("nickname", ["", " \t"])
+async def test_who_logs_in_without_a_name_gets_one_that_nobody_beside_them_has(tmp_path: Path, nickname: str) -> None:
+    assistant = Assistant(SqliteQuestionStore(tmp_path))
+    screens, heard = Screens(assistant, Scopes({"me": TOKEN}, {}, open_to_all=False)), list[bytes]()
+    screen = await logged_in(screens, heard, nickname)
+    assert screen.nickname == f"User_{screen.id[:8]}"
+    assert wire.decoded("WebsocketMessage", heard[0]).Nickname == screen.nickname
+    await log_in(screens, screen, "Ada")
+    namesake = await logged_in(screens, [], f"User_{screen.id[:8]}")
+    await log_in(screens, screen, nickname)
+    assert screen.nickname != namesake.nickname
+    screens.leave(namesake)
+    assistant.close()
 
 
 async def test_the_end_of_one_question_that_cannot_be_told_keeps_no_other_from_being_told(

@@ -70,6 +70,45 @@ async def test_a_question_waits_for_the_answer_of_a_person(desk: Desk) -> None:
     assert (answer.text, answer.is_error) == ("周三", False)
 
 
+PICTURE = Content("image", data=b"\x89PNG", mime_type="image/png")
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"), [("ask_question", {"question": "?"}), ("task_finish", {"summary": "Done.", "confirm": True})]
+)
+async def test_who_refuses_ends_the_call_with_an_error_in_their_words(
+    desk: Desk, tool: str, said: dict[str, Any]
+) -> None:
+    calling = asyncio.create_task(desk.client.call(tool, **said, **SHOP))
+    record = await desk.waiting()
+    contents = (Content("text", "Ask operations."), PICTURE)
+    await desk.assistant.answer(desk.scope, record.question.id, contents, by="Ada", where="web", refuses=True)
+    answer = await asyncio.wait_for(calling, PATIENCE)
+    assert (answer.text, answer.is_error) == ("Ask operations.", True)
+    assert [block["type"] for block in answer.wire["content"]] == ["text", "image"]
+    again = await desk.client.call("get_answer", id=record.question.id)
+    assert (again.text, again.is_error) == ("Ask operations.", True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "said", "told"),
+    [
+        ("ask_question", {"question": "?", "options": ["red"], "free_text": False}, "ended the question without"),
+        ("task_finish", {"summary": "Done.", "confirm": True}, "did not confirm the report."),
+    ],
+)
+async def test_who_refuses_without_a_word_leaves_the_agent_with_what_to_do(
+    desk: Desk, tool: str, said: dict[str, Any], told: str
+) -> None:
+    calling = asyncio.create_task(desk.client.call(tool, **said, **SHOP))
+    record = await desk.waiting()
+    await desk.assistant.answer(desk.scope, record.question.id, (), by="Ada", where="web", refuses=True)
+    answer = await asyncio.wait_for(calling, PATIENCE)
+    assert answer.is_error
+    assert answer.text.startswith(f"Ada {told}")
+    assert "end your turn" in answer.text
+
+
 async def test_the_person_is_shown_what_the_agent_said_of_itself(desk: Desk) -> None:
     calling = asyncio.create_task(
         desk.client.call(

@@ -1,5 +1,7 @@
 """``mail``: people read what agents write to each other, and reading changes nothing."""
 
+import io
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 import pytest
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_archive import git
+from support.waiting import PATIENCE
 
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.claims import Claims
@@ -21,6 +24,7 @@ COMMANDS = (
     ("search", "发布"),
     ("agents",),
     ("claims",),
+    ("overdue",),
 )
 
 
@@ -395,3 +399,159 @@ def test_an_empty_message_is_refused(run: Run, box: Letterbox) -> None:
     ended = run("mail", "send", "--as-human", "--to", "BlueLake", "--subject", "s", "  ")
     assert ended.code == 2
     assert "There is nothing to send." in ended.err
+
+
+# -- more than is shown
+
+
+@pytest.mark.parametrize(
+    "words", [("inbox", "BlueLake"), ("outbox", "GreenCastle"), ("search", "plan"), ("thread", "TKT-1")]
+)
+def test_a_list_says_how_many_more_there_are_and_the_next_page_is_shown(
+    run: Run, box: Letterbox, words: list[str]
+) -> None:
+    ids = [box.send(["BlueLake"], "plan", "text", thread_id="TKT-1").id for _ in range(5)]
+    more = 3 if words[0] in ("search", "thread") else 4
+    before = ids[3]
+    ended = run("mail", *words, "--limit", "2", "--project", BACKEND)
+    assert ended.code == 0
+    assert f"{more} more; --before {before} shows them." in ended.err
+    page = run("mail", *words, "--limit", "2", "--project", BACKEND, "--before", before, "--json").document
+    shown = page["hits"] if words[0] == "search" else page["messages"]
+    assert sorted(each["id"] for each in shown) == sorted(ids[1:3])
+    assert (page["more"], page["before"]) == (more - 2, ids[1])
+    assert "more" not in run("mail", *words, "--project", BACKEND, "--json").document
+
+
+def test_claims_say_how_many_more_there_are(run: Run, box: Letterbox) -> None:
+    Claims(box.mail.database, box.mail.now).claim(box.green.project_id, box.green, ["a.py", "b.py", "c.py"])
+    ended = run("mail", "claims", "--all", "--limit", "1", "--project", BACKEND)
+    assert "2 more; --limit 3 shows them." in ended.err
+    assert run("mail", "claims", "--all", "--limit", "1", "--project", BACKEND, "--json").document["more"] == 2
+
+
+# -- acknowledgements
+
+
+def test_what_was_not_acknowledged_is_listed_with_by_whom(run: Run, box: Letterbox) -> None:
+    assert "Everything" in run("mail", "overdue", "--project", BACKEND).err
+    first = box.send(["BlueLake", "RedStone"], "Release?", ack_required=True)
+    second = box.send(["BlueLake"], "And this?", ack_required=True)
+    box.mail.acknowledge(box.red, first.id)
+    ended = run("mail", "overdue", "--project", BACKEND)
+    assert all(word in ended.out for word in ("BlueLake", "Release?", first.id))
+    assert "RedStone" not in ended.out
+    shown = run("mail", "overdue", "--project", BACKEND, "--limit", "1", "--json").document
+    assert [(each["id"], each["waiting_for"]) for each in shown["messages"]] == [(first.id, ["BlueLake"])]
+    assert shown["more"] == 1
+    for name in (first.id, second.id):
+        box.mail.acknowledge(box.blue, name)
+    assert "Everything" in run("mail", "overdue", "--project", BACKEND).err
+
+
+def test_a_person_answers_all(run: Run, box: Letterbox) -> None:
+    first = box.send(["BlueLake", "RedStone"])
+    answered = run("mail", "reply", first.id, "--as-human", "--all", "Yes.", "--json").document
+    assert answered["recipients"] == {"to": ["GreenCastle", "BlueLake", "RedStone"]}
+
+
+def test_the_project_of_a_folder_is_found_under_the_name_of_a_link_to_it(
+    run: Run, box: Letterbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (tmp_path / "link").symlink_to(code)
+    box.new("/kept", "GrayOwl")
+    kept = ("UPDATE projects SET human_key = ? WHERE human_key = '/kept'", (str(tmp_path / "link"),))
+    box.mail.database.write(lambda db: db.execute(*kept))
+    monkeypatch.chdir(code)
+    for words in ((), ("--project", "."), ("--project", f"{code}/../link")):
+        assert run("mail", "agents", "--all", *words, "--json").document["project"] == str(tmp_path / "link")
+
+
+# -- freeing what an agent that is gone has claimed
+
+
+@pytest.fixture
+def claims(box: Letterbox) -> Claims:
+    """GreenCastle holds two files and a folder, RedStone the documents."""
+    claims, project = Claims(box.mail.database, box.mail.now), box.mail.project(BACKEND).id
+    box.time = 4_000_000_000.0
+    claims.claim(project, box.green, ["a.py", "b.py", "src"], 7200)
+    claims.claim(project, box.red, ["docs"], 7200)
+    return claims
+
+
+def holders(claims: Claims) -> dict[str, str]:
+    return {claim.path: claim.agent for claim in claims.list_claims()}
+
+
+def test_a_person_frees_some_or_all_of_an_agents_claims(run: Run, box: Letterbox, claims: Claims) -> None:
+    free = ("mail", "release", "GreenCastle", "--project", BACKEND, "--yes")
+    ended = run(*free, "{a,x}.py")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "GreenCastle has no claim on x.py.\nFreed 1 claim of GreenCastle.\n"
+    assert holders(claims) == {"b.py": "GreenCastle", "src": "GreenCastle", "docs": "RedStone"}
+    document = run(*free, "--json").document
+    assert (document["project"], document["agent"], document["released"]) == (BACKEND, "GreenCastle", ["b.py", "src"])
+    assert holders(claims) == {"docs": "RedStone"}
+    log = git(box.mail.places.repo(box.mail.project(BACKEND).slug), "log", "--format=%H %B")
+    assert "release: human for GreenCastle 1 path: a.py" in log
+    assert document["commit"] in log
+    again = run(*free)
+    assert (again.code, again.err) == (1, f"GreenCastle holds nothing in {BACKEND}.\n")
+
+
+def test_nothing_is_freed_unless_somebody_says_yes(run: Run, claims: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = ("mail", "release", "GreenCastle", "a.py", "src", "--project", BACKEND)
+    for options in ((), ("--json",)):
+        ended = run(*free, *options)
+        assert ended.code == 2
+        assert "Nobody is there to confirm: 2 claims of GreenCastle, active last at " in ended.err + ended.out
+        assert f"will be freed in {BACKEND}: a.py, src." in ended.err + ended.out
+        assert "--yes" in ended.err + ended.out
+    for answer, code, left in (("n\n", 1, 4), ("y\n", 0, 2)):
+        monkeypatch.setattr("sys.stdin", Typed(answer))
+        ended = run(*free)
+        assert (ended.code, len(holders(claims))) == (code, left)
+        assert "Free them?" in ended.err
+
+
+class Typed(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        """As a terminal says."""
+        return True
+
+
+# -- the guard
+
+
+def test_the_guard_is_put_into_a_repository_and_taken_out_by_people(
+    run: Run, box: Letterbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    subprocess.run(["git", "init", "-q", str(code)], check=True, timeout=PATIENCE)
+    hook = code / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\n")
+    box.new(str(code), "Local")
+    monkeypatch.chdir(code)
+    put = run("mail", "guard", "install")
+    assert (put.code, put.out) == (0, "")
+    assert put.err == f"{hook} guards the claims of {code}.\n{hook}.before-agent-mail runs before it.\n"
+    monkeypatch.chdir(tmp_path)
+    both = run("mail", "guard", "install", "code", "--project", BACKEND, "--json").document
+    assert (both["hook"], both["projects"]) == (str(hook), [str(code), BACKEND])
+    gone = run("mail", "guard", "uninstall", "code")
+    assert (gone.code, gone.err) == (0, "The guard is gone, and the hook that was there before is back.\n")
+    assert hook.read_text() == "#!/bin/sh\n"
+    again = run("mail", "guard", "uninstall", str(code), "--json")
+    assert (again.code, again.document) == (1, {"hook": str(hook), "removed": False, "restored": False})
+
+
+def test_where_the_guard_cannot_be_it_is_told(run: Run, box: Letterbox, tmp_path: Path) -> None:
+    for words in (("install", str(tmp_path), "--project", BACKEND), ("uninstall", str(tmp_path / "none"))):
+        ended = run("mail", "guard", *words)
+        assert ended.code == 2
+        assert "Hint: " in ended.err

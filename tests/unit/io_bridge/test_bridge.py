@@ -31,6 +31,12 @@ async def has_waiters(bridge: Bridge, count: int, session: str = "s") -> None:
             await asyncio.sleep(0.005)
 
 
+async def has_readers(bridge: Bridge, count: int) -> None:
+    async with asyncio.timeout(LONG):
+        while [state.waiting_readers for state in await bridge.sessions()] != [count]:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.005)
+
+
 async def got(task: "asyncio.Task[Handed | None]") -> Handed:
     handed = await asyncio.wait_for(task, LONG)
     assert handed is not None
@@ -233,7 +239,7 @@ async def test_an_output_that_did_not_reach_its_reader_waits_for_the_next(bridge
 async def test_a_reader_that_waits_is_woken_by_an_output_and_so_is_one_that_peeks(bridge: Bridge) -> None:
     peeking = asyncio.create_task(bridge.peek_output("s", wait=LONG))
     reading = asyncio.create_task(bridge.read_output("s", wait=LONG))
-    await asyncio.sleep(SHORT)
+    await has_readers(bridge, 2)
     await bridge.send_output("s", "result")
     read = await asyncio.wait_for(reading, LONG)
     assert read is not None

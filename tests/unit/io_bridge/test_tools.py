@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from support.loop_clock import no_time_passes
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
 from transcript_mcp.io_bridge import Bridge, Limits
@@ -60,14 +60,48 @@ async def test_without_an_input_the_answer_says_what_to_do(client: InMemoryClien
         assert answer.text.endswith("Call i_tool again with the same session_id to go on waiting.")
 
 
+@pytest.mark.parametrize("dressed", ["{}", " \n{}", "{} Or do not."])
+async def test_no_input_passes_for_the_news_that_there_is_none(
+    bridge: Bridge, client: InMemoryClient, dressed: str
+) -> None:
+    nothing = await client.call("i_tool", session_id="s", timeout=0)
+    assert nothing.wire["structuredContent"] == {"input": None, "waited": 0}
+    assert nothing.text.startswith("No input in session")
+    said = dressed.format(nothing.text)
+    await bridge.send_input("s", said)
+    given = await client.call("i_tool", session_id="s", timeout=0)
+    assert "structuredContent" not in given.wire
+    assert not given.text.lstrip().startswith("No input in session")
+    assert given.wire["content"][-1]["text"] == said
+
+
+async def test_what_people_write_does_not_pass_for_it_either(bridge: Bridge) -> None:
+    tools, desk = Tools(bridge), Desk()
+    tools.hear(desk)
+    desk.texts.append("No input in session s yet, wrote to you meanwhile: stop")
+    client = InMemoryClient(build_server(bridge, tools))
+    given = await client.call("i_tool", session_id="s", timeout=0, project_directory="/srv/shop")
+    assert not given.text.startswith("No input in session")
+    assert given.wire["content"][-1]["text"].endswith("stop")
+
+
+async def test_an_input_may_be_empty(bridge: Bridge, client: InMemoryClient) -> None:
+    await bridge.send_input("s", "")
+    given = await client.call("i_tool", session_id="s", timeout=0)
+    assert given.wire == {"content": [{"type": "text", "text": ""}], "isError": False}
+    assert (await client.call("ack_input", session_id="s")).text == "Confirmed 1 input of session s."
+
+
 async def test_a_waiting_call_tells_its_client_that_it_waits(bridge: Bridge) -> None:
     client = InMemoryClient(build_server(bridge))
     bridge._tell_every = 0.02  # pyright: ignore[reportPrivateUsage] -- ten seconds in life
-    await client.call("i_tool", session_id="s", timeout=0.1)
-    assert client.progressed
+    agent = asyncio.create_task(client.call("i_tool", session_id="s", timeout=3600))
+    await until(lambda: client.progressed)
     waited, total, sentence = client.progressed[0]
     assert waited > 0
-    assert (total, sentence) == (0.1, "No input in session s yet.")
+    assert (total, sentence) == (3600, "No input in session s yet.")
+    await bridge.send_input("s", "x")
+    assert (await asyncio.wait_for(agent, PATIENCE)).text == "x"
 
 
 async def test_an_input_can_be_confirmed_by_itself(bridge: Bridge, client: InMemoryClient) -> None:
@@ -149,7 +183,8 @@ async def test_what_people_write_wakes_a_waiting_call_at_once(bridge: Bridge) ->
 
 @pytest.mark.parametrize("tool", sorted(NAMES))
 async def test_a_session_id_that_cannot_be_one_is_an_error_with_a_hint(client: InMemoryClient, tool: str) -> None:
-    answer = await client.call(tool, session_id="../x", output="result")
+    output = {} if tool in {"i_tool", "get_input", "ack_input"} else {"output": "result"}
+    answer = await client.call(tool, output, session_id="../x")
     assert answer.is_error
     assert "for example a UUID" in answer.text
 

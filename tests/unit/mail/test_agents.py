@@ -1,6 +1,7 @@
 """Agents: registered, found, listed, and let act."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from nanobot_transcript.errors import (
     UnregisteredAgentError,
 )
 from transcript_mcp.mail.mail import AgentMail
+from transcript_mcp.mail.names import skeleton
 from transcript_mcp.mail.projects import slug
 from transcript_mcp.mail.values import Draft, MailOptions
 
@@ -143,6 +145,88 @@ def test_case_is_no_difference_in_any_script(box: Letterbox, first: str, second:
     assert box.mail.whois(BACKEND, first).name == first
     with pytest.raises(UnregisteredAgentError):
         box.mail.whois(BACKEND, second)
+
+
+# "GreenCastle" and "RedStone" as somebody would write them who wants to be taken for these.
+LIKE_GREEN = ["GreenCast1e", "GreenCastIe", "\u050cr\u0435\u0435n\u0421\u0430stl\u0435", "\uff27reenCastle"]
+
+
+@pytest.mark.parametrize("name", LIKE_GREEN)
+def test_a_new_name_that_looks_like_one_of_the_project_is_refused(box: Letterbox, name: str) -> None:
+    with pytest.raises(InvalidLetterError) as caught:
+        box.mail.register_agent(BACKEND, name)
+    assert caught.value.hint
+    made = box.mail.create_agent(BACKEND, "p", "m", "t", name).agent
+    assert skeleton(made.name) != skeleton("GreenCastle")
+
+
+def test_whom_a_refused_name_looks_like_is_said(box: Letterbox) -> None:
+    with pytest.raises(InvalidLetterError, match=r"GreenCast1e looks like GreenCastle") as caught:
+        box.mail.register_agent(BACKEND, "GreenCast1e")
+    assert "GreenCastle" in caught.value.hint
+    assert box.mail.register_agent("/third", "GreenCast1e").token
+
+
+def test_a_name_that_looks_like_a_guests_is_refused(box: Letterbox) -> None:
+    box.send(to=["BlueLake"])
+    with pytest.raises(InvalidLetterError, match="BlueLake"):
+        box.mail.register_agent(BACKEND, "B1ueLake")
+
+
+def test_nobody_becomes_a_guest_beside_one_who_looks_the_same(box: Letterbox) -> None:
+    like = box.new("/third", "GreenCast1e")
+    for call in (
+        lambda: box.send(to=["GreenCast1e"]),
+        lambda: box.mail.send(BACKEND, like, Draft("Hello", "text", to=["RedStone"])),
+    ):
+        with pytest.raises(InvalidLetterError, match="looks like GreenCastle"):
+            call()
+    assert box.count("messages") == 0
+
+
+def test_one_letter_of_another_script_makes_no_new_agent(box: Letterbox) -> None:
+    with pytest.raises(InvalidLetterError, match="CYRILLIC"):
+        box.mail.register_agent("/third", "GreenC\u0430stle")
+    assert box.count("projects") == 2
+
+
+@pytest.mark.parametrize("name", ["小助手", "ロボット", "로봇", "Борис", "Αθηνά", "GPT助手", "бот-GPT"])
+def test_names_of_any_one_script_are_registered(box: Letterbox, name: str) -> None:
+    assert box.mail.register_agent(BACKEND, name).agent.name == name
+
+
+def test_names_that_look_alike_and_exist_already_keep_working(box: Letterbox) -> None:
+    def rename(db: sqlite3.Connection) -> None:
+        names = ("GreenC\u0430stle", "greenc\u0430stle")
+        db.execute("UPDATE agents SET name = ?, folded = ? WHERE name = 'RedStone'", names)
+
+    box.mail.database.write(rename)
+    for name in ("GreenCastle", "GreenC\u0430stle"):
+        agent = box.mail.register_agent(BACKEND, name, task="still here").agent
+        assert (agent.name, box.mail.acting(BACKEND, name)) == (name, agent)
+        sent = box.mail.send(BACKEND, agent, Draft("Hello", "text", to=[name]))
+        assert [each.letter.id for each in box.mail.inbox(agent)] == [sent.id]
+
+
+@pytest.mark.parametrize("given", ["Jose\u0301", " José ", "Jose\u0301\n"])
+def test_however_a_name_is_encoded_and_whatever_spaces_are_around_it_is_found(box: Letterbox, given: str) -> None:
+    agent = box.new(BACKEND, "José")
+    found = (
+        box.mail.whois(BACKEND, given),
+        box.mail.acting(BACKEND, given),
+        box.mail.register_agent(BACKEND, given).agent,
+        box.mail.most_recent(given),
+    )
+    assert {each.id for each in found} == {agent.id}
+    sent = box.send(to=[given], cc=["RedStone"])
+    assert list(sent.recipients["to"]) == ["José"]
+
+
+def test_who_writes_to_one_that_looks_like_a_person_is_asked_whether_it_is_one(box: Letterbox) -> None:
+    box.mail.human(BACKEND)
+    with pytest.raises(UnregisteredAgentError) as caught:
+        box.send(to=["hum\u0430n"])
+    assert "Do you mean human?" in caught.value.hint
 
 
 def test_a_guests_name_in_another_case_is_taken_too(box: Letterbox) -> None:

@@ -252,6 +252,112 @@ def test_many_paths_are_summed_up(claims: Claims, green: Agent, archived: Callab
     assert len(job["files"]) == 7
 
 
+def test_a_claim_is_never_shortened_by_claiming_or_renewing_it_again(
+    claims: Claims, green: Agent, clock: Clock, archived: Callable[[], Any]
+) -> None:
+    claims.claim(green.project_id, green, ["long"], 86_400)
+    claims.claim(green.project_id, green, ["short"], 600)
+    late = clock.now + 86_400
+
+    renewed = claims.renew(green.project_id, green, None, 1200)
+
+    assert (list(renewed.renewed), renewed.expires_ts) == (["long", "short"], clock.now + 1200)
+    assert claims.renew(green.project_id, green, ["long"], 60).expires_ts == late
+    again = claims.claim(green.project_id, green, ["long", "short", "new"], 3600)
+    assert again.expires_ts == clock.now + 3600
+    assert claims.claim(green.project_id, green, ["long"], 60).expires_ts == late
+    assert [claim.expires_ts - clock.now for claim in claims.list_claims()] == [3600, 3600, 86_400]
+    assert archived()[-1]["files"][Archive.claim("long")]["expires_ts"] == late
+
+
+def test_releasing_some_tells_what_is_still_held(claims: Claims, green: Agent, blue: Agent) -> None:
+    claims.claim(green.project_id, green, ["d/a.py", "d/b.py"])
+    claims.claim(green.project_id, blue, ["e"])
+
+    nothing = claims.release(green.project_id, green, ["d/*"])
+
+    assert (list(nothing.released), list(nothing.not_held)) == ([], ["d/*"])
+    assert (list(nothing.still_held), nothing.more_still_held) == (["d/a.py", "d/b.py"], 0)
+    one = claims.release(green.project_id, green, ["d/a.py"])
+    assert (list(one.released), list(one.still_held)) == (["d/a.py"], ["d/b.py"])
+    claims.claim(green.project_id, green, [f"f{number}" for number in range(60)])
+    many = claims.release(green.project_id, green, ["f0"])
+    assert (many.still_held[0], len(many.still_held), many.more_still_held) == ("d/b.py", 50, 10)
+    everything = claims.release(green.project_id, green)
+    assert (len(everything.released), list(everything.still_held), everything.more_still_held) == (60, [], 0)
+
+
+def test_braces_stand_for_several_paths_wherever_paths_are_named(claims: Claims, green: Agent, blue: Agent) -> None:
+    granted = claims.claim(green.project_id, green, [f"{PROJECT}/src/*.{{ts,tsx}}", "{docs,{a,b}.md}"]).granted
+    assert list(granted) == ["src/*.ts", "src/*.tsx", "docs", "a.md", "b.md"]
+    refused = claims.claim(green.project_id, blue, ["{x,a}.md"])
+    assert [conflict.path for conflict in refused.conflicts] == ["a.md"]
+    renewed = claims.renew(green.project_id, green, ["{a,c}.md"], 7200)
+    assert (list(renewed.renewed), list(renewed.not_held)) == (["a.md"], ["c.md"])
+    released = claims.release(green.project_id, green, ["src/*.{ts,tsx}"])
+    assert list(released.released) == ["src/*.ts", "src/*.tsx"]
+
+
+@pytest.mark.parametrize("paths", ["{a,b}" * 100, ["{a,b,c,d,e}{a,b,c,d,e}{a,b,c,d,e}"] * 2, ["x"] * 199 + ["{a,b}"]])
+def test_braces_that_stand_for_too_many_paths_are_refused(claims: Claims, green: Agent, paths: Any) -> None:
+    for call in (claims.claim, claims.renew, claims.release):
+        with pytest.raises(InvalidLetterError, match=r"more than 200 paths.* 200 are allowed") as caught:
+            call(green.project_id, green, paths)
+        assert "pattern" in caught.value.hint
+
+
+def test_a_folder_of_this_machine_that_is_called_like_a_file_is_claimed_as_a_folder(
+    claims: Claims, mail: AgentMail, tmp_path: Path, clock: Clock
+) -> None:
+    code = tmp_path / "code"
+    (code / "conf.d").mkdir(parents=True)
+    (code / "main.py").touch()
+    (tmp_path / "outside.d").mkdir()
+    (code / "link.d").symlink_to(tmp_path / "outside.d")
+    green, blue = (mail.register_agent(str(code), name).agent for name in ("GreenCastle", "BlueLake"))
+    project = green.project_id
+    named = ["conf.d", "main.py", "link.d", "none.d", "n" * 300 + ".d"]
+
+    granted = claims.claim(project, green, named).granted
+
+    assert list(granted) == ["conf.d/", *named[1:]]
+    assert claims.claim(project, blue, ["conf.d/a/b"]).conflicts
+    assert claims.claim(project, blue, ["main.py/x", "none.d/x"]).granted
+    clock.now += 60
+    for spelled in ("conf.d", "./conf.d/", f"{code}/conf.d"):
+        assert list(claims.renew(project, green, [spelled]).renewed) == ["conf.d/"]
+    assert list(claims.release(project, green, ["conf.d"]).released) == ["conf.d/"]
+    claims.release(project, blue)
+    claims.claim(project, green, ["none.d/"])
+    released = claims.release(project, green, ["none.d", "other.d/"])
+    assert (list(released.released), list(released.not_held)) == (["none.d", "none.d/"], ["other.d/"])
+
+
+def test_a_pattern_with_a_slash_at_its_end_is_another_one(claims: Claims, green: Agent) -> None:
+    claims.claim(green.project_id, green, ["src/*", "src/*/", "*.d", "*.d/"])
+    assert list(claims.release(green.project_id, green, ["src/*", "*.d/"]).released) == ["src/*", "*.d/"]
+
+
+def test_a_person_frees_what_an_agent_holds(
+    claims: Claims, mail: AgentMail, green: Agent, blue: Agent, clock: Clock, archived: Callable[[], Any]
+) -> None:
+    claims.claim(green.project_id, green, ["src", "docs", "a.py"])
+    archived()
+    clock.now += 600
+    assert [claim.path for claim in claims.held(green.project_id, green, ["{docs,x}"])] == ["docs"]
+
+    freed = claims.release(green.project_id, green, ["{docs,x}"], by_person=True)
+
+    assert (list(freed.released), list(freed.not_held), list(freed.still_held)) == (["docs"], ["x"], ["src", "a.py"])
+    [job] = archived()
+    assert job["summary"] == "release: human for GreenCastle 1 path: docs"
+    assert job["files"][Archive.claim("docs")]["released_ts"] == clock.now
+    assert mail.whois(PROJECT, "GreenCastle").last_active_ts == clock.now - 600
+    assert list(claims.release(green.project_id, green, by_person=True).released) == ["src", "a.py"]
+    assert claims.claim(green.project_id, blue, ["."]).granted
+    assert claims.held(green.project_id, green) == []
+
+
 def test_absolute_paths_inside_of_the_project_are_understood(claims: Claims, green: Agent) -> None:
     assert list(claims.claim(green.project_id, green, f"{PROJECT}/src/x.py").granted) == ["src/x.py"]
     assert list(claims.release(green.project_id, green, "src/x.py").released) == ["src/x.py"]

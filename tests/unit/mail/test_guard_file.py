@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.needs import lacks
+from support.old_guard import first_version
 from support.waiting import PATIENCE
 
 from transcript_mcp.mail import guard_file, guard_hook
@@ -23,7 +24,39 @@ PROJECT = {
 
 
 def test_what_was_put_in_comes_out() -> None:
-    assert guard_file.parse(guard_file.render([PROJECT, {**PROJECT, "key": "b"}])) == [PROJECT, {**PROJECT, "key": "b"}]
+    guarded = [PROJECT, {**PROJECT, "key": "b"}]
+    assert guard_file.parse(guard_file.render(guarded)) == guard_file.Guard(guard_file.RULES, guarded)
+
+
+def test_a_guard_says_the_version_of_its_rules_at_its_beginning() -> None:
+    text = guard_file.render([PROJECT] * 1000)
+    assert guard_file.rules(text[: guard_file.HEAD_LENGTH]) == guard_file.RULES
+
+
+def test_a_guard_of_the_first_version_says_none_and_is_known_all_the_same() -> None:
+    text = first_version({**PROJECT, "database": "/store/mail.sqlite3"})
+    assert "rules=" not in text[: guard_file.HEAD_LENGTH]
+    assert guard_file.rules(text[: guard_file.HEAD_LENGTH]) == 1
+    assert guard_file.parse(text) == guard_file.Guard(1, [{**PROJECT, "database": "/store/mail.sqlite3"}])
+
+
+@pytest.mark.parametrize("text", ["", "#!/bin/sh\n", "#!/bin/sh\n''':'\n# agent-mail", "x" * 1000])
+def test_somebody_elses_beginning_has_no_rules(text: str) -> None:
+    assert guard_file.rules(text) is None
+
+
+@pytest.mark.parametrize("number", ["", "x", "-1", "²"])
+def test_a_version_that_is_no_number_is_the_first(number: str) -> None:
+    text = guard_file.render([PROJECT]).replace(f"rules={guard_file.RULES}", f"rules={number}", 1)
+    assert guard_file.rules(text[: guard_file.HEAD_LENGTH]) == 1
+
+
+def test_no_name_means_two_things_in_the_one_file() -> None:
+    tree = ast.parse(guard_file.render([PROJECT]))
+    made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    values = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
+    made += [value.id for value in values if isinstance(value, ast.Name)]
+    assert {name for name in made if made.count(name) > 1} == {"TYPE_CHECKING", "__all__"}
 
 
 @pytest.mark.parametrize("text", ["", "#!/bin/sh\nexit 0\n", "#!/bin/sh\n''':'\n", "GUARDED = []\n"])

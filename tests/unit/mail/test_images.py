@@ -55,6 +55,40 @@ def refused(converted: Converted, body: str) -> str:
     return problem.reason
 
 
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ('<img src="docs/flow.png" width="40">', '<img src="{}" width="40">'),
+        ("<img src=docs/flow.png width=40>", '<img src="{}" width=40>'),
+        ("![flow][f]\n\n[f]: docs/flow.png 'the flow'", "![flow][f]\n\n[f]: {} 'the flow'"),
+    ],
+)
+@pytest.mark.parametrize("policy", ["file", "inline"])
+def test_pictures_of_html_and_of_references_are_taken(
+    root: Path, repo: Path, body: str, after: str, policy: Any
+) -> None:
+    converted = convert(body, root, repo, policy)
+    (attachment,) = converted.attachments
+    assert (attachment["type"], converted.problems) == (policy, [])
+    before, behind = after.split("{}")
+    assert converted.body_md.startswith(before)
+    assert converted.body_md.endswith(behind)
+    target = converted.body_md[len(before) : len(converted.body_md) - len(behind)]
+    assert target == attachment["path"] if policy == "file" else target.startswith("data:image/webp;base64,")
+
+
+@pytest.mark.parametrize("body", ['<img src="nowhere.png">', "![a][f]\n\n[f]: nowhere.png"])
+def test_pictures_of_html_and_of_references_that_are_not_taken_are_listed(root: Path, repo: Path, body: str) -> None:
+    assert refused(convert(body, root, repo), body) == "There is no such file."
+
+
+def test_no_picture_is_smaller_than_nothing(root: Path, repo: Path) -> None:
+    with pytest.raises(InvalidLetterError, match="inline_max_bytes is -1") as caught:
+        convert("![a](docs/flow.png)", root, repo, "auto", -1)
+    assert caught.value.hint
+    assert convert("![a](docs/flow.png)", root, repo, "auto", 0).files
+
+
 def test_a_picture_becomes_a_file_named_by_its_bytes(root: Path, repo: Path) -> None:
     converted = convert('See ![the flow](docs/flow.png "flow").', root, repo, "file")
     (attachment,) = converted.attachments

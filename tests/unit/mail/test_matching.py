@@ -13,22 +13,24 @@ from support.examples import examples
 
 from transcript_mcp.mail import matching
 from transcript_mcp.mail.matching import matches, normalised, overlap
+from transcript_mcp.mail.meeting import meetings
 
 MANY = examples(500, 2500)
 
 # -- the reference: every path of a small world is tried, one pattern at a time
 
-FOLDERS = ["/".join(names) for depth in range(1, 6) for names in itertools.product("abc", repeat=depth)]
+WORLD = ("a", "b", "x.c")
+FOLDERS = ["/".join(names) for depth in range(1, 6) for names in itertools.product(WORLD, repeat=depth)]
 NAMES = ["".join(letters) for length in range(1, 7) for letters in itertools.product("abc", repeat=length)]
-STRUCTURES = st.lists(st.sampled_from(["a", "b", "*", "**", "?", "[ab]"]), min_size=1, max_size=3).map("/".join)
+TOKENS = st.lists(st.sampled_from(["a", "b", "x.c", "*", "**", "?", "[ab]", "*.c"]), min_size=1, max_size=3)
+STRUCTURES = st.tuples(TOKENS.map("/".join), st.sampled_from(["", "/"])).map("".join)
 GLOBS = st.lists(st.sampled_from(["a", "b", "*", "?", "[ab]", "[!a]", "[b-c]"]), min_size=1, max_size=4)
 
 
 def covers(pattern: str, path: str) -> bool:
     """By the definition, trying everything."""
-    names = pattern.split("/")
-    if "*" not in names[-1] and "?" not in names[-1]:
-        names.append("**")
+    *names, after = pattern.split("/")
+    names += ["**"] if not after else [after] if "*" in after or "?" in after or after == "x.c" else [after, "**"]
     return _tried(names, path.split("/"))
 
 
@@ -108,22 +110,29 @@ def test_a_pattern_covers_exactly_the_paths_of_its_definition(pattern: str, path
 
 
 @MANY
-@given(st.text("ab/*?[]!^-.\\~ \x00é中", max_size=14), st.text("ab/*?[]!^-.中", max_size=14))
+@given(st.text("abp/*?[]!^-.\\~ \x00é中", max_size=14), st.text("abp/*?[]!^-.中", max_size=14))
 @example("[", "[!")
 @example(" /", "./ ")
 @example("[z-a]", "?")
 @example("./~/?", "?")
 @example("./C:/?", "?")
 @example("[!\x01-\U0010ffff]", "*")
+@example("/p/~/x", "?")
+@example("/p/C:", "?")
+@example("/p/a.b/.", "a.b/")
+@example("\N{DEVANAGARI LETTER QA}" * 600, "?")
 def test_any_text_is_answered_or_refused_with_a_value_error(a: str, b: str) -> None:
     try:
-        first, second = normalised(a), normalised(b)
+        first, second = normalised(a, "/p"), normalised(b, "/p")
     except ValueError:
         return
-    assert overlap(a, b) is overlap(b, a) is overlap(first, second)
-    assert normalised(first) == first
-    assert overlap(a, a) or "[" in a
-    assert matches(a, second) in (True, False)
+    assert normalised(first) == normalised(first, "/p") == first
+    assert overlap(first, second) is overlap(second, first)
+    assert overlap(first, first) or "[" in a
+    assert matches(first, second) in (True, False)
+    if not a.startswith("/"):
+        assert normalised(a) == first
+        assert overlap(a, second) is overlap(first, second)
 
 
 # -- what people write
@@ -155,6 +164,17 @@ def test_any_text_is_answered_or_refused_with_a_value_error(a: str, b: str) -> N
         ("*.[ch]", "main.c", True),
         ("文档/*.md", "文档/说明.md", True),
         ("./src//api/./x.py", "src/api/x.py", True),
+        ("README.md", "README.md/x.py", False),
+        ("README.md/", "README.md/x.py", True),
+        ("conf.d/", "conf.d", True),
+        ("Makefile", "Makefile/x", False),
+        (".gitignore", ".gitignore/x", False),
+        (".github", ".github/workflows/ci.yml", True),
+        ("readme", "readme/a.md", True),
+        ("v1.2", "v1.2/a.py", True),
+        ("docs/1.文档", "docs/1.文档/a.md", True),
+        ("v[0-9].txt", "v7.txt/a", False),
+        ("main.[ch]", "main.c/a", True),
         ("*", "a\\b", True),
     ],
 )
@@ -167,6 +187,11 @@ def test_patterns_mean_what_people_expect(pattern: str, path: str, covered_by_it
     [
         ("./src//api/", "src/api"),
         ("src/*/", "src/*/"),
+        ("conf.d", "conf.d"),
+        ("./conf.d//", "conf.d/"),
+        ("conf.d/.", "conf.d/"),
+        ("/repo/Makefile/", "Makefile/"),
+        ("src/**/", "src/**"),
         ("**/**/x", "**/x"),
         (".", "**"),
         ("/repo", "**"),
@@ -198,11 +223,23 @@ def test_one_thing_is_kept_in_one_way(pattern: str, kept: str) -> None:
         "x" * 1001,
         "a/" * 65,
         "/repo/../x",
+        "/repo/~/x",
+        "\N{DEVANAGARI LETTER QA}" * 600,
     ],
 )
 def test_what_leaves_the_project_or_is_no_path_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="path"):
         normalised(pattern, "/repo")
+
+
+@pytest.mark.parametrize(
+    ("held", "path"),
+    [("src/**/*.py", "src/README.md"), ("**/*.py", "README.md"), ("**/Makefile", "docs/en/mail.md")],
+)
+def test_a_file_is_no_folder_in_which_others_could_lie(held: str, path: str) -> None:
+    assert not overlap(held, path)
+    assert not meetings([path], [held]).found
+    assert overlap(held, f"{path}/")
 
 
 def test_hostile_patterns_are_answered_all_the_same() -> None:

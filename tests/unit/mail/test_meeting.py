@@ -8,7 +8,7 @@ from transcript_mcp.mail.meeting import meetings
 
 NAMES = (
     *("a", "ab", "b.py", "*", "a*", "*.py", "a*.py", "?", "a?b", "**", "[a]", "a[bc]", "*[a]b", "*]b", "a*[b"),
-    *("[!a]*", "[*]a", "x[*]y", "a*\U0010ffff", "\U0010ffff"),
+    *("[!a]*", "[*]a", "x[*]y", "a*\U0010ffff", "\U0010ffff", "[ab].py", "Makefile", "a[.]py"),
 )
 
 
@@ -43,3 +43,7 @@ def test_what_could_take_long_is_looked_at_in_part() -> None:
     found = meetings(["**/" + "*a/" * 10 + f"*{number}" for number in range(200)], held)
     assert not found.complete
     assert 1000 < len(found.found) < 20_000
+
+
+def test_what_an_earlier_version_kept_and_this_one_refuses_stands_in_nobodys_way() -> None:
+    assert meetings(["**", "src"], ["~/x", "src/a"]).found == [(0, 1), (1, 1)]

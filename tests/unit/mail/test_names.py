@@ -3,7 +3,8 @@
 import pytest
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
-from transcript_mcp.mail.names import checked_name, is_reserved, pick, reduced
+from transcript_mcp.mail.guard_hook import own_name
+from transcript_mcp.mail.names import checked_name, is_reserved, normal, pick, reduced, refuse_disguise
 from transcript_mcp.mail.words import ADJECTIVES, NOUNS
 
 
@@ -64,7 +65,7 @@ def test_a_hint_is_reduced_to_its_letters_and_digits(hint: str, name: str) -> No
     assert pick(free, hint) == name
 
 
-@pytest.mark.parametrize("hint", ["", None, "!!!", "Human", "SYSTEM", "over-seer", "\ud800"])
+@pytest.mark.parametrize("hint", ["", None, "!!!", "Human", "SYSTEM", "over-seer", "\ud800", "hum\u0430n", "B\u043eb"])
 def test_a_hint_of_which_nothing_can_be_used_gives_a_new_name(hint: str | None) -> None:
     assert reduced(hint) == ""
     assert not is_reserved(pick(free, hint))
@@ -135,3 +136,52 @@ def test_a_refused_name_is_shown_as_it_was_written_but_for_what_nobody_sees() ->
 def test_reserved_names_are_refused_in_any_case(name: str) -> None:
     with pytest.raises(ActingRefusedError, match="reserved"):
         checked_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hum\u0430n",
+        "\u041du\u043c\u0430n",
+        "hurnan",
+        "0verseer",
+        "\u043everseer",
+        "\u0455\u0443\u0455tem",
+        "\u029c\u1d1c\u1d0d\u1d00\u0274",
+    ],
+)
+def test_what_looks_like_a_reserved_name_is_reserved(name: str) -> None:
+    with pytest.raises(ActingRefusedError, match="reserved"):
+        checked_name(name)
+
+
+def test_a_new_name_whose_letters_pass_for_others_is_refused_and_the_letter_named() -> None:
+    with pytest.raises(InvalidLetterError, match="CYRILLIC SMALL LETTER A") as caught:
+        refuse_disguise("GreenC\u0430stle")
+    assert "one script" in caught.value.hint
+    for name in ("GreenCastle", "\u0411\u043e\u0440\u0438\u0441", "小助手", "ロボット", "로봇", "Αθηνά"):
+        refuse_disguise(name)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "GreenCastle",
+        " GreenCastle\n",
+        "José",
+        "Jose\u0301",
+        "\u3000Jose\u0301\u00a0",
+        "小助手",
+        "\u1112\u1161\u11ab",
+        "Ａlpha",
+        "\ufb01ne",
+        "hum\u0430n",
+        "𠮷",
+        "a\udcffb",
+    ],
+)
+def test_the_guard_reads_a_name_as_the_server_does(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    for variable, other in (("AGENT_NAME", "GIT_AUTHOR_NAME"), ("GIT_AUTHOR_NAME", "AGENT_NAME")):
+        monkeypatch.setenv(variable, given)
+        monkeypatch.delenv(other, raising=False)
+        assert own_name() == normal(given)

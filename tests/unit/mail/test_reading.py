@@ -3,10 +3,11 @@
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -17,9 +18,11 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError, UnknownProjectError
 from transcript_mcp.mail import reading
+from transcript_mcp.mail.checking import checked
+from transcript_mcp.mail.letters import addressed, put
 from transcript_mcp.mail.showing import shown_letter
 from transcript_mcp.mail.summary import summarize_letters
-from transcript_mcp.mail.values import Delivery, Draft, InboxQuery, Letter, MailOptions
+from transcript_mcp.mail.values import Delivery, Draft, InboxQuery, Letter, MailOptions, Page, Thread
 
 
 def subjects(found: list[Delivery]) -> list[str]:
@@ -69,6 +72,92 @@ def test_what_came_after_a_clock_was_set_back_is_not_missed(box: Letterbox) -> N
     assert subjects(box.mail.inbox(box.red, InboxQuery(since_ts=ahead))) == ["later", "set back"]
     assert subjects(box.mail.inbox(box.red, InboxQuery(since_ts=max(later) + 5))) == ["ahead"]
     assert subjects(box.mail.inbox(box.red, InboxQuery(since_ts=max(later)))) == []
+
+
+def fill(box: Letterbox, count: int, **fields: Any) -> list[str]:
+    """Messages to RedStone in one transaction, the newest first; all in the same millisecond."""
+
+    def work(db: sqlite3.Connection) -> list[str]:
+        draft = checked(Draft("s", "text", to=["RedStone"], **fields), box.mail.options, is_reply=False)
+        known = addressed(db, BACKEND, draft)
+        ids = [put(db, known, box.green, box.mail.archive, box.time).id for _ in range(count)]
+        db.execute("UPDATE messages SET created_ts = ?", (box.time,))
+        return ids
+
+    return box.mail.database.write(work)[::-1]
+
+
+def pages(
+    read: Callable[[str | None], Page[Any] | Thread], meanwhile: Callable[[], object] = lambda: None
+) -> list[Any]:
+    """All pages, one behind the other, with what happens between them; each says rightly how many there are more."""
+    found: list[list[Any]] = []
+    left, before = [], None
+    while True:
+        page = read(before)
+        found.append(list(page.letters[::-1] if isinstance(page, Thread) else page))
+        left.append((len(found[-1]), page.more))
+        meanwhile()
+        before = page.before
+        if before is None:
+            break
+    assert [more for _, more in left] == [sum(size for size, _ in left[at + 1 :]) for at in range(len(left))]
+    return [each for page in found for each in page]
+
+
+def test_an_inbox_of_a_thousand_is_read_to_its_end_in_pages_whatever_comes_meanwhile(box: Letterbox) -> None:
+    ids = fill(box, 1000)
+    found = pages(lambda before: box.mail.inbox(box.red, InboxQuery(limit=70, before=before)), box.send)
+    assert [each.letter.id for each in found] == ids
+    assert len(box.mail.inbox(box.red, InboxQuery(limit=1000))) == 1000
+    assert box.mail.inbox(box.red, InboxQuery(limit=1000)).more == 15
+
+
+def test_unread_mail_is_read_in_pages_while_it_is_marked_as_read(box: Letterbox) -> None:
+    ids = fill(box, 50)
+    seen: list[str] = []
+    before = None
+    while True:
+        page = box.mail.inbox(box.red, InboxQuery(unread_only=True, limit=7, before=before))
+        seen += [each.letter.id for each in page]
+        box.mail.mark_read(box.red, [each.letter.id for each in page])
+        if (before := page.before) is None:
+            break
+    assert seen == ids
+    assert page.more == 0
+
+
+def test_what_came_since_is_read_in_pages_also_when_a_clock_was_set_back(box: Letterbox) -> None:
+    first = box.send(subject="seen").created_ts
+    later = [box.send(subject=f"s{number}").id for number in range(10)]
+    box.time -= 86_400
+    later += [box.send(subject=f"back {number}").id for number in range(10)]
+    assert max(each.letter.created_ts for each in box.mail.inbox(box.red, InboxQuery(limit=10))) < first
+    found = pages(lambda before: box.mail.inbox(box.red, InboxQuery(since_ts=first, limit=3, before=before)))
+    assert [each.letter.id for each in found] == later[::-1]
+    found = pages(lambda before: box.mail.inbox(box.red, InboxQuery(since_ts=first + 0.0005, limit=3, before=before)))
+    assert [each.letter.id for each in found] == later[9::-1]
+
+
+def test_only_the_end_of_a_list_tells_no_more(box: Letterbox) -> None:
+    fill(box, 20)
+    whole = box.mail.inbox(box.red, InboxQuery(limit=20))
+    assert (len(whole), whole.more, whole.before) == (20, 0, None)
+    page = box.mail.inbox(box.red, InboxQuery(limit=19))
+    assert (page.more, page.before) == (1, page[-1].letter.id)
+
+
+def test_a_page_goes_on_only_before_a_message_that_there_is(box: Letterbox) -> None:
+    box.send(thread_id="T")
+    before = "msg_20251023_ffffffff"
+    for read in (
+        lambda: box.mail.inbox(box.red, InboxQuery(before=before)),
+        lambda: box.mail.outbox(box.green, before=before),
+        lambda: box.mail.thread("T", before=before),
+    ):
+        with pytest.raises(LetterNotFoundError) as caught:
+            read()
+        assert "before" in caught.value.hint
 
 
 def test_reading_an_inbox_changes_nothing(box: Letterbox) -> None:
@@ -123,7 +212,8 @@ def test_an_inbox_is_found_by_an_index_and_never_sorted(
     box: Letterbox, urgent: bool, unread: bool, bodies: bool
 ) -> None:
     query = InboxQuery(urgent_only=urgent, unread_only=unread, include_bodies=bodies)
-    plan = explained(box, reading.inbox_sql(query), (1,))
+    bounds = {"owner": 1, "floor": 0, "below": 100, "since": -1}
+    plan = explained(box, reading.inbox_box(query).sql("messages.seq"), bounds)
     assert plan
     assert all(step.startswith("SEARCH") for step in plan), plan
 
@@ -153,6 +243,12 @@ def test_an_outbox_shows_what_somebody_sent_everywhere(box: Letterbox) -> None:
     assert [each.project for each in box.mail.outbox(box.green, since_ts=first.created_ts)] == [FRONTEND]
     assert box.mail.outbox(box.green, include_bodies=True, limit=1)[0].body == "body"
     assert box.mail.outbox(box.red) == []
+
+
+def test_an_outbox_is_read_to_its_end_in_pages(box: Letterbox) -> None:
+    ids = fill(box, 45)
+    found = pages(lambda before: box.mail.outbox(box.green, limit=10, before=before), box.send)
+    assert [each.id for each in found] == ids
 
 
 def test_a_message_is_found_by_its_id_alone(box: Letterbox) -> None:
@@ -211,6 +307,17 @@ def test_of_a_long_thread_the_newest_are_shown(box: Letterbox) -> None:
     assert [each.id for each in box.mail.thread(first.id, limit=6).letters] == [first.id, *answers]
 
 
+def test_a_long_thread_is_read_to_its_beginning_in_pages(box: Letterbox) -> None:
+    first = box.send()
+    fill(box, 30, thread_id=first.id)
+    whole = box.mail.thread(first.id)
+    assert (len(whole.letters), whole.letters[0].id, whole.more, whole.before) == (31, first.id, 0, None)
+    found = pages(lambda before: box.mail.thread(first.id, limit=10, before=before))
+    assert found == list(whole.letters[::-1])
+    with pytest.raises(LetterNotFoundError, match="comes before"):
+        box.mail.thread(first.id, before=first.id)
+
+
 @pytest.mark.parametrize("thread_id", ["TKT-404", "", "\ud800"])
 def test_a_thread_that_is_not_there_says_so(box: Letterbox, thread_id: str) -> None:
     for project in (None, BACKEND):
@@ -243,9 +350,9 @@ def test_nothing_that_is_read_walks_through_a_table(box: Letterbox) -> None:
     assert not [each for each in reads if "SCAN messages" in explained(box, each) and "DESC LIMIT 1" not in each]
 
 
-def explained(box: Letterbox, statement: str, parameters: tuple[int, ...] = ()) -> list[str]:
+def explained(box: Letterbox, statement: str, parameters: Mapping[str, int] = MappingProxyType({})) -> list[str]:
     return box.mail.database.read(
-        lambda db: [row["detail"] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)], []
+        lambda db: [row["detail"] for row in db.execute(f"EXPLAIN QUERY PLAN {statement}", dict(parameters))], []
     )
 
 

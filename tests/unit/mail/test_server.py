@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from PIL import Image
@@ -60,7 +61,10 @@ PLAN: dict[str, tuple[set[str], set[str]]] = {
     "install_precommit_guard": ({"project_key", "code_repo_path"}, {"project_key", "code_repo_path"}),
     "uninstall_precommit_guard": ({"code_repo_path"}, {"code_repo_path"}),
 }
-ADDED = {"register_agent", "start_session", "mark_read", "renew_claims", "list_claims"}
+ADDED = {
+    *("register_agent", "start_session", "mark_read", "overdue_acknowledgements"),
+    *("renew_claims", "list_claims"),
+}
 GREEN = {"project_key": BACKEND, "agent_name": "GreenCastle"}
 RED = {"project_key": BACKEND, "agent_name": "RedStone"}
 BLUE = {"project_key": BACKEND, "agent_name": "BlueLake"}
@@ -110,7 +114,7 @@ async def test_tools_are_listed_by_subject_agents_first_then_mail_claims_and_the
     assert [tool["name"] for tool in (await client.request("tools/list"))["tools"]] == [
         *("create_agent", "register_agent", "start_session", "whois", "list_agents"),
         *("send_message", "reply_message", "check_my_messages", "mark_read", "acknowledge_message"),
-        *("search_messages", "summarize_thread"),
+        *("overdue_acknowledgements", "search_messages", "summarize_thread"),
         *("claim_paths", "renew_claims", "release_claims", "list_claims"),
         *("install_precommit_guard", "uninstall_precommit_guard"),
     ]
@@ -128,12 +132,12 @@ async def test_every_tool_and_parameter_is_described_in_24_kilobytes(client: InM
 async def test_the_resources_are_those_of_the_plan_and_three_more(client: InMemoryClient) -> None:
     templates = (await client.request("resources/templates/list"))["resourceTemplates"]
     assert [each["uriTemplate"] for each in templates] == [
-        "resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit}",
-        "resource://outbox/{agent}{?project,since_ts,include_bodies,limit}",
+        "resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit,before}",
+        "resource://outbox/{agent}{?project,since_ts,include_bodies,limit,before}",
         "resource://message/{id}{?project}",
-        "resource://thread/{thread_id}{?project,include_bodies}",
-        "resource://agents/{+project}",
-        "resource://claims/{+project}",
+        "resource://thread/{thread_id}{?project,include_bodies,limit,before}",
+        "resource://agents/{+project}{?before}",
+        "resource://claims/{+project}{?before}",
     ]
 
 
@@ -185,7 +189,10 @@ async def test_agents_are_listed_the_most_recently_active_first(client: InMemory
     assert {each["name"] for each in everybody["agents"]} == {"GreenCastle", "RedStone", "BlueLake"}
     newest = await told(client, "list_agents", {"project_key": BACKEND, "active_only": False, "limit": 1})
     assert [each["name"] for each in newest["agents"]] == ["GreenCastle"]
-    assert "there are more" in newest["notes"][0]
+    assert newest["more"] == 2
+    rest = await told(client, "list_agents", {"project_key": BACKEND, "active_only": False}, before=newest["before"])
+    assert {each["name"] for each in rest["agents"]} == {"RedStone", "BlueLake"}
+    assert "more" not in rest
 
 
 async def test_of_hundreds_of_agents_the_newest_are_shown_and_it_is_said(
@@ -197,7 +204,10 @@ async def test_of_hundreds_of_agents_the_newest_are_shown_and_it_is_said(
     shown = await told(client, "list_agents", {"project_key": "/crowd", "limit": 1000})
     assert shown == await resource(client, "resource://agents//crowd")
     assert [each["name"] for each in shown["agents"]] == [f"Agent{number}" for number in range(204, 4, -1)]
-    assert "200" in shown["notes"][0]
+    assert (shown["more"], shown["before"] in shown["notes"][0]) == (5, True)
+    rest = await told(client, "list_agents", {"project_key": "/crowd", "before": shown["before"]})
+    assert rest == await resource(client, f"resource://agents//crowd?before={quote(shown['before'])}")
+    assert [each["name"] for each in rest["agents"]] == [f"Agent{number}" for number in range(4, -1, -1)]
 
 
 # -- mail
@@ -326,6 +336,18 @@ async def test_claims_are_granted_refused_listed_renewed_and_released(client: In
     assert await told(client, "list_claims", {"project_key": BACKEND}) == []
     (past,) = await told(client, "list_claims", {"project_key": BACKEND, "active_only": False})
     assert past["released"]
+
+
+async def test_a_release_tells_what_was_not_held_and_what_still_is(client: InMemoryClient) -> None:
+    await told(client, "claim_paths", {**GREEN, "paths": ["d/{a,b}.py"]})
+    released = await told(client, "release_claims", GREEN, paths=["d/*"])
+    assert released == {"released": [], "not_held": ["d/*"], "still_held": ["d/a.py", "d/b.py"]}
+    await told(client, "claim_paths", {**GREEN, "paths": [f"f{number}" for number in range(49)]})
+    released = await told(client, "release_claims", GREEN, paths=["d/a.py"])
+    assert (len(released["still_held"]), "more_still_held" in released) == (50, False)
+    await told(client, "claim_paths", {**GREEN, "paths": ["d/a.py"]})
+    assert (await told(client, "release_claims", GREEN, paths=["none"]))["more_still_held"] == 1
+    assert "still_held" not in await told(client, "release_claims", GREEN)
 
 
 async def test_paths_and_paths_list_are_the_same(client: InMemoryClient) -> None:

@@ -45,6 +45,11 @@ def test_the_fields_of_an_answer_stand_on_top_and_the_protocols_stay() -> None:
     assert result["isError"] is False
 
 
+def test_a_text_says_nothing_in_the_name_of_the_protocol() -> None:
+    text = json.dumps({"structuredContent": {"input": None}, "_meta": {}, "name": "蓝湖"})
+    assert json.loads(with_fields_on_top(answer(text)))["result"].keys() == {"content", "name"}
+
+
 def test_a_resource_is_read_the_same_way() -> None:
     contents = [{"uri": "resource://x", "text": '{"messages": []}'}]
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"contents": contents}}).encode()

@@ -2,16 +2,23 @@
 
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 from support.hubs import listening
+from support.waiting import until
 from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.relevance import Reason
 from transcript_mcp.hub import create_app
+from transcript_mcp.hub.rooms import build_rooms
+from transcript_mcp.mail import jobs
+from transcript_mcp.mail.claims import Claims
+from transcript_mcp.mail.values import Draft
+from transcript_mcp.sdk.testing import InMemoryClient
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -31,8 +38,12 @@ async def do(page: ClientSession, path: str, **values: Any) -> tuple[int, Any]:
 # -- groups
 
 
-async def test_a_chat_is_listed_with_its_members_and_what_was_said_last(page: ClientSession) -> None:
-    (chat,) = (await ask(page, "groups"))["chats"]
+async def test_a_chat_is_listed_with_its_members_and_what_was_said_last(tmp_path: Path) -> None:
+    home = WebHome(tmp_path)
+    home.furnish()
+    async with listening(create_app(home.settings())) as address, ClientSession(address) as page:
+        (chat,) = (await ask(page, "groups"))["chats"]
+    home.close()
     assert chat["key"] == CHAT
     assert {member["name"]: member["bot"] for member in chat["members"]} == {
         "Alpha": True,
@@ -219,12 +230,56 @@ async def test_looking_into_an_inbox_marks_nothing_as_read(page: ClientSession) 
     assert agents["GreenCastle"]["unread"] == 1
 
 
+async def test_lists_of_mail_say_how_many_more_there_are(page: ClientSession, home: WebHome) -> None:
+    home.mail.register_agent("/srv/many", "GrayOwl")
+    human = home.mail.human("/srv/many")
+    ids = [home.mail.send("/srv/many", human, Draft(f"Letter {n}", "text", to=["GrayOwl"])).id for n in range(5)]
+    for kind, whose in (("mail/inbox", {"agent": "GrayOwl"}), ("mail/outbox", {"agent": "human"})):
+        asked = {"project": "/srv/many", **whose}
+        first = await ask(page, kind, **asked, limit="2")
+        assert ([each["id"] for each in first["messages"]], first["more"]) == (ids[:2:-1], 3)
+        rest = await ask(page, kind, **asked, before=first["before"])
+        assert ([each["id"] for each in rest["messages"]], "more" in rest) == (ids[2::-1], False)
+    found = await ask(page, "mail/search", project="/srv/many", q="letter", limit="2")
+    assert (len(found["hits"]), found["more"], found["before"]) == (2, 3, ids[3])
+
+
 async def test_search_marks_what_it_found_and_claims_say_how_long_they_last(page: ClientSession) -> None:
     (hit,) = (await ask(page, "mail/search", project=PROJECT, q="split"))["hits"]
     assert "**split**" in hit["snippet"]
     claims = await ask(page, "mail/claims", project=PROJECT)
     assert claims["claims"][0]["path"] == "db/migrations/**"
     assert 0 < claims["claims"][0]["expires_ts"] - claims["now"] <= 3000
+
+
+async def test_a_person_frees_a_claim_or_all_of_an_agents(page: ClientSession, home: WebHome) -> None:
+    project, green = home.mail.project(PROJECT).id, home.mail.acting(PROJECT, "GreenCastle")
+    claims = Claims(home.mail.database, home.mail.now)
+    claims.claim(project, green, ["a.py", "b.py"])
+    holder = {"project": PROJECT, "agent": "GreenCastle"}
+    status, freed = await do(page, "mail/release", **holder, paths=["a.py"])
+    assert (status, freed["released"]) == (200, ["a.py"])
+    assert freed["still_held"] == ["db/migrations/**", "b.py"]
+    for nothing in ({}, {"paths": []}, {"all": False}):
+        status, refused = await do(page, "mail/release", **holder, **nothing)
+        assert (status, refused["error"]["code"]) == (400, "invalid_letter")
+    status, freed = await do(page, "mail/release", **holder, all=True)
+    assert (status, freed["released"]) == (200, ["db/migrations/**", "b.py"])
+    assert (await ask(page, "mail/claims", project=PROJECT))["claims"] == []
+    summaries = [job.summary for job in home.mail.database.read(lambda db: jobs.waiting(db, project, -1), [])]
+    assert summaries[-1] == "release: human for GreenCastle 2 paths: db/migrations/**, b.py"
+
+
+async def test_who_watches_claims_hears_when_a_person_frees_some(home: WebHome) -> None:
+    chosen = home.settings()
+    rooms = build_rooms(chosen, ["mail"])
+    client = InMemoryClient(rooms["mail"].server)
+    await client.subscribe(f"resource://claims/{PROJECT}")
+    home.mail.database.write(lambda db: db.execute("UPDATE claims SET released_ts = NULL"))
+    async with listening(create_app(chosen, rooms)) as address, ClientSession(address) as page:
+        status, _ = await do(page, "mail/release", project=PROJECT, agent="GreenCastle", all=True)
+        assert status == 200
+        await until(lambda: client.told == [f"resource://claims/{PROJECT}"])
 
 
 async def test_a_person_writes_and_replies_as_human(page: ClientSession, home: WebHome) -> None:

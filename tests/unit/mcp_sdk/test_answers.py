@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import threading
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from pydantic import Field
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ClientCannotError, StoreUnavailableError
-from transcript_mcp.sdk import Context, Elicited, Embedded, Image, Message, Server
+from transcript_mcp.sdk import Context, Elicited, Embedded, Image, Message, Result, Server, Text
 from transcript_mcp.sdk.dispatch import ProtocolError
 from transcript_mcp.sdk.testing import InMemoryClient
 
@@ -42,6 +43,29 @@ async def test_a_plain_function_runs_beside_the_event_loop(server: Server, clien
 
     assert (await client.call("where")).text != str(threading.get_ident())
     assert (await client.call("here")).text == str(threading.get_ident())
+
+
+async def test_a_result_has_data_beside_its_text_or_is_an_error_with_all_its_content(
+    server: Server, client: InMemoryClient
+) -> None:
+    @server.tool
+    def look() -> Result:
+        """Looks."""
+        return Result("Nothing.", data={"found": None})
+
+    @server.tool
+    def refuse() -> Result:
+        """Refuses."""
+        return Result([Text("No."), Image(b"1", "image/png")], is_error=True)
+
+    found = await client.call("look")
+    assert found.wire == {
+        "content": [{"type": "text", "text": "Nothing."}],
+        "structuredContent": {"found": None},
+        "isError": False,
+    }
+    refused = await client.call("refuse")
+    assert (refused.text, refused.is_error, len(refused.wire["content"])) == ("No.", True, 2)
 
 
 async def test_arguments_that_do_not_fit_are_an_answer_that_a_model_can_read(
@@ -135,6 +159,7 @@ async def test_a_tool_is_told_with_its_schema_and_hints(server: Server, client: 
                 "type": "object",
                 "properties": {"word": {"type": "string", "description": "A word."}},
                 "required": ["word"],
+                "additionalProperties": False,
             },
             "annotations": {
                 "readOnlyHint": True,
@@ -263,6 +288,31 @@ async def test_resources_are_text_bytes_or_data(server: Server, client: InMemory
     with pytest.raises(ProtocolError, match="Resource not found: b://text") as caught:
         await client.read("b://text")
     assert (caught.value.code, caught.value.data) == (-32002, {"uri": "b://text"})
+
+
+async def test_a_parameter_that_there_is_not_is_refused_wherever_it_is_given(
+    server: Server, client: InMemoryClient
+) -> None:
+    def inbox(agent: Word, limit: Count = 20) -> Any:
+        """Mail."""
+        return {"agent": agent, "limit": limit}
+
+    server.tool(inbox)
+    server.prompt(inbox)
+    server.template("inbox://{agent}{?limit}", inbox)
+    said = "There is no argument limitt. Did you mean limit?"
+    answer = await client.call("inbox", agent="bo", limitt=3)
+    assert (answer.is_error, answer.text) == (True, said)
+    for asking in (
+        client.prompt("inbox", agent="bo", limitt=3),
+        client.read("inbox://bo?limitt=3"),
+        client.subscribe("inbox://bo?limitt=3"),
+    ):
+        with pytest.raises(ProtocolError, match=re.escape(said)) as caught:
+            await asking
+        assert caught.value.code == -32602
+    with pytest.raises(ProtocolError, match=re.escape('There is no argument "?agent". Did you mean agent?')):
+        await client.read("inbox://bo?agent=ada")
 
 
 async def test_lists_of_resources_tell_what_is_needed_to_choose(server: Server, client: InMemoryClient) -> None:

@@ -91,8 +91,54 @@ def test_null_for_a_required_argument_is_an_error() -> None:
     assert refusal(receiver=None) == "The argument receiver is null. It should be a valid string."
 
 
-def test_unknown_arguments_are_ignored() -> None:
-    assert SEND.parse({"receiver": "bo", "reason": "because", "run_as": "nobody"})["run_as"] is None
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"limitt": 1}, "There is no argument limitt. Did you mean limit?"),
+        ({"run_as": "nobody"}, "There is no argument run_as. Did you mean runAs?"),
+        ({"reciever": None}, "There is no argument reciever. Did you mean receiver?"),
+        (
+            {"xyz": "because"},
+            "There is no argument xyz. There are: receiver, title, limit, tags, box, runAs, filters, options.",
+        ),
+        ({"lim it": 1}, 'There is no argument "lim it". Did you mean limit?'),
+    ],
+)
+def test_an_argument_that_there_is_not_is_refused_and_the_nearest_named(given: dict[str, Any], sentence: str) -> None:
+    assert refusal(receiver="bo", **given) == sentence
+    with pytest.raises(ArgumentsError) as caught:
+        SEND.check_names(given)
+    assert str(caught.value) == sentence
+
+
+def test_a_misspelled_argument_is_named_beside_the_one_that_is_missing_and_those_that_are_wrong() -> None:
+    assert refusal(reciever="bo", limit=9).splitlines() == [
+        "There is no argument reciever. Did you mean receiver?",
+        "The argument receiver is missing (To whom.)",
+        "The argument limit is 9. It should be less than or equal to 5.",
+    ]
+
+
+def test_a_tool_without_arguments_takes_none() -> None:
+    def nothing() -> None:
+        """Takes nothing."""
+
+    with pytest.raises(ArgumentsError, match=r"There is no argument limit\. There are: none\."):
+        Signature(nothing).parse({"limit": 1})
+
+
+def test_what_a_host_puts_into_the_envelope_is_no_argument() -> None:
+    assert SEND.parse({"receiver": "bo", "_meta": {"progressToken": 1}}) == {"receiver": "bo", **GIVEN_NOTHING}
+
+
+def test_of_thousands_of_unknown_arguments_a_few_are_named() -> None:
+    said = refusal(receiver="bo", **{f"{'x' * 1000}{number}": 1 for number in range(10_000)})
+    assert len(said.splitlines()) == 5
+    assert len(said) < 2000
+
+
+def test_clients_are_told_that_there_are_no_further_arguments() -> None:
+    assert SEND.schema["additionalProperties"] is False
 
 
 @pytest.mark.parametrize(
@@ -141,7 +187,7 @@ def test_arguments_may_be_left_out_altogether() -> None:
         """Takes nothing."""
 
     assert Signature(nothing).parse(None) == {}
-    assert Signature(nothing).schema == {"type": "object", "properties": {}}
+    assert Signature(nothing).schema == {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def test_the_context_is_not_told() -> None:

@@ -27,6 +27,7 @@ DOCUMENTED = {
     "Outcome",
     "Prompt",
     "Resource",
+    "Result",
     "Server",
     "Template",
     "Text",

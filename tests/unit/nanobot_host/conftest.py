@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.stub_nanobot import FakeClient, StubChannel
+from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_channels.nanobot_host.channel import channel_class
@@ -39,7 +40,7 @@ def make_host(tmp_path: Path) -> Iterator[MakeHost]:
 
     yield make
     for host in opened:
-        assert host.background.drain(10)
+        assert host.background.drain(PATIENCE)
         host.store.close()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.procs import until
 from support.stub_nanobot import Outbound, group_event, recall_event, sdk_object
+from support.waiting import PATIENCE
 
 from nanobot_transcript.entry import Ids
 from transcript_channels.nanobot_host.context import GroupContext
@@ -253,7 +254,7 @@ async def test_people_are_shown_by_name(group: Group) -> None:
     ada = {"key": "@_user_1", "id": {"union_id": "on_ada"}, "name": "Ada"}
     group.say("hello")
     group.say("@_user_1?", person="bo", mentions=[ada])
-    assert group.host.background.drain(10)
+    assert group.host.background.drain(PATIENCE)
     told = await group.turn(group.say("Alpha?"))
     assert [line["from"] for line in told] == ["Ada", "on_bo"]
     assert told[0]["time"] == "2025-11-20 12:00"

@@ -28,6 +28,7 @@ class Sessions:
     def __init__(self, disk: dict[str, list[dict[str, Any]]]) -> None:
         self.disk, self.cached = disk, dict[str, Any]()
         self.saves = 0
+        self.checkpoints: list[Any] = []
         self.broken = False
 
     def get_or_create(self, key: str) -> Any:
@@ -41,6 +42,9 @@ class Sessions:
             raise OSError("no disk")
         self.saves += 1
         self.disk[session.key] = copy.deepcopy(session.messages)
+
+    def save_runtime_checkpoint(self, session: Any) -> None:
+        self.checkpoints.append(copy.deepcopy([session.messages, session.metadata]))
 
 
 class Agent:
@@ -231,6 +235,17 @@ async def test_what_is_taken_back_while_a_turn_runs_is_not_saved_at_its_end(agen
     assert "4711" not in kept
     assert "Jericho" not in kept
     assert "I do not know." in kept
+
+
+async def test_what_is_taken_back_while_a_turn_runs_is_in_none_of_its_checkpoints(agent: Agent, other: Any) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_2", "Alpha?", "yes?")
+    session = agent.sessions.get_or_create(SESSION)
+    await agent.ask("om_3", "Alpha, look it up")
+    session.metadata["checkpoint"] = {"tools": ['{"id": "om_1", "from": "Ada", "text": "the code is 4711"}']}
+    other.recall(KEY, "om_1")
+    agent.sessions.save_runtime_checkpoint(session)
+    assert "4711" not in str(agent.sessions.checkpoints)
 
 
 async def test_without_something_taken_back_nothing_is_searched_or_saved(agent: Agent) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 import respx
 from support.stub_nanobot import group_event, sdk_object
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from transcript_channels.nanobot_host.host import Host
 
@@ -56,7 +56,7 @@ def texts(host: Host) -> list[str]:
 
 def hear(host: Host, channel: Any, at: int = 1763640000000) -> None:
     channel._on_message_sync(sdk_object(group_event("om_1", "the first that was heard", create_time=at)))
-    assert host.background.drain(10)
+    assert host.background.drain(PATIENCE)
 
 
 async def test_the_first_word_of_a_new_group_brings_the_day_before(
@@ -129,7 +129,7 @@ async def test_without_credentials_or_a_seat_nobody_is_asked(make_host: Any, mak
     await host.async_store.recent("feishu:oc_elsewhere", 10)
     nameless = make_channel(host, app_id="cli_n")
     nameless._on_message_sync(sdk_object(group_event("om_1", chat_id="oc_n", app_id="cli_n")))
-    assert host.background.drain(10)
+    assert host.background.drain(PATIENCE)
     await host.async_store.recent("feishu:oc_n", 10)
     assert feishu.calls.call_count == 0
 

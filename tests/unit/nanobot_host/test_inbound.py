@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from support.stub_nanobot import group_event, recall_event, sdk_object
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import StoreError
 from transcript_channels.nanobot_host.host import Host
@@ -191,7 +192,7 @@ def test_a_peer_that_recorded_its_message_itself_is_recognised_from_then_on(make
     beta.store.append(KEY, "assistant", "mine", "Beta", "om_1", sender_kind="bot", ids={"app_id": "cli_b"})
     channel = make_channel(alpha)
     receive(channel, "om_1", "mine", sender_type="bot", person="beta")
-    assert alpha.background.drain(10)
+    assert alpha.background.drain(PATIENCE)
     receive(channel, "om_2", "me again", sender_type="bot", person="beta")
     entry = alpha.store.get(KEY, "om_2")
     assert entry is not None

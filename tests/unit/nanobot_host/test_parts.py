@@ -83,7 +83,7 @@ def test_background_work_is_done_in_order_and_survives_failures(caplog: pytest.L
     background.submit(done.append, 1)
     background.submit(lambda: 1 / 0)
     background.submit(done.append, 2)
-    assert background.drain(10)
+    assert background.drain(PATIENCE)
     assert done == [1, 2]
     assert "Background work failed" in caplog.text
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.stub_nanobot import group_event, sdk_object
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
@@ -37,7 +37,7 @@ async def relaying(host: Host, channel: Any, *, gated: bool = False) -> AsyncIte
     """Alpha sits in the chat and hears what is said there."""
     channel.bus, channel.supports_streaming = Bus(), True
     channel._on_message_sync(sdk_object(group_event("om_0", "hello", create_time=now())))
-    assert host.background.drain(10)
+    assert host.background.drain(PATIENCE)
     relay = asyncio.create_task(Relaying(host, channel._transcript_bot, gated=gated).run())
     try:
         yield channel.bus

@@ -541,8 +541,8 @@ def test_answers_go_on_behind_a_number(outbox: Outbox) -> None:
 
 async def test_waiting_ends_with_the_send_and_with_the_answer(outbox: Outbox) -> None:
     post_id = outbox.post(KEY, "text")
-    waiting = asyncio.create_task(outbox.wait_sent(post_id, 20))
-    answered = asyncio.create_task(outbox.wait_answer(post_id, 20))
+    waiting = asyncio.create_task(outbox.wait_sent(post_id, PATIENCE))
+    answered = asyncio.create_task(outbox.wait_answer(post_id, PATIENCE))
     outbox.sent(taken(outbox), "om_1")
     outbox.offer_reply(reply(reply_to="om_1"))
     async with asyncio.timeout(PATIENCE):

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from support.loop_clock import later
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import (
@@ -35,6 +36,18 @@ class Platform:
         return f"om_{len(self.sent)}"
 
 
+class Hanging:
+    """Takes a post and says nothing more."""
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+
+    async def send(self, job: Job) -> str:
+        self.began.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
 def server(outbox: Outbox, platform: Any, sits_in: Callable[[str], bool] = lambda _: True) -> OutboxServer:
     return OutboxServer(outbox, platform.send, agent="Alpha", sits_in=sits_in, look_every=0.01)
 
@@ -56,7 +69,7 @@ async def test_posts_are_sent_in_order(outbox: Outbox) -> None:
     platform = Platform()
     async with serving(server(outbox, platform)):
         ids = [outbox.post(KEY, text) for text in ("one", "two", "three")]
-        states = [await outbox.wait_sent(post_id, 20) for post_id in ids]
+        states = [await outbox.wait_sent(post_id, PATIENCE) for post_id in ids]
     assert [status.message_id for status in states] == ["om_1", "om_2", "om_3"]
     assert [job.content for job in platform.sent] == ["one", "two", "three"]
 
@@ -66,7 +79,7 @@ async def test_only_chats_in_which_the_bot_sits_are_served(outbox: Outbox) -> No
     elsewhere = outbox.post("feishu:oc_elsewhere", "text")
     here = outbox.post(KEY, "text")
     async with serving(server(outbox, platform, KEY.__eq__)):
-        assert (await outbox.wait_sent(here, 20)).state == "sent"
+        assert (await outbox.wait_sent(here, PATIENCE)).state == "sent"
     assert outbox.status(elsewhere).state == "queued"
 
 
@@ -122,15 +135,12 @@ async def test_the_platform_says_when_to_try_again(outbox: Outbox, clock: Any) -
 
 
 async def test_a_send_that_hangs_ends_before_its_lease(make_outbox: Callable[..., Outbox]) -> None:
-    class Hanging:
-        async def send(self, job: Job) -> str:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-    outbox = make_outbox(lease=0.05)
+    hanging, outbox = Hanging(), make_outbox(lease=3600)
     post_id = outbox.post(KEY, "text")
-    async with asyncio.timeout(PATIENCE):
-        await server(outbox, Hanging()).send_next()
+    sending = asyncio.create_task(server(outbox, hanging).send_next())
+    await asyncio.wait_for(hanging.began.wait(), PATIENCE)
+    later(3599)
+    await asyncio.wait_for(sending, PATIENCE)
     assert outbox.status(post_id).error == "TimeoutError"
 
 
@@ -159,15 +169,6 @@ async def test_stopping_waits_for_the_send_that_is_going_on(outbox: Outbox) -> N
 
 
 async def test_a_server_that_is_cancelled_leaves_the_job_to_the_next(outbox: Outbox, clock: Any) -> None:
-    class Hanging:
-        def __init__(self) -> None:
-            self.began = asyncio.Event()
-
-        async def send(self, job: Job) -> str:
-            self.began.set()
-            await asyncio.Event().wait()
-            raise AssertionError
-
     hanging, platform = Hanging(), Platform()
     post_id = outbox.post(KEY, "text")
     task = asyncio.create_task(server(outbox, hanging).serve())
@@ -187,5 +188,5 @@ async def test_two_servers_send_a_post_once(outbox: Outbox, make_outbox: Callabl
         for number in range(10):
             outbox.post(KEY, f"{number}")
         last = outbox.post(KEY, "last")
-        await outbox.wait_sent(last, 20)
+        await outbox.wait_sent(last, PATIENCE)
     assert [job.content for job in platform.sent] == [*map(str, range(10)), "last"]

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.leases import FOR_EVER
 from support.memory_chat import KEY, StreamingMemoryChannel, profile
 from support.waiting import PATIENCE, until
 
@@ -15,7 +16,8 @@ from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease, LoopGuard, LoopLimits, Relay, RelaySettings
 
 NAMES = ("Alpha", "Beta", "Gamma", "Delta")
-QUICK = ClaimLimits(ttl=5.0, longest_wait=0.2, look_every=0.02, patience=20)
+AT_ONCE = ClaimLimits(ttl=FOR_EVER, longest_wait=0.0, look_every=0.02, patience=FOR_EVER)
+BEST_FIRST = ClaimLimits(ttl=FOR_EVER, longest_wait=FOR_EVER, look_every=0.02, patience=FOR_EVER)
 
 
 class FixedGate:
@@ -44,15 +46,15 @@ class FixedGate:
         return Decision(self.judge, Reason.JUDGE_YES if self.judge else Reason.JUDGE_NO, 0.5, Stage.JUDGE)
 
 
-def claims(stage: Any, name: str, limits: ClaimLimits = QUICK) -> AnswerClaims:
+def claims(stage: Any, name: str, limits: ClaimLimits = AT_ONCE) -> AnswerClaims:
     return AnswerClaims(FileLease(stage.folder, wait=PATIENCE), stage.store, name, limits)
 
 
-def four(stage: Any, **gates: FixedGate) -> None:
+def four(stage: Any, limits: ClaimLimits = AT_ONCE, **gates: FixedGate) -> None:
     members = tuple(profile(name) for name in NAMES)
     for name in NAMES:
         gate = gates.get(name, FixedGate(True))
-        stage.add(name, f"{name} answers.", gate=gate, claims=claims(stage, name), members=lambda _: members)
+        stage.add(name, f"{name} answers.", gate=gate, claims=claims(stage, name, limits), members=lambda _: members)
 
 
 async def test_of_four_bots_that_feel_meant_exactly_one_answers(stage: Any) -> None:
@@ -69,12 +71,11 @@ async def test_of_four_bots_that_feel_meant_exactly_one_answers(stage: Any) -> N
 async def test_the_one_that_fits_best_answers(stage: Any) -> None:
     gates = {name: FixedGate(True, score=0.1) for name in NAMES}
     gates["Gamma"] = FixedGate(True, score=1.0)
-    four(stage, **gates)
+    four(stage, BEST_FIRST, **gates)
     await stage.start()
     await stage.chat.say("who knows?")
-    assert await stage.chat.answers(1) == ["Gamma answers."]
-    await stage.quiet()
-    assert len(stage.chat.texts()) == 1
+    assert await stage.chat.answers(1) == ["Gamma answers."]  # the others wait
+    await stage.stop()
 
 
 async def test_who_is_addressed_for_certain_answers_without_a_claim(stage: Any) -> None:
@@ -172,9 +173,15 @@ async def test_the_gate_sees_the_shared_record_and_whose_talk_it_is(stage: Any) 
 
 
 class Failing:
-    """A mind that cannot answer."""
+    """A mind that cannot answer, which shows once ``true()`` is."""
+
+    def __init__(self, true: Any) -> None:
+        self.asked = False
+        self._true = true
 
     async def respond(self, prompt: Any) -> Any:
+        self.asked = True
+        await until(self._true)
         raise ResponderError("no model")
         yield ""
 
@@ -182,27 +189,30 @@ class Failing:
         return None
 
 
-async def test_when_the_one_that_claimed_cannot_answer_another_one_does(stage: Any) -> None:
-    stage.add("Alpha", Failing(), gate=FixedGate(True, score=1.0), claims=claims(stage, "Alpha"), members=both)
-    stage.add("Beta", "I can.", gate=FixedGate(True, score=0.0), claims=claims(stage, "Beta"), members=both)
+async def told_after(stage: Any, first: Any) -> None:
+    """A question that Beta hears of when Alpha's mind, the ``first``, has begun with it."""
     await stage.start()
-    await stage.chat.say("who can?")
+    question = stage.chat.entry("who can?")
+    await stage.chat.tell(question, but="Beta")
+    await until(lambda: first.asked)
+    await stage.chat.tell(question, but="Alpha")
+
+
+async def test_when_the_one_that_claimed_cannot_answer_another_one_does(stage: Any) -> None:
+    gate = FixedGate(True)
+    failing = Failing(lambda: gate.asked)
+    stage.add("Alpha", failing, gate=FixedGate(True), claims=claims(stage, "Alpha"), members=both)
+    stage.add("Beta", "I can.", gate=gate, claims=claims(stage, "Beta"), members=both)
+    await told_after(stage, failing)
     assert await stage.chat.answers(1) == ["I can."]
 
 
 async def test_who_steps_in_for_one_that_claimed_and_failed_is_noted_as_that(stage: Any) -> None:
-    gate = FixedGate(True, score=0.0)
-
-    class FailsLater(Failing):
-        async def respond(self, prompt: Any) -> Any:
-            await until(lambda: gate.noted)
-            raise ResponderError("no model")
-            yield ""
-
-    stage.add("Alpha", FailsLater(), gate=FixedGate(True, score=1.0), claims=claims(stage, "Alpha"), members=both)
+    gate = FixedGate(True)
+    failing = Failing(lambda: gate.noted)
+    stage.add("Alpha", failing, gate=FixedGate(True), claims=claims(stage, "Alpha"), members=both)
     stage.add("Beta", "I can.", gate=gate, claims=claims(stage, "Beta"), members=both)
-    await stage.start()
-    await stage.chat.say("who can?")
+    await told_after(stage, failing)
     assert await stage.chat.answers(1) == ["I can."]
     assert [(one.respond, one.reason) for one in gate.noted] == [(False, "claim_seen"), (True, "taken_over")]
 
@@ -251,18 +261,21 @@ async def test_a_message_for_this_agent_does_not_wait_behind_one_that_another_ag
     go = asyncio.Event()
 
     class Slow:
+        asked = False
+
         async def respond(self, prompt: Any) -> Any:
+            self.asked = True
             await go.wait()
             yield "slow"
 
         async def close(self) -> None:
             return None
 
-    stage.add("Alpha", Slow(), gate=FixedGate(True, score=1.0), claims=claims(stage, "Alpha"), members=both)
-    gate = FixedGate(True, score=0.0)
+    slow, gate = Slow(), FixedGate(True)
+    stage.add("Alpha", slow, gate=FixedGate(True), claims=claims(stage, "Alpha"), members=both)
     stage.add("Beta", "quick", gate=gate, claims=claims(stage, "Beta"), members=both)
-    await stage.start()
-    await stage.chat.say("who can?")
+    await told_after(stage, slow)
+    await until(lambda: gate.asked)
     gate.decision = Decision(True, Reason.MENTIONED, 1.0, Stage.CERTAIN)
     await stage.chat.tell(stage.chat.entry("@Beta quick question"), but="Alpha")
     assert "quick" in await stage.chat.answers(1)
@@ -334,10 +347,10 @@ async def test_a_post_is_sent_by_the_agent_recorded_once_and_its_answer_starts_n
     await stage.start()
     post = await asyncio.to_thread(outbox.post, KEY, "Shall we ship?", idempotency_key="ship-1")
     assert await stage.chat.answers(1) == ["Shall we ship?"]
-    status = await outbox.wait_sent(post, 10)
+    status = await outbox.wait_sent(post, PATIENCE)
     assert (status.state, status.message_id) == ("sent", stage.chat.shown[0].message_id)
     await stage.chat.say("yes, @Alpha", reply_to=status.message_id)
-    answer = await outbox.wait_answer(post, 10)
+    answer = await outbox.wait_answer(post, PATIENCE)
     assert answer is not None
     assert answer.text == "yes, @Alpha"
     await stage.quiet()
@@ -359,7 +372,7 @@ async def test_who_loses_its_claim_while_it_streams_takes_its_card_back(stage: A
             return None
 
     lease = FileLease(stage.folder, wait=PATIENCE)
-    own = claims(stage, "Alpha", ClaimLimits(ttl=600.0, longest_wait=0.0))
+    own = claims(stage, "Alpha", ClaimLimits(ttl=FOR_EVER, longest_wait=0.0))
     stage.add("Alpha", Slow(), channel=StreamingMemoryChannel, gate=FixedGate(True), claims=own, members=both)
     await stage.start()
     asked = await stage.chat.say("who can?")
@@ -387,7 +400,7 @@ async def test_a_message_won_at_last_and_pushed_out_by_newer_ones_is_left_to_ano
             return None
 
     gate, lease = FixedGate(True), FileLease(stage.folder, wait=PATIENCE)
-    own = claims(stage, "Alpha", ClaimLimits(ttl=600.0, longest_wait=0.0, look_every=0.01, patience=20))
+    own = claims(stage, "Alpha", ClaimLimits(ttl=FOR_EVER, longest_wait=0.0, look_every=0.01, patience=FOR_EVER))
     options = LoopOptions(backlog=1)
     stage.add("Alpha", Slow(), gate=gate, claims=own, members=both, options=options)
     await stage.start()

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from support.faketime import FakeTime
+from support.leases import FOR_EVER
+from support.loop_clock import later
 from support.procs import until
 from support.waiting import PATIENCE
 
@@ -16,7 +18,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.turns import AnswerClaims, Claim, ClaimLimits, FileLease, is_answered
 
 KEY = "feishu:oc_1"
-LIMITS = {"ttl": 30.0, "longest_wait": 0.1, "look_every": 0.01, "patience": 10.0}
+LIMITS = {"ttl": FOR_EVER, "longest_wait": 0.1, "look_every": 0.01, "patience": FOR_EVER}
 
 
 async def ask(store: AsyncGroupTranscriptStore, message_id: str = "om_1", **fields: Any) -> Entry:
@@ -79,13 +81,15 @@ async def test_the_best_answer_comes_first(shared: AsyncGroupTranscriptStore) ->
     winners: list[str] = []
 
     async def contest(agent: str, score: float) -> None:
-        claim = await claims(shared, agent).win(KEY, message, score=score)
+        claim = await claims(shared, agent, longest_wait=3600).win(KEY, message, score=score)
         if claim is not None:
             async with claim:
                 winners.append(agent)
 
-    async with asyncio.timeout(PATIENCE):
-        await asyncio.gather(contest("Low", 0.0), contest("High", 1.0), contest("Middle", 0.5))
+    low, high, middle = map(asyncio.create_task, (contest("Low", 0.0), contest("High", 1.0), contest("Middle", 0.5)))
+    await asyncio.wait_for(high, PATIENCE)
+    later(3600)
+    await asyncio.wait_for(asyncio.gather(low, middle), PATIENCE)
     assert winners == ["High"]
 
 

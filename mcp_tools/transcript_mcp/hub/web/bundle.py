@@ -1,5 +1,6 @@
 """The page itself: built files beside this module, served so that a browser runs nothing but them."""
 
+import asyncio
 import gzip
 import mimetypes
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class _File:
 
     @cached_property
     def packed(self) -> bytes:
-        """The body as gzip. Made when somebody first takes it: it would be half of the work of making a hub."""
+        """The body as gzip, packed at the first visit: packing takes half as long as the rest of a hub's start."""
         return gzip.compress(self.body, mtime=0)
 
     def known_to(self, request: web.Request) -> bool:
@@ -73,23 +74,24 @@ class Bundle:
         """The one document."""
         if self._index is None:
             raise web.HTTPNotFound
-        return _answer(request, self._index, "no-store")
+        return await _answer(request, self._index, "no-store")
 
     async def asset(self, request: web.Request) -> web.Response:
         """A file that the document names."""
         file = self._assets.get(request.match_info["name"])
         if file is None:
             raise web.HTTPNotFound
-        return _answer(request, file, _FOREVER)
+        return await _answer(request, file, _FOREVER)
 
 
-def _answer(request: web.Request, file: _File, cache: str) -> web.Response:
+async def _answer(request: web.Request, file: _File, cache: str) -> web.Response:
     headers = {**_HEADERS, "Cache-Control": cache, "ETag": f'W/"{file.tag}"', "Vary": "Accept-Encoding"}
     if file.known_to(request):
         return web.Response(status=304, headers=headers)
     body = file.body
     if takes_gzip(request):
-        body, headers["Content-Encoding"] = file.packed, "gzip"
+        body = await asyncio.to_thread(getattr, file, "packed")  # packing takes 25 ms
+        headers["Content-Encoding"] = "gzip"
     answer = web.Response(body=body, content_type=file.kind, headers=headers)
     if file.kind.startswith("text/"):
         answer.charset = "utf-8"

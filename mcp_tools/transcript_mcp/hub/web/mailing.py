@@ -1,6 +1,6 @@
-"""Agent Mail: projects, agents, inboxes, threads in short and in full, search, claims, and writing as a person."""
+"""Agent Mail: projects, agents, inboxes, threads in short and in full, search, claims, and what people do."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from aiohttp import web
@@ -8,6 +8,8 @@ from aiohttp import web
 from transcript_mcp.hub.web.asking import Asked, answered, done
 from transcript_mcp.hub.web.looking import stamp
 from transcript_mcp.mail import recent, showing
+from transcript_mcp.mail.boxes import MOST
+from transcript_mcp.mail.claim_tools import claims_uri
 from transcript_mcp.mail.service import ImageWish, MailService
 from transcript_mcp.mail.values import Draft, InboxQuery
 
@@ -19,9 +21,11 @@ _MOST: Final = 200
 class MailRoom:
     """The mail as the page shows it; looking changes nothing. Its functions run in threads."""
 
-    def __init__(self, service: MailService) -> None:
+    def __init__(self, service: MailService, told: Callable[[str], None]) -> None:
+        """``told`` is called with the URI of a resource that has changed."""
         self._service = service
         self._mail = service.mail
+        self._told = told
 
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/mail``."""
@@ -36,6 +40,7 @@ class MailRoom:
             web.get("/api/mail/claims", answered(self.claims)),
             web.post("/api/mail/send", done(self.send)),
             web.post("/api/mail/reply", done(self.reply)),
+            web.post("/api/mail/release", done(self.release)),
         ]
 
     def projects(self, _asked: Asked) -> dict[str, Any]:
@@ -85,22 +90,25 @@ class MailRoom:
     def inbox(self, asked: Asked) -> dict[str, Any]:
         """What came to an agent, the newest first. Nothing is marked as read."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
-        query = InboxQuery(unread_only=asked.flag("unread"), limit=asked.number("limit", 100, _MOST))
-        return {"messages": [showing.shown_delivery(each) for each in self._mail.inbox(who, query)]}
+        limit = asked.number("limit", 100, MOST)
+        query = InboxQuery(unread_only=asked.flag("unread"), limit=limit, before=asked.optional("before"))
+        found = self._mail.inbox(who, query)
+        return {"messages": [showing.shown_delivery(each) for each in found], **showing.shown_more(found)}
 
     def outbox(self, asked: Asked) -> dict[str, Any]:
         """What an agent sent, the newest first."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
-        found = self._mail.outbox(who, limit=asked.number("limit", 100, _MOST))
-        return {"messages": [showing.shown_letter(each) for each in found]}
+        found = self._mail.outbox(who, limit=asked.number("limit", 100, MOST), before=asked.optional("before"))
+        return {"messages": [showing.shown_letter(each) for each in found], **showing.shown_more(found)}
 
     def search(self, asked: Asked) -> dict[str, Any]:
         """Messages of a project by their words; what was found stands between ``**``."""
         from transcript_mcp.mail.search import search
 
         project = self._mail.project(asked.text("project"))
-        found = search(self._mail.reader, project.id, asked.text("q"), asked.number("limit", 50, 100))
-        return {"hits": found.hits, "notes": list(found.notes)}
+        limit, before = asked.number("limit", 50, 100), asked.optional("before")
+        found = search(self._mail.reader, project.id, asked.text("q"), limit, before)
+        return {"hits": found.hits, "more": found.hits.more, "before": found.hits.before, "notes": list(found.notes)}
 
     def claims(self, asked: Asked) -> dict[str, Any]:
         """Which files agents work on, and until when."""
@@ -137,6 +145,16 @@ class MailRoom:
             original_body=text,
         )
         return showing.shown_posted(self._service.reply(human, answered_to, draft, ImageWish()))
+
+    def release(self, asked: Asked) -> dict[str, Any]:
+        """Free an agent's claims as a person: those on ``paths``, or with ``all`` whatever it has in the project."""
+        project = self._mail.project(asked.text("project"))
+        holder = self._mail.whois(project.key, asked.text("agent"))
+        paths = None if asked.flag("all") else asked.texts("paths")
+        released = self._service.claims.release(project.id, holder, paths, by_person=True)
+        if released.job is not None:
+            self._told(claims_uri(project.key))
+        return showing.shown_released(released, self._service.archived(released.job))
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """The database as it is now."""

@@ -50,7 +50,7 @@ class Site:
             if isinstance(core, Record):
                 self._pages["groups"] = GroupsRoom(core)
             elif isinstance(core, MailService):
-                self._pages["mail"] = MailRoom(core)
+                self._pages["mail"] = MailRoom(core, rooms[name].server.updated)
             elif isinstance(core, FileBox):
                 self._pages["boxes"] = BoxesRoom(core, settings.filebox.agent or "")
             elif isinstance(core, Bridge):

@@ -11,6 +11,8 @@ import { Watched, useWatched } from "@/lib/watched";
 interface State {
   items: ReadonlyMap<string, Item>;
   open: boolean;
+  /** How the hub calls this person: by their own name, or by one that it has made. */
+  called: string;
   /** Milliseconds that this browser's clock is ahead of the hub's, which says when things were asked. */
   ahead: number;
   /** Whether the hub has said what there is. */
@@ -44,6 +46,7 @@ const NAME = "nanobot-transcript.nickname";
 const NOTHING: State = {
   items: new Map(),
   open: false,
+  called: "",
   ahead: 0,
   known: false,
   refused: "",
@@ -152,7 +155,7 @@ export function answer(item: Item, contents: WireContent[]): void {
 
 /** What is answered or written, as it is shown meanwhile. */
 function onItsWay({ contents, item }: Pick<Sending, "contents" | "item">): Item {
-  return { ...item, state: SENDING, by: nickname(), contents, ended: hubNow() };
+  return { ...item, state: SENDING, by: state.get().called, contents, ended: hubNow() };
 }
 
 /** Writes to an agent that has asked nothing what stands in a draft; false when the line is broken. */
@@ -238,14 +241,15 @@ function heard(frame: Frame): void {
       if (!frame.Cmd.endsWith("ReplyNotification")) return;
       const response = frame.AskQuestionResponse ?? frame.WorkReportResponse;
       const id = (frame.AskQuestionRequest ?? frame.WorkReportRequest)?.ID ?? response?.ID ?? "";
-      end(id, { state: "answered", by: frame.Nickname ?? "", contents: response?.contents ?? [] });
+      const state = response?.IsError ? "refused" : "answered";
+      end(id, { state, by: frame.Nickname ?? "", contents: response?.contents ?? [] });
   }
 }
 
 function loggedIn(frame: Frame): void {
   const { success = false, errorMessage = "", serverTime = 0n } = frame.UserLoginResponse ?? {};
   if (serverTime) change({ ahead: Date.now() - Number(serverTime) });
-  change({ refused: success ? "" : errorMessage || "?" });
+  change({ refused: success ? "" : errorMessage || "?", called: frame.Nickname ?? "" });
   if (!success || listed) return;
   listed = true;
   troubled = false;

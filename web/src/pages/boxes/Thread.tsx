@@ -4,6 +4,7 @@ import { LetterCard } from "@/components/LetterCard";
 import { Loaded } from "@/components/Loaded";
 import { SendBar } from "@/components/SendBar";
 import { Back, Bar } from "@/components/Split";
+import { Sure } from "@/components/Sure";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
@@ -69,12 +70,11 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
       </Bar>
       <Dialog open={asking !== undefined} title={t(asking ?? "resolve")} onClose={() => setAsking(undefined)}>
         {asking && (
-          <Sure
-            what={asking}
-            title={value?.title ?? id}
-            no={() => setAsking(undefined)}
-            yes={() => void doing(() => move(asking))}
-          />
+          <Sure question={t(`${asking}Sure`, { title: value?.title ?? id })} no={() => setAsking(undefined)}>
+            <Button variant={asking === "reject" ? "destructive" : "default"} onClick={() => void doing(() => move(asking))}>
+              {t(asking)}
+            </Button>
+          </Sure>
         )}
       </Dialog>
       <div className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2" tabIndex={0} role="region" aria-label={t("thread")}>
@@ -119,26 +119,5 @@ export function Thread({ agent, id, box, types }: { agent: string; id: string; b
         </SendBar>
       )}
     </>
-  );
-}
-
-/** Asks before a mail leaves the inbox: the page has no way to bring it back. */
-function Sure(props: { what: "resolve" | "reject"; title: string; no: () => void; yes: () => void }) {
-  const t = useT();
-  const { what } = props;
-  return (
-    <div className="flex flex-col gap-4">
-      <p className="text-sm [overflow-wrap:anywhere]">
-        {t(`${what}Sure`, { title: props.title })}
-      </p>
-      <div className="flex justify-end gap-2">
-        <Button variant="outline" data-first onClick={props.no}>
-          {t("cancel")}
-        </Button>
-        <Button variant={what === "reject" ? "destructive" : "default"} onClick={props.yes}>
-          {t(what)}
-        </Button>
-      </div>
-    </div>
   );
 }

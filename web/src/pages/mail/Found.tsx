@@ -3,6 +3,7 @@ import { Avatar, Empty, Marked } from "@/components/common";
 import { HitList } from "@/components/HitList";
 import { Excerpt, ListRow } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
+import { More } from "@/components/More";
 import { useData } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
@@ -11,10 +12,10 @@ import { type Hit, PERSON, ofMail } from "@/pages/mail/types";
 /** What was found; `current` is the thread that is open. */
 export function Found({ project, query, current }: { project: string; query: string; current: string | undefined }) {
   const t = useT();
-  const found = useData<{ hits: Hit[]; notes: string[] }>("/api/mail/search", { project, q: query }, ofMail);
+  const found = useData<{ hits: Hit[]; more: number; notes: string[] }>("/api/mail/search", { project, q: query }, ofMail);
   return (
     <Loaded data={found}>
-      {({ hits, notes }) => (
+      {({ hits, more, notes }) => (
         <>
           {notes.map((note) => (
             <p key={note} className="border-b px-4 py-2 text-xs text-muted-foreground">
@@ -39,6 +40,7 @@ export function Found({ project, query, current }: { project: string; query: str
               </li>
             ))}
           </HitList>
+          <More count={more} />
         </>
       )}
     </Loaded>

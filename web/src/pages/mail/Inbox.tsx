@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Avatar, Empty } from "@/components/common";
 import { ListRow } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
+import { More } from "@/components/More";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
@@ -12,11 +13,20 @@ import { href } from "@/lib/router";
 import { Importance } from "@/pages/mail/Importance";
 import { type Letter, PERSON, ofMail } from "@/pages/mail/types";
 
+/** How many letters are shown at first, and how many the hub gives at a time. */
+const PAGE = 100;
+const MOST = 1000;
+
 /** What came to an agent, or what it sent. */
 export function Inbox({ project, agent, write }: { project: string; agent: string; write: () => void }) {
   const t = useT();
   const [box, setBox] = useState<"inbox" | "outbox">("inbox");
-  const letters = useData<{ messages: Letter[] }>(`/api/mail/${box}`, { project, agent }, ofMail);
+  const [limit, setLimit] = useState(PAGE);
+  const letters = useData<{ messages: Letter[]; more?: number }>(
+    `/api/mail/${box}`,
+    { project, agent, limit },
+    ofMail,
+  );
   return (
     <>
       <Bar>
@@ -28,7 +38,10 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
             size="sm"
             variant={box === each ? "outline" : "ghost"}
             aria-pressed={box === each}
-            onClick={() => setBox(each)}
+            onClick={() => {
+              setBox(each);
+              setLimit(PAGE);
+            }}
           >
             {t(`box_${each}`)}
           </Button>
@@ -42,15 +55,22 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
       </Bar>
       <div className="min-h-0 flex-1 overflow-y-auto">
         <Loaded data={letters}>
-          {({ messages }) =>
+          {({ messages, more }) =>
             messages.length ? (
-              <ul>
-                {messages.map((letter) => (
-                  <li key={letter.id}>
-                    <LetterRow project={project} letter={letter} people={box === "inbox" ? [letter.from] : letter.to} />
-                  </li>
-                ))}
-              </ul>
+              <>
+                <ul>
+                  {messages.map((letter) => (
+                    <li key={letter.id}>
+                      <LetterRow
+                        project={project}
+                        letter={letter}
+                        people={box === "inbox" ? [letter.from] : letter.to}
+                      />
+                    </li>
+                  ))}
+                </ul>
+                <More count={more} show={limit < MOST ? () => setLimit(MOST) : undefined} />
+              </>
             ) : (
               <Empty icon={<Mail />} title={t("emptyBox")} />
             )

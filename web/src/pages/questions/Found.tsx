@@ -50,6 +50,8 @@ function Hit({ item, query }: { item: Item; query: string }) {
     () => excerptOf(contents.map((each) => each.text?.text ?? "").join("\n"), query),
     [contents, query],
   );
+  const state = item.state === "refused" ? "refused" : "answered";
+  const who = item.by ? t(`${state}By`, { name: item.by }) : t(state);
   return (
     <>
       <Excerpt>
@@ -57,7 +59,7 @@ function Hit({ item, query }: { item: Item; query: string }) {
       </Excerpt>
       {answer.found && (
         <Excerpt>
-          <span className="text-muted-foreground">{item.by ? t("answeredBy", { name: item.by }) : t("answered")}: </span>
+          <span className="text-muted-foreground">{who}: </span>
           <Pieces pieces={answer.pieces} />
         </Excerpt>
       )}

@@ -1,4 +1,4 @@
-import { CheckCheck, Clock, Hourglass } from "lucide-react";
+import { Ban, CheckCheck, Clock, Hourglass } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Avatar, Time, useNow, useSpan } from "@/components/common";
 import { Log } from "@/components/Log";
@@ -235,15 +235,23 @@ function CountDown({ item }: { item: Item }) {
 
 function Outcome({ item, whole }: { item: Item; whole: boolean }) {
   const t = useT();
-  if (item.state === "answered" || item.state === SENDING) {
+  const refused = item.state === "refused";
+  if (item.state === "answered" || item.state === SENDING || refused) {
     return (
       <div className="ml-auto flex max-w-[min(36rem,90%)] flex-col items-end gap-1">
-        <div className="rounded-2xl rounded-tr-md bg-accent px-3.5 py-2 text-accent-foreground">
-          <Contents contents={item.contents} whole={whole} />
-        </div>
+        {item.contents.length > 0 && (
+          <div className="rounded-2xl rounded-tr-md bg-accent px-3.5 py-2 text-accent-foreground">
+            <Contents contents={item.contents} whole={whole} />
+          </div>
+        )}
         <p className="flex items-center gap-1.5 text-xs text-muted-foreground">
           {item.state === SENDING ? (
             <Badge>{t("sending")}</Badge>
+          ) : refused ? (
+            <>
+              <Ban className="size-3.5" aria-hidden />
+              {item.by ? t("refusedBy", { name: item.by }) : t("refused")} <Time ms={item.ended} />
+            </>
           ) : (
             <>
               <CheckCheck className="size-3.5 text-positive" aria-hidden />

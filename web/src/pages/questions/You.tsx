@@ -12,7 +12,7 @@ import { notOnlySpaces } from "@/lib/utils";
 export function You() {
   const t = useT();
   const id = useId();
-  const { refused } = useAssistant();
+  const { refused, called } = useAssistant();
   const [name, setName] = useState(nickname);
   const [changing, setChanging] = useState(false);
   return (
@@ -24,6 +24,7 @@ export function You() {
         <Input
           id={id}
           value={name}
+          placeholder={called}
           maxLength={60}
           aria-describedby={`${id}h`}
           className="h-8 min-w-0"

@@ -1,0 +1,133 @@
+"""Where guards stand, so that those with outdated rules can be named: ``guards.json`` in the mail store.
+
+A guard holds the code that it was installed with until somebody installs it again. What an earlier version installed
+was not noted; it is looked for where most are, among the hooks of the project's own repository.
+"""
+
+import json
+import os
+import shlex
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from nanobot_transcript.store.whole_file import write_whole
+from transcript_mcp.mail import guard_file
+from transcript_mcp.mail.layout import MailStore
+
+__all__ = ["Outdated", "Standing", "forget", "note", "outdated"]
+
+_LARGEST: Final = 4_000_000
+_USUAL: Final = ".git/hooks/pre-commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A guard that was installed: the path of its hook ``pre-commit``, its work tree, the keys of its projects."""
+
+    hook: str
+    work_tree: str
+    projects: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """A guard whose rules are older than those of this version; ``project`` is one of those that it guards."""
+
+    hook: str
+    work_tree: str
+    project: str
+    rules: int
+
+    @property
+    def told(self) -> str:
+        """What is wrong with it, in a sentence."""
+        return f"The guard {self.hook} has rules of version {self.rules}; {guard_file.RULES} is the newest."
+
+    @property
+    def command(self) -> str:
+        """What renews it, on the command line."""
+        key, tree = shlex.quote(self.project), shlex.quote(self.work_tree)
+        return f"cd {tree} && nanobot-transcript mail guard install --project {key}"
+
+    @property
+    def call(self) -> str:
+        """What renews it, as a tool is called."""
+        arguments = {"project_key": self.project, "code_repo_path": self.work_tree}
+        return f"install_precommit_guard {json.dumps(arguments, ensure_ascii=False)}"
+
+
+def note(store: MailStore, standing: Standing) -> None:
+    """Note a guard that was installed; those whose hook is gone are forgotten. Raises OSError."""
+    others = (each for each in _noted(store) if each.hook != standing.hook and os.path.lexists(each.hook))
+    _write(store, [*others, standing])
+
+
+def forget(store: MailStore, hook: str) -> None:
+    """Note that a guard was taken out. Raises OSError."""
+    known = _noted(store)
+    left = [each for each in known if each.hook != hook]
+    if len(left) < len(known):
+        _write(store, left)
+
+
+def outdated(store: MailStore, keys: Iterable[str]) -> list[Outdated]:
+    """The guards of these projects whose rules are older than those of this version. Never raises OSError."""
+    wanted = set(keys)
+    noted = (each for each in _noted(store) if wanted.intersection(each.projects))
+    # Where the two are one hook, what was noted says which work tree it is.
+    old = {os.path.realpath(each.hook): each for each in (*_usual(wanted), *noted) if _has_old_rules(each.hook)}
+    if not old:
+        return []
+    database = str(store.root.expanduser().resolve() / store.database.name)
+    found = (_looked_at(each, database, wanted) for each in old.values())
+    return [each for each in found if each is not None]
+
+
+def _usual(keys: Iterable[str]) -> Iterator[Standing]:
+    return (Standing(f"{key}/{_USUAL}", key, [key]) for key in sorted(keys) if key.startswith("/"))
+
+
+def _has_old_rules(hook: str) -> bool:
+    rules = guard_file.rules(_text(hook, guard_file.HEAD_LENGTH))
+    return rules is not None and rules < guard_file.RULES
+
+
+def _looked_at(standing: Standing, database: str, keys: set[str]) -> Outdated | None:
+    try:
+        guard = guard_file.parse(_text(standing.hook, _LARGEST))
+    except guard_file.ChangedGuardError:
+        return None
+    if guard is None:
+        return None
+    guarded = (each["key"] for each in guard.guarded if each["database"] == database)
+    key = next((key for key in guarded if key in keys), None)
+    return None if key is None else Outdated(standing.hook, standing.work_tree, key, guard.rules)
+
+
+def _noted(store: MailStore) -> list[Standing]:
+    try:
+        found: Any = json.loads(_text(str(store.guards), _LARGEST))
+        return [Standing(str(each["hook"]), str(each["work_tree"]), list(each["projects"])) for each in found]
+    except (ValueError, TypeError, KeyError, RecursionError):  # none was noted, or somebody has changed the file
+        return []
+
+
+def _write(store: MailStore, standing: Iterable[Standing]) -> None:
+    # No text of its own for what is no text: a path may hold any bytes.
+    write_whole(str(store.guards), json.dumps([asdict(each) for each in standing]).encode("ascii"))
+
+
+def _text(path: str, most: int) -> str:
+    """The beginning of a file, empty when there is none; a pipe or a device does not hold anybody up."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        try:
+            return file.read(most).decode("utf-8", "surrogateescape") if is_file else ""
+        except OSError:
+            return ""

@@ -1,0 +1,57 @@
+"""``mail overdue``: what agents were to acknowledge and have not."""
+
+from typing import Annotated
+
+import typer
+
+from nanobot_transcript.cli.mail_options import (
+    MailStoreOption,
+    ProjectOption,
+    meant_project,
+    opened_mail,
+    tell_more,
+)
+from nanobot_transcript.cli.moments import moment_ms
+from nanobot_transcript.cli.options import ConfigOption, JsonOption
+from nanobot_transcript.cli.output import emit_json, notice
+
+__all__ = ["overdue"]
+
+
+def overdue(
+    until: Annotated[
+        str, typer.Option("--until", metavar="TIME", help="What was sent before then: 2h, 3d, 20:30, 2025-11-20.")
+    ] = "1h",
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the oldest.")
+    ] = 200,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show what was to be acknowledged and was not, and by whom.
+
+    The oldest stands first. Who got a message as bcc is not named.
+
+    \b
+    Example:
+      nanobot-transcript mail overdue --until 1d
+    """
+    with opened_mail(config, store) as mail:
+        from transcript_mcp.mail.showing import shown_letter
+
+        where = meant_project(mail, project)
+        older_than = max(0.0, mail.now() - (moment_ms(until) or 0.0) / 1000)
+        found = mail.overdue(where, older_than=older_than, limit=limit)
+    if json:
+        messages = [shown_letter(each.letter) | {"waiting_for": list(each.waiting_for)} for each in found]
+        emit_json({"project": where.key, "messages": messages, **({"more": found.more} if found.more else {})})
+        return
+    from nanobot_transcript.cli.mail_view import print_overdue
+
+    tell_more(found, f"--limit {limit + found.more}")
+    if found:
+        print_overdue(found)
+    else:
+        notice("Everything that was to be acknowledged by then is.")

@@ -1,0 +1,90 @@
+"""``mail release``: people free the claims of an agent that is gone."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from nanobot_transcript.cli.mail_options import (
+    AgentArgument,
+    MailStoreOption,
+    ProjectOption,
+    meant_agent,
+    meant_project,
+    opened_service,
+)
+from nanobot_transcript.cli.moments import local
+from nanobot_transcript.cli.options import ConfigOption, JsonOption
+from nanobot_transcript.cli.output import amount, emit_json, notice
+from nanobot_transcript.cli.problems import NEGATIVE, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from transcript_mcp.mail.claim_values import Claim
+    from transcript_mcp.mail.values import Agent
+
+__all__ = ["release"]
+
+_SHOWN: Final = 10
+
+
+def release(
+    agent: AgentArgument,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH", help="Which, as they were claimed; all if left out.", show_default=False),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    project: ProjectOption = None,
+    json: JsonOption = False,
+    store: MailStoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Free the files that an agent has claimed, as a person. Asks first.
+
+    For an agent that is gone: others can claim the files, and commit them. The history of the archive says that a
+    person did it; the agent is not told. Exit code 1: it holds nothing there.
+
+    \b
+    Example:
+      nanobot-transcript mail release GreenCastle
+    """
+    with opened_service(config, store) as service:
+        from transcript_mcp.mail.showing import shown_released
+
+        where = meant_project(service.mail, project)
+        who = meant_agent(service.mail, agent, where.key)
+        if not yes:
+            _ask(service.claims.held(where.id, who, paths or None), who, where.key, json=json)
+        released = service.claims.release(where.id, who, paths or None, by_person=True)
+        commit = service.archived(released.job)
+    if json:
+        emit_json({"project": where.key, "agent": who.name, **shown_released(released, commit)})
+    else:
+        for path in released.not_held:
+            notice(f"{who.name} has no claim on {path}.")
+        if released.released:
+            notice(f"Freed {amount(len(released.released), 'claim')} of {who.name}.")
+        elif not paths:
+            notice(f"{who.name} holds nothing in {where.key}.")
+    if not released.released:
+        raise typer.Exit(NEGATIVE)
+
+
+def _ask(claims: "Sequence[Claim]", who: "Agent", project: str, *, json: bool) -> None:
+    if not claims:
+        return
+    paths = ", ".join(claim.path for claim in claims[:_SHOWN])
+    more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
+    active = f"{local(who.last_active_ts * 1000):%Y-%m-%d %H:%M}"
+    sentence = (
+        f"{amount(len(claims), 'claim')} of {who.name}, active last at {active}, will be freed in {project}: "
+        f"{paths}{more}."
+    )
+    if json or not sys.stdin.isatty():
+        raise UsageError(f"Nobody is there to confirm: {sentence}", hint="Add --yes to free them without being asked.")
+    notice(sentence)
+    if not typer.confirm("Free them?", err=True):
+        notice("Nothing was freed.")
+        raise typer.Exit(NEGATIVE)

@@ -1,0 +1,161 @@
+"""Which guards stand where, and which of them have older rules."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.letterbox import Letterbox
+from support.mail_desk import desk, told
+from support.old_guard import install_first_version
+
+from transcript_mcp.mail import doctor, guard_file
+from transcript_mcp.mail.guards import Standing, forget, note, outdated
+from transcript_mcp.mail.layout import MailStore
+from transcript_mcp.mail.server import build_server
+from transcript_mcp.sdk.testing import InMemoryClient
+
+
+@pytest.fixture
+def store(box: Letterbox) -> MailStore:
+    return box.mail.places
+
+
+@pytest.fixture
+def key(box: Letterbox, tmp_path: Path) -> str:
+    """A project whose key is the folder of its code, and Owl in it."""
+    folder = tmp_path / "代码 repo"
+    folder.mkdir()
+    box.new(str(folder), "Owl")
+    return str(folder)
+
+
+@pytest.fixture
+def old(store: MailStore, key: str) -> Path:
+    """A guard of the first version, noted by nobody."""
+    return install_first_version(store, key, Path(key) / ".git" / "hooks")
+
+
+def test_a_guard_with_older_rules_is_named_with_what_renews_it(store: MailStore, key: str, old: Path) -> None:
+    [found] = outdated(store, [key])
+    assert (found.hook, found.work_tree, found.project, found.rules) == (str(old), key, key, 1)
+    assert found.told == f"The guard {old} has rules of version 1; {guard_file.RULES} is the newest."
+    assert found.command == f"cd '{key}' && nanobot-transcript mail guard install --project '{key}'"
+    tool, _, arguments = found.call.partition(" ")
+    assert (tool, json.loads(arguments)) == (
+        "install_precommit_guard",
+        {"project_key": key, "code_repo_path": key},
+    )
+
+
+def test_a_guard_that_was_noted_is_found_wherever_it_lies(store: MailStore, key: str, tmp_path: Path) -> None:
+    hook = install_first_version(store, key, tmp_path / "hooks of all")
+    assert outdated(store, [key]) == []
+    note(store, Standing(str(hook), str(tmp_path / "tree"), [key]))
+    [found] = outdated(store, [key])
+    assert (found.hook, found.work_tree) == (str(hook), str(tmp_path / "tree"))
+    assert outdated(store, ["/another"]) == []
+    forget(store, str(hook))
+    assert outdated(store, [key]) == []
+
+
+def test_guards_with_the_newest_rules_or_newer_ones_are_not_named(store: MailStore, key: str, old: Path) -> None:
+    text = old.read_text(encoding="utf-8")
+    assert outdated(store, [key])
+    for rules in (guard_file.RULES, guard_file.RULES + 1):
+        mark, _, body = text.partition("\n# Agent Mail:")
+        old.write_text(f"{mark}\n# agent-mail-guard rules={rules}\n# Agent Mail:{body}", encoding="utf-8")
+        assert outdated(store, [key]) == []
+
+
+def test_a_guard_of_another_store_or_somebody_elses_hook_is_nobodys_here(
+    store: MailStore, key: str, old: Path, tmp_path: Path
+) -> None:
+    install_first_version(MailStore(tmp_path / "other"), key, old.parent)
+    assert outdated(store, [key]) == []
+    install_first_version(store, "/another", old.parent)
+    assert outdated(store, [key]) == []
+    old.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    assert outdated(store, [key]) == []
+
+
+def test_what_cannot_be_read_as_a_guard_holds_nobody_up(store: MailStore, key: str, old: Path) -> None:
+    changed = old.read_text(encoding="utf-8").replace("exit 0", "exit 1")
+    old.write_text(changed, encoding="utf-8")
+    assert outdated(store, [key]) == []
+    old.unlink()
+    os.mkfifo(old)
+    assert outdated(store, [key, "/no/such/project", "no path\0", "/\udcff", "~"]) == []
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        b"",
+        b"\xff\xfe",
+        b"{",
+        b"null",
+        b"7",
+        b'[{"hook": 1}]',
+        b'[[], "x"]',
+        b'{"hook": "x"}',
+        b'[{"hook": "h", "work_tree": "w", "projects": 1}]',
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_list_is_an_empty_one_and_is_written_anew(
+    store: MailStore, key: str, old: Path, rubbish: bytes
+) -> None:
+    store.guards.write_bytes(rubbish)
+    assert [each.hook for each in outdated(store, [key])] == [str(old)]
+    forget(store, str(old))
+    note(store, Standing(str(old), "/tree", [key]))
+    assert [each.work_tree for each in outdated(store, [key])] == ["/tree"]
+
+
+def test_a_path_that_is_no_text_is_noted(store: MailStore, key: str, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    hook = install_first_version(store, key, folder)
+    note(store, Standing(str(hook), str(folder), [key]))
+    assert [each.hook for each in outdated(store, [key])] == [str(hook)]
+
+
+def test_a_guard_whose_hook_is_gone_is_forgotten_at_the_next_one(store: MailStore, key: str, old: Path) -> None:
+    note(store, Standing("/gone/pre-commit", "/gone", [key]))
+    note(store, Standing(str(old), key, [key]))
+    assert [each["hook"] for each in json.loads(store.guards.read_text("utf-8"))] == [str(old)]
+
+
+def test_the_doctor_names_guards_with_older_rules_and_the_command(store: MailStore, key: str, old: Path) -> None:
+    for look in (doctor.examine, doctor.glance):
+        [found] = [each for each in look(store) if each.check == "guard"]
+        assert found.severity == "warning"
+        assert str(old) in found.message
+        assert f"mail guard install --project '{key}'" in found.fix
+
+
+def test_the_doctor_names_ten_and_counts_the_rest(box: Letterbox, store: MailStore, tmp_path: Path) -> None:
+    for number in range(12):
+        folder = tmp_path / str(number)
+        box.new(str(folder), "Owl")
+        install_first_version(store, str(folder), folder / ".git" / "hooks")
+    found = [each.message for each in doctor.glance(store) if each.check == "guard"]
+    assert len(found) == 11
+    assert found[-1] == "2 more guards have older rules."
+
+
+async def test_who_claims_is_told_that_the_guard_has_older_rules(box: Letterbox, key: str, old: Path) -> None:
+    client = InMemoryClient(build_server(desk(box)))
+
+    async def claim(agent: str, path: str) -> dict[str, Any]:
+        arguments = {"project_key": key, "agent_name": agent, "paths": [path]}
+        return await told(client, "claim_paths", arguments)
+
+    box.new(key, "Fox")
+    [said] = (await claim("Owl", "src"))["notes"]
+    assert f"The guard {old} has rules of version 1" in said
+    assert "install_precommit_guard" in said
+    assert "notes" not in await claim("Fox", "src/x.py")
+    old.unlink()
+    assert "notes" not in await claim("Owl", "src")
