@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 BOUND = 1000 * PATIENCE
 """In milliseconds, as the browser counts."""
 
+LONG = 600
+"""Seconds that a question waits: more than any test's patience."""
+
 Blocks = list[dict[str, Any]]
 
 
@@ -30,7 +33,12 @@ class Agent:
         return self._calls.submit(self._asked, question, more)
 
     def _asked(self, question: str, more: dict[str, Any]) -> Blocks:
-        about = {"question": question, "agent_name": self.name, "project_directory": "/srv/shop", "timeout": 60} | more
+        about = {
+            "question": question,
+            "agent_name": self.name,
+            "project_directory": "/srv/shop",
+            "timeout": LONG,
+        } | more
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
         body = json.dumps(message | {"params": {"name": "ask_question", "arguments": about}}).encode()
         request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
@@ -46,7 +54,7 @@ class Agent:
 
 def asked(hub: str, token: str, question: str) -> list[str]:
     """Asks over Connect with a token, under the name BlueLake, and gives the texts of the answer."""
-    about = {"ProjectDirectory": "/srv/shop", "AgentName": "BlueLake", "Question": question, "Timeout": 60}
+    about = {"ProjectDirectory": "/srv/shop", "AgentName": "BlueLake", "Question": question, "Timeout": LONG}
     body = json.dumps({"ID": uuid4().hex, "UserToken": token, "Request": about}).encode()
     address = f"{hub}/agentassistproto.SrvAgentAssist/AskQuestion"
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})

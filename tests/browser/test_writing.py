@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import pytest
 from browser.conftest import Served, _hub
-from browser.expecting import expect
+from browser.expecting import drawn, expect
+from browser.people import LONG
 from browser.windows import OpenPage
 from support.waiting import PATIENCE
 from support.web_home import PROJECT, WebHome
@@ -194,7 +195,7 @@ def test_who_reads_further_up_stays_there_when_something_new_is_asked(open_page:
     with ThreadPoolExecutor(2) as calls:
 
         def ask(name: str, text: str) -> None:
-            about = {"ProjectDirectory": "/srv/tall", "AgentName": "RedHill", "Timeout": 20, "Summary": text}
+            about = {"ProjectDirectory": "/srv/tall", "AgentName": "RedHill", "Timeout": LONG, "Summary": text}
             body = json.dumps({"ID": name, "UserToken": "local", "Request": about | {"NotifyOnly": True}}).encode()
             address = f"{hub}/agentassistproto.SrvAgentAssist/WorkReport"
             request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
@@ -212,7 +213,7 @@ def test_who_reads_further_up_stays_there_when_something_new_is_asked(open_page:
         log.get_by_text("Paragraph 0", exact=True).wait_for()
         ask("third", "Another line")
         log.get_by_text("Another line").wait_for()
-        page.wait_for_timeout(200)
+        drawn(page)
         assert log.evaluate("(box) => box.scrollTop") == 0
 
 

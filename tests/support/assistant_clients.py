@@ -112,7 +112,7 @@ class Caller:
             assert response.content_type == "application/proto"
             return wire.decoded(answer, body)
 
-    async def ask(self, id: str, question: str = "Deploy?", timeout: int = 60, **more: Any) -> Any:
+    async def ask(self, id: str, question: str = "Deploy?", timeout: int = 600, **more: Any) -> Any:
         """Ask and wait for the answer."""
         outer = {name: more.pop(name) for name in ("Wait", "Fetched") if name in more}
         about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha"} | more
@@ -122,7 +122,7 @@ class Caller:
 
     async def report(self, method: str, id: str, summary: str, **more: Any) -> Any:
         """Report under the method's name, and wait for the confirmation."""
-        about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha", "Timeout": 60} | more
+        about = {"ProjectDirectory": "/srv/shop", "AgentName": "Alpha", "Timeout": 600} | more
         request = wire.new("McpWorkReportRequest", Summary=summary, **about)
         message = wire.new("WorkReportRequest", ID=id, UserToken=self.token, Request=request)
         return await self.call(method, message, "WorkReportResponse")
