@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser.expecting import expect, until
+from browser.expecting import drawn, expect, until
 from browser.people import Agent, answered, begun, call_me, connect, fill, report, said, send
 from browser.windows import OpenPage
 from PIL import Image
@@ -237,11 +237,13 @@ def test_an_answer_on_a_line_that_has_gone_silent_is_on_its_way_until_the_hub_ha
     answer = agent.ask("Deploy now?")
     page = agent.talk(open_page("#/questions", base=line.address))
     fill(page, "Yes.")
+    page.clock.install()
     line.hush()
     send(page)
     article = page.locator("article", has_text="Deploy now?")
     article.get_by_text("on its way").wait_for()
-    page.wait_for_timeout(2000)  # what was told too early was told within a second
+    page.clock.run_for(2000)  # what was told too early was told within a second
+    drawn(page)
     expect(article.get_by_text("on its way")).to_have_count(1)
     picture(page, "questions-sending")
     assert said(answer) == ["Yes."]

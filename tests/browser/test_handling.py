@@ -4,7 +4,7 @@ import time
 from urllib.parse import quote
 
 import pytest
-from browser.expecting import expect
+from browser.expecting import drawn, expect, until
 from browser.people import Agent
 from browser.test_pages import GROUP, Picture
 from browser.windows import OpenPage
@@ -155,12 +155,16 @@ def test_every_page_says_once_what_to_do_while_the_hub_does_not_answer(
     page = open_page("#/questions", base=line.address, phone=phone)
     page.get_by_role("link", name=agent.name).first.click()
     page.get_by_role("log").get_by_text("Still there?").wait_for()
+    failed = list[str]()
+    page.on("requestfailed", lambda request: failed.append(request.url))
     line.cut()
     told = page.get_by_role("alert").filter(has_text=hint).filter(visible=True)
     told.wait_for()
     for room in ("questions", "groups", "mail", "boxes", "io", "system"):
+        before = len(failed)
         page.locator(f"nav a[href='#/{room}']").click()
-        page.wait_for_timeout(300)  # its own requests have failed by now
+        until(page, lambda before=before: len(failed) > before)  # what the room asks for itself
+        drawn(page)
         expect(told).to_have_count(1)
     line.mend()
     expect(page.get_by_role("alert")).to_have_count(0)

@@ -48,7 +48,7 @@ async def test_two_agents_in_two_folders_exchange_wait_for_and_resolve_a_message
     client: Client, office: Office
 ) -> None:
     async with client("qa_agent") as qa, client("dev_agent") as dev:
-        waiting = asyncio.create_task(dev.text("filebox_wait", timeout=30))
+        waiting = asyncio.create_task(dev.text("filebox_wait", timeout=PATIENCE))
         sent = (await qa.text("filebox_send_message", **BUG)).splitlines()
         assert sent[0] == "Message sent successfully"
         (mail,) = json.loads(await asyncio.wait_for(waiting, PATIENCE))["messages"]
@@ -62,7 +62,7 @@ async def test_two_agents_in_two_folders_exchange_wait_for_and_resolve_a_message
             "content": "已确认问题，开始修复。",
         }
         await dev.text("filebox_send_message", **reply, original_message_id=mail["id"])
-        (answered,) = json.loads(await qa.text("filebox_wait", timeout=30))["messages"]
+        (answered,) = json.loads(await qa.text("filebox_wait", timeout=PATIENCE))["messages"]
         assert answered["file"] == mail["file"]
         assert await qa.text("filebox_resolve_message", filename=mail["file"]) == "Message resolved"
         assert json.loads(await qa.text("filebox_list_messages", box_type="done")) == [mail["file"]]
@@ -131,7 +131,7 @@ async def test_agents_elsewhere_use_their_mailboxes_through_the_hub(office: Offi
         try:
             sent = await call("qa_agent", "filebox_send_message", **BUG)
             assert sent["content"][0]["text"].startswith("Message sent successfully")
-            waited = await call("dev_agent", "filebox_wait", timeout=10)
+            waited = await call("dev_agent", "filebox_wait", timeout=PATIENCE)
             (mail,) = waited["messages"]
             assert mail["from"] == "qa_agent"
             resolved = await call("dev_agent", "filebox_resolve_message", filename=mail["file"])

@@ -315,6 +315,7 @@ def test_a_full_disk_holds_the_archive_up_until_there_is_room(
     archive.assert_sound(SLUG)
 
 
+@pytest.mark.soak
 def test_an_idle_archiver_hardly_uses_the_processor(archive: MailArchive, archivers: Archivers) -> None:
     """Counted in processor time, not by the clock: at most a twentieth, where it aims at a hundredth."""
     process = archivers.start()

@@ -11,6 +11,7 @@ from support.mcp_client import SdkClient, connected
 from support.mcp_raw import RawClient
 from support.procs import Worker, until
 from support.transcript_server import command
+from support.waiting import PATIENCE
 from support.waiting import until as until_async
 from support.worker import KEY
 
@@ -97,7 +98,7 @@ async def test_another_process_ends_a_wait_and_nothing_is_missed(
     worker = spawn("append", base_dir=store.base_dir, count=60)
     async with client() as here:
         after = cursor(await here.text("transcript_wait", session_key=KEY, timeout=0))
-        waiting = asyncio.create_task(here.text("transcript_wait", session_key=KEY, after=after, timeout=60))
+        waiting = asyncio.create_task(here.text("transcript_wait", session_key=KEY, after=after, timeout=PATIENCE))
         await asyncio.to_thread(worker.go)
         heard: list[str] = []
         while len(heard) < 60:
@@ -107,7 +108,7 @@ async def test_another_process_ends_a_wait_and_nothing_is_missed(
             heard += new
             after = cursor(text)
             waiting = asyncio.create_task(
-                here.text("transcript_wait", session_key=KEY, after=after, timeout=60, limit=7)
+                here.text("transcript_wait", session_key=KEY, after=after, timeout=PATIENCE, limit=7)
             )
         waiting.cancel()
     assert heard == [f"om_{number}" for number in range(60)]

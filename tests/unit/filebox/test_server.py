@@ -277,11 +277,11 @@ async def test_waiting_tells_of_unread_messages_at_once_and_of_new_ones_as_they_
 ) -> None:
     nothing = await client.call("filebox_wait", timeout=0)
     assert nothing.text == "No new messages for qa_agent within 0 seconds."
-    waiting = asyncio.create_task(client.call("filebox_wait", timeout=30))
+    waiting = asyncio.create_task(client.call("filebox_wait", timeout=PATIENCE))
     await asyncio.sleep(0)
     sent = office.mailbox("dev_agent").send("qa_agent", "INFO", "mail", "text")
     assert [mail["id"] for mail in (await asyncio.wait_for(waiting, PATIENCE)).data["messages"]] == [sent.id]
-    assert [mail["id"] for mail in (await client.call("filebox_wait", timeout=30)).data["messages"]] == [sent.id]
+    assert [mail["id"] for mail in (await client.call("filebox_wait", timeout=PATIENCE)).data["messages"]] == [sent.id]
     await client.call("filebox_read_message", box_type="inbox", filename=sent.file)
     assert (await client.call("filebox_wait", timeout=0)).text.startswith("No new messages")
 

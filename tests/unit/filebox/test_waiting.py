@@ -28,7 +28,7 @@ async def test_mail_that_was_read_is_not_waited_for_nor_taken_for_new(office: Of
 
 async def test_mail_that_arrives_ends_the_wait(office: Office) -> None:
     dev = office.mailbox("dev_agent")
-    waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
+    waiter = asyncio.create_task(wait_for_mail(dev, timeout=PATIENCE))
     await asyncio.sleep(0)
     office.mailbox("qa_agent").send("dev_agent", "INFO", "new", "text")
     page = await asyncio.wait_for(waiter, PATIENCE)
@@ -39,7 +39,7 @@ async def test_a_thread_that_goes_on_ends_the_wait(office: Office) -> None:
     qa, dev = office.mailbox("qa_agent"), office.mailbox("dev_agent")
     sent = qa.send("dev_agent", "INFO", "mail", "text")
     dev.read("inbox", sent.file)
-    waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
+    waiter = asyncio.create_task(wait_for_mail(dev, timeout=PATIENCE))
     await asyncio.sleep(0)
     qa.send("dev_agent", "INFO", "", "more", sent.id)
     assert [mail.id for mail in (await asyncio.wait_for(waiter, PATIENCE)).mails] == [sent.id]
@@ -50,7 +50,7 @@ async def test_a_mail_written_over_in_place_ends_the_wait(office: Office) -> Non
     plant(inbox, "a.md", message_id="1", timestamp="2025-06-30T08:15:00.000Z")
     dev: Mailbox = office.mailbox("dev_agent")
     dev.read("inbox", "a.md")
-    waiter = asyncio.create_task(wait_for_mail(dev, timeout=30))
+    waiter = asyncio.create_task(wait_for_mail(dev, timeout=PATIENCE))
     await asyncio.sleep(0)
     plant(inbox, "a.md", message_id="1", timestamp="2025-06-30T08:16:00.000Z", text="changed")
     assert [mail.id for mail in (await asyncio.wait_for(waiter, PATIENCE)).mails] == ["1"]
@@ -87,7 +87,7 @@ async def test_only_mail_since_a_time_counts_if_one_is_given(office: Office) -> 
 
 async def test_all_who_wait_at_one_inbox_are_woken_by_one_look_at_it(office: Office, glances: Glances) -> None:
     dev = office.mailbox("dev_agent")
-    waiters = [asyncio.create_task(wait_for_mail(dev, timeout=30)) for _ in range(100)]
+    waiters = [asyncio.create_task(wait_for_mail(dev, timeout=PATIENCE)) for _ in range(100)]
     await until(lambda: glances() > 0)
     assert glances() == 1
     office.mailbox("qa_agent").send("dev_agent", "INFO", "new", "text")
@@ -97,7 +97,7 @@ async def test_all_who_wait_at_one_inbox_are_woken_by_one_look_at_it(office: Off
 
 
 async def test_who_gives_up_waiting_leaves_nothing_behind(office: Office, glances: Glances) -> None:
-    waiter = asyncio.create_task(wait_for_mail(office.mailbox("dev_agent"), timeout=30))
+    waiter = asyncio.create_task(wait_for_mail(office.mailbox("dev_agent"), timeout=PATIENCE))
     await asyncio.sleep(0)
     waiter.cancel()
     await until(lambda: glances() == 0)
@@ -106,7 +106,7 @@ async def test_who_gives_up_waiting_leaves_nothing_behind(office: Office, glance
 async def test_an_inbox_that_ceases_to_be_a_folder_ends_the_wait(office: Office) -> None:
     inbox = office.folder("dev_agent", "inbox")
     inbox.mkdir(parents=True)
-    waiter = asyncio.create_task(wait_for_mail(office.mailbox("dev_agent"), timeout=30))
+    waiter = asyncio.create_task(wait_for_mail(office.mailbox("dev_agent"), timeout=PATIENCE))
     await asyncio.sleep(0)
     inbox.rmdir()
     inbox.write_text("a file")

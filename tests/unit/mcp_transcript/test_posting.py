@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, UnknownNameError
 from nanobot_transcript.identity import AgentProfile
@@ -43,7 +43,7 @@ async def test_a_post_is_queued_for_a_bot_of_the_chat(view: View, say: Say) -> N
 async def test_once_it_is_sent_the_message_is_named(view: View, say: Say) -> None:
     say("before")
     with Outbox(view.store.base_dir) as outbox:
-        waiting = asyncio.create_task(posted(view, wait=30))
+        waiting = asyncio.create_task(posted(view, wait=PATIENCE))
         await until(outbox.waiting)
         job = outbox.take("test", [KEY])
         assert job is not None
@@ -60,7 +60,7 @@ async def test_what_could_not_be_sent_says_why(view: View, say: Say) -> None:
         job = outbox.take("test", [KEY])
         assert job is not None
         outbox.failed(job, "The bot was removed from the chat.")
-    again = await posted(view, idempotency_key="k", wait=30)
+    again = await posted(view, idempotency_key="k", wait=PATIENCE)
     assert (again["id"], again["state"], again["error"]) == (
         answer["id"],
         "failed",
