@@ -235,9 +235,8 @@ def test_an_answer_on_a_line_that_has_gone_silent_is_on_its_way_until_the_hub_ha
     open_page: OpenPage, agent: Agent, line: Line, picture: Callable[..., None]
 ) -> None:
     answer = agent.ask("Deploy now?")
-    page = agent.talk(open_page("#/questions", base=line.address))
+    page = agent.talk(open_page("#/questions", base=line.address, clock=True))
     fill(page, "Yes.")
-    page.clock.install()
     line.hush()
     send(page)
     article = page.locator("article", has_text="Deploy now?")

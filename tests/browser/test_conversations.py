@@ -110,12 +110,11 @@ def test_what_somebody_writes_on_when_the_box_lets_go_calls_nothing_on_the_page(
     open_page: OpenPage, agent: Agent
 ) -> None:
     answer = agent.ask("Deploy now?")
-    page = agent.talk(open_page("#/questions"))
+    page = agent.talk(open_page("#/questions", clock=True))
     fill(page, "Yes.")
     send(page)
     assert said(answer) == ["Yes."]
     page.get_by_role("textbox", name=f"Write to {agent.name} unasked").focus()
-    page.clock.install()
     page.clock.pause_at(time.time() + 5)  # by its clock nobody pauses
     here = page.url
     agent.ask("Drop the database?", wait=0)

@@ -67,7 +67,7 @@ class OpenPage:
         self.expected: tuple[str, ...] = ()
         self._windows = windows
         self._hub = hub
-        self._taken: list[tuple[BrowserContext, dict[str, Any]]] = []
+        self._taken: list[tuple[BrowserContext, dict[str, Any] | None]] = []
 
     def __call__(
         self,
@@ -79,16 +79,21 @@ class OpenPage:
         dark: bool = False,
         language: str = "en-US",
         script: str = "",
+        clock: bool = False,
     ) -> "Page":
-        """A page of the hub, or of the one at ``base``. ``script`` runs before the page's own."""
+        """A page of the hub, or of the one at ``base``. ``script`` runs before the page's own. With a ``clock`` of its
+        own (``page.clock``), which belongs to its window, nobody else has that window afterwards.
+        """
         size = {"width": 390, "height": 844} if phone else {"width": 1360, "height": 850}
         if width is not None:
             size = {"width": width, "height": 800}
         theme = "dark" if dark else "light"
         options: dict[str, Any] = {"viewport": size, "color_scheme": theme, "locale": language, "has_touch": phone}
         window = self._windows.take(**options)
-        self._taken.append((window, options))
+        self._taken.append((window, None if clock else options))
         page = window.new_page()
+        if clock:
+            page.clock.install()
         page.add_init_script(script)
         page.set_default_timeout(BOUND)
         page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
@@ -99,4 +104,7 @@ class OpenPage:
     def close(self) -> None:
         """All windows."""
         for window, options in self._taken:
-            self._windows.give_back(window, **options)
+            if options is None:
+                window.close()
+            else:
+                self._windows.give_back(window, **options)
