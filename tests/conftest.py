@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from support import forking
 from support.examples import FEW, MANY
 from support.procs import Worker
 
@@ -68,6 +69,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if session.items and not session.config.option.collectonly:
+        forking.begin()
 
 
 @pytest.fixture

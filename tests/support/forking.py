@@ -4,13 +4,15 @@
 
 Importing lark_oapi alone takes two seconds of CPU, more than most tests then need. So one process of each test run
 imports what `preload` names, and every `Forked` is a fork of it: a process with its own pid, environment, open files
-and exit code, which tests stop, kill and wait for like any other. Tests of what happens before the imports are done,
-or of Python's own command line, start it with ``subprocess``.
+and exit code, which tests stop, kill and wait for like any other. That one process starts before the first test
+(`begin`), so that no test's environment decides what modules read when they are imported. Tests of what happens before
+the imports are done, of Python's own command line, or of ``PYTHON...`` variables start the program with ``subprocess``.
 """
 
 import asyncio
 import atexit
 import contextlib
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -18,21 +20,24 @@ import runpy
 import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from multiprocessing import forkserver
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import IO, Any, Self
 
 from support.waiting import PATIENCE
 
-__all__ = ["HUB", "Forked", "Streamed", "preload"]
+__all__ = ["HUB", "Forked", "Streamed", "begin", "preload"]
 
 HUB = ("transcript_mcp.hub.app", "mcp", "pydantic_settings", "typer.main", "rich.console", "sqlite3")
 """What ``nanobot-transcript serve`` spends its start on."""
 
+_PR_SET_PDEATHSIG = 1
 _forking = multiprocessing.get_context("forkserver")
 _preloaded: list[str] = []
 
@@ -41,6 +46,12 @@ def preload(*modules: str) -> None:
     """Have these imported before the first fork. Called at the top of the modules whose processes need them."""
     _preloaded.extend(module for module in modules if module not in _preloaded)
     _forking.set_forkserver_preload(_preloaded)
+
+
+def begin() -> None:
+    """Start the process of which all are forks, if anybody asked for modules in it; it imports them in its own time."""
+    if _preloaded:
+        forkserver.ensure_running()
 
 
 class Forked:
@@ -113,14 +124,21 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float = PATIENCE) -> tuple[Any, Any]:
-        """What is left of standard output and standard error, and wait for the end."""
+        """What is left of standard output and standard error, and wait for the end.
+
+        Raises subprocess.TimeoutExpired.
+        """
+        give_up = time.monotonic() + timeout
         if self.stdin is not None:
             self.stdin.close()
-        with ThreadPoolExecutor(2) as reading:
-            said, errors = reading.map(_rest, (self.stdout, self.stderr))
-        self.wait(timeout)
+        said, errors = _Rest(self.stdout), _Rest(self.stderr)
+        for each in (said, errors):
+            each.join(max(0.0, give_up - time.monotonic()))
+            if each.is_alive():
+                raise subprocess.TimeoutExpired(self.args, timeout)
+        self.wait(max(0.0, give_up - time.monotonic()))
         self.close()
-        return said, errors
+        return said.text, errors.text
 
     def close(self) -> None:
         """Close the pipes."""
@@ -176,8 +194,18 @@ class Streamed:
         return said[0], said[1]
 
 
-def _rest(stream: Any) -> Any:
-    return None if stream is None or stream.closed else stream.read()
+class _Rest(threading.Thread):
+    """Reads a stream to its end, in a thread: whoever waits for it may give up."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(daemon=True)
+        self.text: Any = None
+        self._stream = stream
+        self.start()
+
+    def run(self) -> None:
+        if self._stream is not None and not self._stream.closed:
+            self.text = self._stream.read()
 
 
 async def _nothing() -> bytes:
@@ -201,6 +229,7 @@ def _opened(wanted: IO[Any] | int | None, number: int, *, text: bool) -> tuple[A
 
 def _become(module: str, arguments: tuple[str, ...], cwd: str, env: dict[str, str], streams: list[Any]) -> None:
     """In the new process."""
+    _end_with_parent()
     for number, stream in enumerate(streams):
         if stream is not None:
             opened = stream.detach()
@@ -216,10 +245,30 @@ def _become(module: str, arguments: tuple[str, ...], cwd: str, env: dict[str, st
     gc.freeze()  # or the first collection copies every page of what was imported
     _forget_loops()
     sys.argv = [module, *arguments]
+    interrupted = False
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        interrupted = True
     finally:
         atexit._run_exitfuncs()
+    if interrupted:  # it ends by that signal, as the interpreter itself would
+        sys.stdout.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def _end_with_parent() -> None:
+    """Also where the run of tests is cut off, and nobody ends what it has started.
+
+    The one it is forked from ends with that run, unless a fork holds its lifeline.
+    """
+    server: Any = forkserver._forkserver
+    os.close(server._forkserver_alive_fd)
+    server._forkserver_alive_fd = None
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _forget_loops() -> None:

@@ -123,14 +123,14 @@ async def test_the_others_are_told_who_answered_and_who_was_late_too(hub: Hub) -
 
 
 async def test_a_page_that_comes_later_is_shown_what_waits(hub: Hub) -> None:
-    asking = asyncio.create_task(hub.caller.ask("q1"))
+    asking = asyncio.create_task(hub.caller.ask("q1", timeout=3600))
     await until(lambda: hub.assistant._holding.records(None))
     async with page(hub.url) as ada:
         assert (await ada.login("test-token")).success
         assert (await ada.until("AskQuestion")).AskQuestionRequest.ID == "q1"
         await ada.send("GetPendingMessages", GetPendingMessagesRequest=wire.new("GetPendingMessagesRequest"))
         (pending,) = (await ada.until("GetPendingMessages")).GetPendingMessagesResponse.pending_messages
-        assert (pending.message_type, pending.ask_question_request.ID, pending.timeout) == ("AskQuestion", "q1", 60)
+        assert (pending.message_type, pending.ask_question_request.ID, pending.timeout) == ("AskQuestion", "q1", 3600)
         validity = wire.new("CheckMessageValidityRequest", request_ids=["q1", "other"])
         await ada.send("CheckMessageValidity", CheckMessageValidityRequest=validity)
         answer = (await ada.until("CheckMessageValidity")).CheckMessageValidityResponse

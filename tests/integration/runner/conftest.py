@@ -132,7 +132,7 @@ class Site:
     async def _start(self, config: Path, arguments: Sequence[str], listen: str | None) -> Running:
         secrets = {f"SECRET_{app.name}": app.app_secret for app in self.feishu.apps}
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
-        env = {**kept, **secrets, "HOME": str(self.folder), "NO_PROXY": "*", "PYTHONUTF8": "1"}
+        env = {**kept, **secrets, "HOME": str(self.folder), "NO_PROXY": "*"}
         if listen is not None:
             env["NANOBOT_TRANSCRIPT_FEISHU__WEBHOOK__LISTEN"] = listen
         log_path = self.folder / f"run-{len(self.processes)}.log"
