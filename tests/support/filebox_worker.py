@@ -6,8 +6,6 @@ Every content begins and ends with its own token, so that half a text is recogni
 import asyncio
 import json
 import os
-import resource
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from support.waiting import PATIENCE
-from support.worker import ready, say, told_to_stop
+from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import MailNotFoundError, TranscriptError
 from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox, Query
@@ -198,8 +196,7 @@ def send_until_error(config: str, agent: str, to: str, limit: int) -> dict[str, 
     """Send larger and larger mails; ``limit`` bounds the size of any file this process may write."""
     mailbox = open_mailbox(config, agent)
     ready()
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    fill_disk_at(limit)
     sent: list[str] = []
     for number in range(1, 1000):
         try:

@@ -2,14 +2,12 @@
 
 import json
 import os
-import resource
-import signal
 import sys
 import threading
 from pathlib import Path
 
 from support.mail_archive import MailArchive
-from support.worker import ready, say, told_to_stop
+from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import ArchiveError, StoreError
 from transcript_mcp.mail.archiver import ArchiverProcess
@@ -52,8 +50,7 @@ def archive_within(store: str, limit: int | None = None) -> dict[str, object]:
     archiving = Archiving(archive.store, archive.database)
     ready()
     if limit is not None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        fill_disk_at(limit)
     try:
         archiving.round()
     except (ArchiveError, StoreError) as error:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import resource
 import signal
 import sys
 import time
@@ -12,7 +11,7 @@ from typing import Any
 
 from support.leases import FOR_EVER
 from support.waiting import PATIENCE
-from support.worker import ready, say
+from support.worker import fill_disk_at, ready, say
 
 from nanobot_transcript import AsyncGroupTranscriptStore, TranscriptError
 from nanobot_transcript.identity import AgentProfile
@@ -49,8 +48,7 @@ def acquire_on_a_full_disk(base_dir: str, limit: int) -> dict[str, Any]:
     """Acquire until a file may not grow any more; ``limit`` bounds the size of any file this process may write."""
     lease = FileLease(base_dir, wait=PATIENCE)
     ready()
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    fill_disk_at(limit)
     had: list[str] = []
     for number in range(10_000):
         try:

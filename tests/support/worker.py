@@ -36,6 +36,13 @@ def say(value: object) -> None:
     os.write(_SHARED_FD, json.dumps(value).encode() + b"\n")
 
 
+def fill_disk_at(size: int) -> None:
+    """Let no file that this process writes grow beyond ``size`` bytes: what does not fit is refused."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where the tests' output goes may be a file that is longer already
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
 def ready() -> None:
     """Wait for the start signal, so that all workers begin together."""
     say({"ready": True})
@@ -173,8 +180,7 @@ def append_until_error(
     transcript = open_store(base_dir, store)
     ready()
     if limit is not None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        fill_disk_at(limit)
     acked: list[str] = []
     for number in range(count):
         message_id = f"{prefix}{number}"
