@@ -64,6 +64,7 @@ class Four(Scene):
         self.slow = False
         killed = self.gateways[self.request(text).api_key]
         await killed.kill()
+        await until(lambda: len(self.noted(question.message_id, '"claim_seen"')) == len(self.bots) - 1)
         run_out(self.store_dir, f"answer {self.key(group)} {question.message_id}")
         await self.recorded(group, 2)
         await self.ended(group, question.message_id, but=killed.app.name)
@@ -73,13 +74,17 @@ class Four(Scene):
 
     async def decided(self, message_id: str) -> None:
         """Every bot has made up its mind."""
-        logs = self.store_dir / ".state" / "decisions"
 
         def decisions() -> int:
-            lines = [line for path in logs.rglob("*.log") for line in path.read_text().splitlines()]
-            return sum(message_id in line and '"claim"' not in line for line in lines)
+            return sum('"claim"' not in line for line in self.noted(message_id))
 
         await until(lambda: decisions() >= len(self.bots))
+
+    def noted(self, message_id: str, word: str = "") -> list[str]:
+        """What bots have noted of their decisions about a message, in lines with this word."""
+        logs = self.store_dir / ".state" / "decisions"
+        lines = [line for path in logs.rglob("*.log") for line in path.read_text().splitlines()]
+        return [line for line in lines if message_id in line and word in line]
 
     async def ended(self, group: Chat, question: str, *, but: str = "") -> None:
         """Nobody has a mind to answer any more (``but`` the killed one), and there is one answer."""

@@ -21,6 +21,7 @@ from nanobot_transcript.turns import (
     ClaimLimits,
     FileBudget,
     FileLease,
+    Grant,
     LoopGuard,
     LoopLimits,
     Relay,
@@ -28,6 +29,19 @@ from nanobot_transcript.turns import (
 )
 
 KEY = "feishu:oc_turns"
+
+
+class StandingBy(FileLease):
+    """Says when it was refused twice: whoever asks again stands by."""
+
+    refused = 0
+
+    def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
+        grant = super().acquire(name, holder, ttl)
+        self.refused += grant is None
+        if grant is None and self.refused == 2:
+            say({"won": None})
+        return grant
 
 
 def acquire_all(base_dir: str, names: list[str], holder: str) -> list[str]:
@@ -87,7 +101,7 @@ def answer(
         message = await store.get(KEY, message_id)
         assert message is not None
         limits = ClaimLimits(ttl=ttl, longest_wait=0.2, look_every=0.05, patience=FOR_EVER)
-        claims = AnswerClaims(FileLease(base_dir, wait=PATIENCE), store, agent, limits)
+        claims = AnswerClaims(StandingBy(base_dir, wait=PATIENCE), store, agent, limits)
         claim = await claims.win(KEY, message, score=score)
         if claim is None:
             return "left"

@@ -159,6 +159,7 @@ async def test_a_slow_body_that_is_there_in_time_counts(serve: Serve, http: Clie
     line = await said(url, "POST /agent/input/s", "Content-Length: 4", body=b"wo")
     assert await counted(http, url, "/agent/input") == {}  # and the hub has read so far
     later(3599)
+    assert await counted(http, url, "/agent/input") == {}  # nor has it given up by now
     await line.say(b"rd")
     assert (await line.answer())[0] == 202
 

@@ -101,6 +101,7 @@ class Four:
         await site.until(lambda: self.asked(question.message_id))
         (first,) = self.asked(question.message_id)
         await self.processes[first].stop(signal.SIGKILL)
+        await site.until(lambda: len(self.noted(question.message_id, '"claim_seen"')) == len(BOTS) - 1)
         run_out(site.store.base_dir, f"answer {site.key} {question.message_id}")
         for name in BOTS:
             (site.folder / f"hold-{name}").unlink()
@@ -116,16 +117,16 @@ class Four:
         site = self.site
         site.new_group(*self.apps.values())
         told = await site.feishu.say(site.group, site.ada, "@all lunch is at noon")
-        logs = site.folder / "transcripts" / ".state" / "decisions"
-
-        def decided() -> int:
-            lines = [line for path in logs.rglob("*.log") for line in path.read_text(encoding="utf-8").splitlines()]
-            return sum(told.message_id in line and '"everyone"' in line for line in lines)
-
-        await site.until(lambda: decided() == len(BOTS))
+        await site.until(lambda: len(self.noted(told.message_id, '"everyone"')) == len(BOTS))
         assert await site.ask("@Beta hello", self.apps["Beta"]) == "Beta knows."
         assert self.asked(told.message_id) == []
         assert len(site.group.messages) == 3
+
+    def noted(self, message_id: str, word: str) -> list[str]:
+        """What bots have noted of their decisions about a message, in lines with this word."""
+        logs = self.site.folder / "transcripts" / ".state" / "decisions"
+        lines = [line for path in logs.rglob("*.log") for line in path.read_text(encoding="utf-8").splitlines()]
+        return [line for line in lines if message_id in line and word in line]
 
     async def left(self, question: str, *, but: str = "") -> None:
         """All others have left the question alone, and the group has one answer to it."""

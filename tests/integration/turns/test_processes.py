@@ -115,9 +115,11 @@ def contest(base_dir: Path, spawn_turn: SpawnAction, die: str = "") -> tuple[lis
         if die:
             assert first.line()["won"]
             first.process.wait(PATIENCE)
-            run_out(base_dir, f"answer {KEY} {message_id}")
         for worker in others:
             worker.go()
+        if die:
+            assert [worker.line()["won"] for worker in others] == [None, None, None]
+            run_out(base_dir, f"answer {KEY} {message_id}")
         ended = [str(worker.result()) for worker in (others if die else workers)]
         answers = [entry["sender"] for entry in store.scan(KEY) if entry.get("reply_to") == message_id]
     assert answers == noted(sent)
