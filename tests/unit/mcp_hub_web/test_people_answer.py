@@ -70,7 +70,7 @@ async def test_all_people_are_told_of_an_answer_and_find_it_in_the_history(url: 
         async with page(url, PEOPLE, "Lin") as lin, page(url, PEOPLE, "Bo") as bo:
             shown = (await seen(lin, "Shall I merge?"))["Shall I merge?"]
             await lin.reply(shown, "Merge it.")
-            while (await bo.until("AskQuestionReplyNotification")).AskQuestionResponse.ID != shown:
+            while shown != (await bo.until("AskQuestionReplyNotification")).AskQuestionResponse.ID:
                 continue  # that of another test's question, which comes late
             await claude
             await bo.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", text="merge"))
