@@ -17,6 +17,7 @@ from support.worker import fill_disk_at, ready, say, told_to_stop
 
 from nanobot_transcript.errors import MailNotFoundError, TranscriptError
 from transcript_mcp.filebox import BOXES, ConfigSource, FileBox, FileBoxOptions, Hooks, Mailbox, Query
+from transcript_mcp.filebox.intents import abandoned
 from transcript_mcp.filebox.locks import locked
 from transcript_mcp.filebox.thread import entries
 
@@ -50,6 +51,18 @@ def reply_many(config: str, agent: str, to: str, message_id: str, count: int, si
     for number in range(count):
         mailbox.send(to, "INFO", "", body(f"{agent}-{number}", size), message_id)
     return count
+
+
+def look_for_abandoned(config: str, agent: str) -> int:
+    """Look again and again for deliveries that nobody goes on with, until told to stop; how often."""
+    folder = open_mailbox(config, agent).folder
+    ready()
+    rounds = 0
+    while not told_to_stop():
+        for _ in abandoned(folder):
+            pass
+        rounds += 1
+    return rounds
 
 
 def write_forever(config: str, agents: list[str], ack: str, size: int, prefix: str) -> None:
@@ -238,6 +251,7 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     for action in (
         call_all_tools,
         hold_lock,
+        look_for_abandoned,
         read_all_unread,
         read_in_circles,
         reply_many,

@@ -21,7 +21,9 @@ from transcript_mcp.filebox.naming import shown_name
 
 __all__ = ["Intent", "Note", "Sending", "abandoned", "announced"]
 
-_FOLDER: Final = (STATE, "pending")
+_FOLDER: Final = (STATE, "sending")
+_EARLIER: Final = (STATE, "pending")
+"""Where earlier versions left their notes; they would take a copy there for somebody else's file, and remove it."""
 _OPEN: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -83,20 +85,24 @@ def announced(sender: OpenMailbox, text: bytes) -> Iterator[Sending]:
 
 def abandoned(sender: MailboxFolder) -> Iterator[Note]:
     """Deliveries that nobody goes on with, each held while it is looked at and forgotten after that unless ``keep``."""
-    with sender.looked_at(*_FOLDER) as folder:
-        for name in names(folder):
-            try:
-                descriptor = os.open(name, _OPEN, dir_fd=folder)
-            except OSError:
-                continue  # its delivery has just ended
-            try:
-                yield from _held(folder, name, descriptor)
-            finally:
-                os.close(descriptor)
+    for place in (_FOLDER, _EARLIER):
+        with sender.looked_at(*place) as folder:
+            for name in names(folder):
+                try:
+                    descriptor = os.open(name, _OPEN, dir_fd=folder)
+                except OSError:
+                    continue  # its delivery has just ended
+                try:
+                    yield from _held(folder, name, descriptor)
+                finally:
+                    os.close(descriptor)
 
 
 def _begun(sender: OpenMailbox, folder: int) -> tuple[str, int]:
-    """An empty file of our own, locked; whoever looks for abandoned ones may have been quicker, and removes it then."""
+    """An empty file of our own, locked.
+
+    Whoever looks for abandoned ones may be quicker: it holds the file, or has removed it. Then there is another.
+    """
     while True:
         name = f"{unused_name()}.md"
         try:
@@ -113,7 +119,9 @@ def _begun(sender: OpenMailbox, folder: int) -> tuple[str, int]:
                 os.unlink(name, dir_fd=folder)
             sender.mailbox.failed("note what is sent", error)
         else:
-            return name, descriptor
+            if os.fstat(descriptor).st_nlink:
+                return name, descriptor
+            os.close(descriptor)
 
 
 def _held(folder: int | None, name: str, descriptor: int) -> Iterator[Note]:

@@ -226,6 +226,9 @@ class _V1:
         root = message.message.root
         return root.id if isinstance(root, (types.JSONRPCResponse, types.JSONRPCError)) else None
 
+    def is_error(self, message: SessionMessage) -> bool:
+        return isinstance(message.message.root, types.JSONRPCError)
+
     def user(self, caller: str) -> AuthenticatedUser:
         return AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
 

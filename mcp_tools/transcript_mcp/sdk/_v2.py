@@ -285,6 +285,9 @@ class _V2:
         root = message.message
         return root.id if isinstance(root, (types.JSONRPCResponse, types.JSONRPCError)) else None
 
+    def is_error(self, message: SessionMessage) -> bool:
+        return isinstance(message.message, types.JSONRPCError)
+
     def user(self, caller: str) -> AuthenticatedUser:
         return AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
 

@@ -64,6 +64,10 @@ class Backend(Protocol):
         """The id that a response or an error belongs to (None for everything else)."""
         ...
 
+    def is_error(self, message: Any) -> bool:
+        """True when a message refuses a request."""
+        ...
+
     def user(self, caller: str) -> Any:
         """What the session manager compares to see whether a session belongs to whoever asks."""
         ...

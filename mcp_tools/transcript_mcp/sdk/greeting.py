@@ -14,7 +14,7 @@ __all__ = ["greeting"]
 _PROTOCOLS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Those that every SDK 1.x which fits knows."""
 
-_ABILITIES: Final = {"roots", "sampling", "elicitation", "experimental"}
+_ABILITIES: Final = {"roots", "sampling", "elicitation", "tasks", "experimental"}
 _OFFERED: Final[dict[str, tuple[str, Wire]]] = {
     "logging": ("logging/setLevel", {}),
     "prompts": ("prompts/list", {"listChanged": True}),
@@ -48,23 +48,25 @@ def _is_usual(message: Wire) -> bool:
         and isinstance(params, dict)
         and params.keys() == {"protocolVersion", "capabilities", "clientInfo"}
         and params["protocolVersion"] in _PROTOCOLS
-        and _is_flat(params["capabilities"])
+        and isinstance(params["capabilities"], dict)
+        and params["capabilities"].keys() <= _ABILITIES
+        and all(_is_plain(how) for how in params["capabilities"].values())
         and _is_text(params["clientInfo"])
     )
 
 
-def _is_flat(abilities: Any) -> bool:
-    """Abilities that say no more than that they are there, and whether lists change."""
-    return (
-        isinstance(abilities, dict)
-        and abilities.keys() <= _ABILITIES
-        and all(how in ({}, {"listChanged": True}, {"listChanged": False}) for how in abilities.values())
+def _is_plain(how: Any, deepest: int = 4) -> bool:
+    """An ability that says no more than which parts of it are there, and whether a list changes."""
+    if not isinstance(how, dict) or not deepest:
+        return False
+    return all(
+        type(value) is bool if name == "listChanged" else _is_plain(value, deepest - 1) for name, value in how.items()
     )
 
 
 def _is_text(about: Any) -> bool:
     return (
         isinstance(about, dict)
-        and {"name", "version"} <= about.keys() <= {"name", "version", "title"}
+        and {"name", "version"} <= about.keys()
         and all(isinstance(value, str) for value in about.values())
     )

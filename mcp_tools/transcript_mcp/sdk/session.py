@@ -20,13 +20,13 @@ _WINDING_UP = 0.25
 
 class Session:
     """``asked`` is called with the id of each request before the SDK has it; ``tell`` with each line that the SDK says,
-    and the id of the request that it answers, or None.
+    the id of the request that it answers, or None, and False where it refuses that.
 
     ``ended`` is set when the SDK has ended by itself, or ``tell`` has raised.
     """
 
     def __init__(
-        self, server: Server, asked: Callable[[Any], None], tell: Callable[[bytes, Any], Awaitable[None]]
+        self, server: Server, asked: Callable[[Any], None], tell: Callable[[bytes, Any, bool], Awaitable[None]]
     ) -> None:
         self._server = server
         self._asked = asked
@@ -58,7 +58,7 @@ class Session:
             raise failure
 
     async def _begin(self) -> Backend:
-        sdk = await in_thread(backend)  # an import of half a second, which keeps nobody waiting
+        sdk = await in_thread(backend)  # an import of half a second: what is answered beside the SDK goes on
         import anyio  # the SDK has imported it
 
         self._to_server: MemoryObjectSendStream[Any]
@@ -77,4 +77,4 @@ class Session:
     async def _write(self, sdk: Backend, from_server: "MemoryObjectReceiveStream[Any]") -> None:
         async with from_server:
             async for message in from_server:
-                await self._tell(sdk.encode(message), sdk.answered_id(message))
+                await self._tell(sdk.encode(message), sdk.answered_id(message), not sdk.is_error(message))

@@ -56,13 +56,15 @@ class Shortcut:
             message = msgspec.json.decode(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        if not isinstance(message, dict):
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
             return None
-        if message.get("method") == "initialize":
+        if message["method"] == "initialize":
             return self._greeted(message, line) if self._greeting is None else None
-        if len(self._unheard) == 1 and message.get("method") == "notifications/initialized":
+        if len(self._unheard) == 1 and message["method"] == "notifications/initialized":
             self._unheard.append(line)
             return Taken()
+        if self._unheard and message["method"] == "notifications/cancelled":
+            return Taken()  # of a call that the SDK has not heard either: nobody has to wait for its import
         return self._quick(message) if self._begun else None
 
     def unheard(self) -> list[bytes]:
@@ -70,14 +72,15 @@ class Shortcut:
         lines, self._unheard = self._unheard, []
         return lines
 
-    async def answered(self, request_id: Any) -> bool:
-        """Tell of an answer of the SDK. True when the client must not hear it, because it has been answered before."""
+    async def answered(self, request_id: Any, *, well: bool) -> bool:
+        """Tell of an answer of the SDK, and whether it is a result. True when the client must not hear it, because it
+        has been answered before."""
         if request_id is not None and request_id == self._greeting:
             early, self._answered_early = self._answered_early, False
-            if not self._begun:
+            if well and not self._begun:
                 self._begin()
             return early
-        if request_id in self._asked:
+        if well and request_id in self._asked:
             await self.close()  # from now on the SDK knows the client, and tells it of news
         return False
 

@@ -31,8 +31,9 @@ _SHOWN = 80
 _NAMED: Final = 5
 """Unknown arguments that an error names."""
 
-_ENVELOPE: Final = frozenset({"_meta"})
-"""What belongs beside the arguments; some hosts put it among them."""
+_ENVELOPE: Final = frozenset({"_meta", "toolCallId"})
+"""What belongs beside the arguments and some hosts put among them; n8n adds ``toolCallId`` to each call
+(https://github.com/n8n-io/n8n/issues/21500)."""
 
 
 class ArgumentsError(Exception):
@@ -125,7 +126,9 @@ class Signature:
         near = get_close_matches(wire[:_SHOWN], self.wire_names, n=1)
         if near:
             return f"There is no argument {shown}. Did you mean {near[0]}?"
-        return f"There is no argument {shown}. There are: {', '.join(self.wire_names) or 'none'}."
+        if not self.wire_names:
+            return f"There is no argument {shown}: this takes none."
+        return f"There is no argument {shown}. There are: {', '.join(self.wire_names)}."
 
     def _checked(self, arguments: dict[str, Any]) -> BaseModel:
         try:

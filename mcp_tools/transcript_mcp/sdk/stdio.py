@@ -49,7 +49,7 @@ class _Connection:
         await self._shortcut.close()
         await self._session.end()
         if not reading.cancelled() and (error := reading.exception()) and not self._session.ended.is_set():
-            raise error  # the SDK cannot be brought up
+            raise error
 
     async def _read(self) -> None:
         async for line in Lines(self._source):
@@ -83,9 +83,9 @@ class _Connection:
         except OSError:
             self._deaf.set()  # nobody reads what is said here
 
-    async def _tell(self, line: bytes, answered: Any) -> None:
+    async def _tell(self, line: bytes, answered: Any, well: bool) -> None:
         """What the SDK says."""
-        if not await self._shortcut.answered(answered):
+        if not await self._shortcut.answered(answered, well=well):
             await self._outlet.write(line + b"\n")
         self._count(answered)
 

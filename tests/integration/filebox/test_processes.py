@@ -25,6 +25,7 @@ from transcript_mcp.filebox.intents import Intent
 from transcript_mcp.filebox.thread import entries
 
 AGENTS = ["qa_agent", "dev_agent"]
+MAILS = 1000
 
 
 def started(worker: Worker) -> Worker:
@@ -34,7 +35,7 @@ def started(worker: Worker) -> Worker:
 
 def notes(office: Office) -> list[str]:
     """Deliveries that are going on or were never finished."""
-    return [name for agent in AGENTS for name in office.files(agent, ".state/pending")]
+    return [name for agent in AGENTS for name in office.files(agent, ".state/sending")]
 
 
 def texts(office: Office, agent: str) -> dict[tuple[str, str], str]:
@@ -207,8 +208,21 @@ def begun(receiver: Mailbox, sender: Mailbox) -> Sent:
     box = sender.folder.place.mailbox
     (box / "outbox" / sent.file).unlink()
     note = Intent(sent.id, receiver.agent, mail.time_ms)
+    (box / ".state" / "pending").mkdir(exist_ok=True)  # where earlier versions left it
     (box / ".state" / "pending" / "left.json").write_bytes(msgspec.json.encode(note))
     return sent
+
+
+def test_a_mail_is_not_taken_for_an_abandoned_one_while_its_copy_is_begun(
+    office: Office, config: Path, spawn_filebox: SpawnAction
+) -> None:
+    lookers = [started(spawn_filebox("look_for_abandoned", config=config, agent="qa_agent")) for _ in range(2)]
+    qa = office.mailbox("qa_agent")
+    notes = [qa.send("dev_agent", "INFO", f"mail {number}", "text").note for number in range(MAILS)]
+    for looker in lookers:
+        assert looker.stop() > 0
+    assert set(notes) == {""}
+    assert len(office.files("qa_agent", "outbox")) == MAILS
 
 
 def test_mail_needs_no_network(config: Path, spawn_filebox: SpawnAction) -> None:

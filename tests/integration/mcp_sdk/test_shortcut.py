@@ -58,7 +58,7 @@ class Connection:
     async def greeted(self) -> "Connection":
         """The client has introduced itself."""
         if self.shortcut.take(line("initialize", 0, **GREETING)) is None:
-            await self.shortcut.answered(0)
+            await self.shortcut.answered(0, well=True)
         self.shortcut.take(INITIALIZED)
         return self
 
@@ -104,6 +104,9 @@ async def test_the_call_of_a_plain_function_takes_the_short_way(params: dict[str
         b'{"jsonrpc":"2.0","id":[2],"method":"tools/call","params":{"name":"patient"}}',
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain","arguments":{"text":NaN}}}',
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"plain","arguments":{"text":"\\ud83d"}}}',
+        b'{"jsonrpc":"2.0","id":2,"method":["tools/list"]}',
+        b'{"jsonrpc":"2.0","id":2,"method":{}}',
+        b'{"jsonrpc":"2.0","id":2,"result":{}}',
         b"[" * 100_000,
         b"[]",
         b"\xff",
@@ -120,6 +123,19 @@ async def test_nothing_goes_past_the_sdk_before_the_greeting(said: bytes) -> Non
     assert Connection().shortcut.take(said) is None
 
 
+async def test_who_was_refused_at_the_greeting_is_answered_nothing_beside_the_sdk() -> None:
+    connection = Connection()
+    assert connection.shortcut.take(line("initialize", 0, protocolVersion=3)) is None
+    assert not await connection.shortcut.answered(0, well=False)
+    assert connection.shortcut.take(line("tools/list", 1)) is None
+
+
+@only_sdk_1
+async def test_nobody_waits_for_the_sdk_because_a_call_that_it_has_not_heard_is_cancelled() -> None:
+    connection = await Connection().greeted()
+    assert connection.shortcut.take(line("notifications/cancelled", requestId=3)) == Taken()
+
+
 @only_sdk_1
 async def test_the_sdk_hears_the_greeting_when_something_is_for_it_and_its_answer_is_the_second_one() -> None:
     connection = Connection()
@@ -129,17 +145,21 @@ async def test_the_sdk_hears_the_greeting_when_something_is_for_it_and_its_answe
     assert connection.shortcut.unheard() == [greeting, INITIALIZED]
     assert connection.shortcut.unheard() == []
     assert connection.shortcut.take(INITIALIZED) is None
-    assert [await connection.shortcut.answered(7) for _ in range(2)] == [True, False]
+    assert [await connection.shortcut.answered(7, well=True) for _ in range(2)] == [True, False]
 
 
 UNUSUAL: list[dict[str, Any]] = [
     {"protocolVersion": "1999-01-01"},
     {"protocolVersion": 3},
     {"capabilities": {"roots": 3}},
-    {"capabilities": {"sampling": {"tools": {}}}},
+    {"capabilities": {"roots": {"listChanged": 1}}},
+    {"capabilities": {"sampling": {"tools": 1}}},
+    {"capabilities": {"unheard-of": {}}},
+    {"capabilities": {"experimental": {"a": {"b": {"c": {"d": {}}}}}}},
     {"capabilities": []},
     {"clientInfo": {"name": "raw"}},
     {"clientInfo": {"name": "raw", "version": 1}},
+    {"clientInfo": {"name": "raw", "version": "0", "icons": []}},
     {"clientInfo": None},
     {"_meta": {}},
 ]
@@ -159,7 +179,7 @@ async def test_who_has_not_met_the_sdk_is_told_of_lists_and_who_has_is_told_by_t
         f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")
     }
     assert two.shortcut.take(line("tools/call", 2, name="patient")) is None
-    assert not await two.shortcut.answered(2)
+    assert not await two.shortcut.answered(2, well=True)
     shared.lists_changed()
     await until(lambda: len(one.said) == 6)
     assert len(two.said) == 3
@@ -172,12 +192,19 @@ def theirs(client: RawClient, method: str, **params: Any) -> Any:
     return client.answer(client.ask(method, **params))
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_the_greeting_is_the_sdks(version: str) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        *({"protocolVersion": version} for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")),
+        {"clientInfo": {"name": "raw", "version": "0", "websiteUrl": "https://example.com"}},
+        {"capabilities": {"roots": {"listChanged": True}, "elicitation": {"form": {}}, "sampling": {}}},
+    ],
+    ids=str,
+)
+def test_the_greeting_is_the_sdks(said: dict[str, Any]) -> None:
     with RawClient() as ours, RawClient() as other:
-        usual = theirs(ours, "initialize", **GREETING | {"protocolVersion": version})
-        about = GREETING["clientInfo"] | {"websiteUrl": "https://example.com"}  # type: ignore[operator]
-        assert usual == theirs(other, "initialize", **GREETING | {"protocolVersion": version, "clientInfo": about})
+        usual = theirs(ours, "initialize", **GREETING | said)
+        assert usual == theirs(other, "initialize", **GREETING | said | {"_meta": {}})
 
 
 @pytest.mark.parametrize("what", ["tools", "prompts", "resources", "resources/templates"])

@@ -744,7 +744,7 @@ def test_only_this_user_can_read_mail_and_nothing_but_mail_lies_in_the_boxes(off
             assert path.suffix == ".md"
     state = office.base / "dev_agent" / "docs" / "mailbox" / ".state"
     assert (state / ".gitignore").read_text() == "*\n"
-    assert list((state / "pending").iterdir()) == list((state / "tmp").iterdir()) == []
+    assert list((state / "sending").iterdir()) == list((state / "tmp").iterdir()) == []
 
 
 def test_looking_creates_nothing(office: Office) -> None:

@@ -18,7 +18,7 @@ T2 = 1751271324616
 
 def leave(office: Office, agent: str, text: str, name: str = "x.md") -> Path:
     """What a process leaves that was killed while it delivered: the sender's copy."""
-    pending = office.folder(agent, ".state") / "pending"
+    pending = office.folder(agent, ".state") / "sending"
     pending.mkdir(parents=True, exist_ok=True)
     (pending / name).write_bytes(text.encode())
     return pending / name
@@ -98,14 +98,14 @@ def test_a_delivery_that_is_going_on_is_left_alone(office: Office) -> None:
     folder = office.mailbox("qa_agent").folder
     with folder.entered() as opened, announced(opened, b"a mail that is not there yet"):
         office.mailbox("qa_agent")
-        pending = office.folder("qa_agent", ".state") / "pending"
+        pending = office.folder("qa_agent", ".state") / "sending"
         assert len(list(pending.iterdir())) == 1
     assert list(pending.iterdir()) == []
 
 
 def test_a_delivery_goes_on_though_somebody_takes_its_beginning_for_an_abandoned_one(office: Office) -> None:
     """Between its making and its locking the sender's copy looks like one that nobody holds."""
-    pending = office.folder("qa_agent", ".state") / "pending"
+    pending = office.folder("qa_agent", ".state") / "sending"
     held: list[int] = []
 
     def look(_frame: object, event: str, function: object) -> None:
@@ -160,7 +160,7 @@ def test_a_mailbox_that_cannot_be_put_in_order_can_still_be_read(
     office: Office, caplog: pytest.LogCaptureFixture
 ) -> None:
     sent = sent_mail(office)
-    pending = office.folder("dev_agent", ".state") / "pending"
+    pending = office.folder("dev_agent", ".state") / "sending"
     pending.parent.mkdir(exist_ok=True)
     pending.touch()
     assert office.mailbox("dev_agent").names("inbox") == [sent.file]

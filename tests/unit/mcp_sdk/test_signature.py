@@ -119,11 +119,18 @@ def test_a_misspelled_argument_is_named_beside_the_one_that_is_missing_and_those
     ]
 
 
+def test_what_a_host_adds_to_each_call_is_let_through() -> None:
+    def nothing() -> None:
+        """Takes nothing."""
+
+    assert Signature(nothing).parse({"toolCallId": "call_0", "_meta": {}}) == {}
+
+
 def test_a_tool_without_arguments_takes_none() -> None:
     def nothing() -> None:
         """Takes nothing."""
 
-    with pytest.raises(ArgumentsError, match=r"There is no argument limit\. There are: none\."):
+    with pytest.raises(ArgumentsError, match=r"There is no argument limit: this takes none\."):
         Signature(nothing).parse({"limit": 1})
 
 
