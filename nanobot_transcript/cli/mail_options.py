@@ -49,7 +49,7 @@ LimitOption: TypeAlias = Annotated[
     int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the newest.")
 ]
 BeforeOption: TypeAlias = Annotated[
-    str | None, typer.Option("--before", metavar="ID", help="What came before this message: a list's next page.")
+    str | None, typer.Option("--before", metavar="ID", help="Show the next page: what came before this message.")
 ]
 MailStoreOption: TypeAlias = Annotated[
     Path | None,

@@ -30,7 +30,7 @@ def overdue(
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Show what was to be acknowledged and was not, and by whom.
+    """Show overdue acknowledgements, and who owes them.
 
     The oldest stands first. Who got a message as bcc is not named.
 
@@ -54,4 +54,4 @@ def overdue(
     if found:
         print_overdue(found)
     else:
-        notice("Everything that was to be acknowledged by then is.")
+        notice("Nothing is overdue.")

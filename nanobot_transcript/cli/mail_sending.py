@@ -82,7 +82,7 @@ def reply(
     body: _Body = None,
     as_human: _AsHuman = False,
     to_all: Annotated[
-        bool, typer.Option("--all", help="To all whom the message names, not only to who wrote it.")
+        bool, typer.Option("--all", help="Reply to everyone named in the message, not only its sender.")
     ] = False,
     cc: _Cc = None,
     importance: _Importance = "normal",

@@ -185,7 +185,8 @@ def _place(before: str | None) -> tuple[float, int]:
         return float(active), int(row[:18])
     except ValueError:
         raise InvalidLetterError(
-            f"{before[:40]!r} is no place in a list of agents.", hint="Give `before` as an earlier answer told it."
+            f"{before[:40]!r} is not a position in the list of agents.",
+            hint="Give `before` as an earlier answer told it.",
         ) from None
 
 

@@ -1,6 +1,7 @@
 """What somebody who claims files may say: paths, how long, why."""
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from transcript_mcp.mail.texts import line
 __all__ = ["as_they_lie", "bounded", "flag", "paths", "patterns", "reason", "ttl", "without_folder_mark"]
 
 _LONGEST_REASON: Final = 500
+_RUN: Final = re.compile(r"\{[^{}/]*\.\.[^{}/]*\}")
 
 
 def ttl(ttl_seconds: Any, options: ClaimOptions) -> float:
@@ -44,9 +46,13 @@ def paths(given: Any, options: ClaimOptions) -> list[str]:
         raise _too_many(f"{len(listed):,} paths", options)
     found: list[str] = []
     for path in listed:
+        if isinstance(path, str) and _RUN.search(path):
+            raise InvalidLetterError(
+                f"Runs such as {{1..3}} are not expanded: {path[:80]}", hint="Name each: {1,2,3}, or use a pattern: *."
+            )
         found += braces.expanded(path, options.max_paths + 1) if isinstance(path, str) else [path]
         if len(found) > options.max_paths:
-            raise _too_many(f"more than {options.max_paths:,} paths, written with braces", options)
+            raise _too_many(f"more than {options.max_paths:,} paths with the braces expanded", options)
     return found
 
 

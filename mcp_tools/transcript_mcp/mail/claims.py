@@ -291,7 +291,8 @@ def _number(before: str | None) -> int:
         return 2**63 - 1
     if not (before.isascii() and before.isdigit() and len(before) < 19):
         raise InvalidLetterError(
-            f"{before[:40]!r} is no place in a list of claims.", hint="Give `before` as an earlier answer told it."
+            f"{before[:40]!r} is not a position in the list of claims.",
+            hint="Give `before` as an earlier answer told it.",
         )
     return int(before)
 

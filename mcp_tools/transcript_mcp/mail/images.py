@@ -94,7 +94,7 @@ def convert(
         raise InvalidLetterError(f"There is no image policy {policy!r}.", hint="Use auto, file or inline.")
     if inline_max_bytes < 0:
         raise InvalidLetterError(
-            f"inline_max_bytes is {inline_max_bytes}; no picture is so small.",
+            f"inline_max_bytes is {inline_max_bytes}; it must be 0 or more.",
             hint="Give 0 to keep every picture as a file.",
         )
     links = [link for link in image_links(body_md) if _is_ours(link.target)]

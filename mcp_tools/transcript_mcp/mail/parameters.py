@@ -78,7 +78,7 @@ Once = Annotated[str | None, Field(description="A repeated call with the same ke
 Chat = Annotated[str | None, Field(description="A group chat (feishu:oc_1) whose newest messages are quoted below.")]
 Quoted = Annotated[int, Field(description=f"With context_chat: how many, up to {MOST_QUOTED}.")]
 Before = Annotated[str | None, Field(description="As the answer before told it, to read on.")]
-ReplyAll = Annotated[bool, Field(description="To all whom the message names, but you.")]
+ReplyAll = Annotated[bool, Field(description="Reply to everyone named in the message, except yourself.")]
 Found = Annotated[int, Field(description=f"How many at the most, up to {MOST_FOUND}.")]
 Limit = Annotated[int, Field(description=f"How many at the most, up to {MOST}.")]
 Paths = Annotated[

@@ -298,6 +298,13 @@ def test_braces_stand_for_several_paths_wherever_paths_are_named(claims: Claims,
     assert list(released.released) == ["src/*.ts", "src/*.tsx"]
 
 
+@pytest.mark.parametrize("path", ["v{1..3}.py", "src/{a,{1..9}}", "{a..c}"])
+def test_runs_in_braces_are_refused(claims: Claims, green: Agent, path: str) -> None:
+    with pytest.raises(InvalidLetterError, match="are not expanded") as caught:
+        claims.claim(green.project_id, green, [path])
+    assert "{1,2,3}" in caught.value.hint
+
+
 @pytest.mark.parametrize("paths", ["{a,b}" * 100, ["{a,b,c,d,e}{a,b,c,d,e}{a,b,c,d,e}"] * 2, ["x"] * 199 + ["{a,b}"]])
 def test_braces_that_stand_for_too_many_paths_are_refused(claims: Claims, green: Agent, paths: Any) -> None:
     for call in (claims.claim, claims.renew, claims.release):
