@@ -80,7 +80,8 @@ _FOREIGN: Final = {
 }
 _GREEK: Final = str.maketrans("\u0413\u041f\u0424\u043f", "\u0393\u03a0\u03a6\u03c0")
 """Cyrillic letters that look like a Greek one."""
-_WITHIN_ASCII: Final = (("I", "l"), ("1", "l"), ("0", "O"), ("rn", "m"))
+_WITHIN_ASCII: Final = (("L", "L|"), ("I", "l"), ("1", "l"), ("0", "O"), ("rn", "m"))
+"""The first keeps a capital L, which looks like none of them, from becoming an l when case is folded."""
 _APART: Final = re.compile("[-_. ]+")
 
 

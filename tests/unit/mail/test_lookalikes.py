@@ -50,6 +50,8 @@ def test_so_do_accents_digits_and_two_letters_that_look_like_one(one: str, other
         ("GreenCastle", "GreenCastles"),
         ("green-castle", "green_castle"),
         ("Bot2", "Bot3"),
+        ("CI", "CL"),
+        ("Bot-L", "Bot-1"),
         ("\u5c0f\u52a9\u624b", "\u5927\u52a9\u624b"),
         ("\u0410\u043d\u043d\u0430", "Anna"),
     ],
