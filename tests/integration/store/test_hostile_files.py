@@ -148,6 +148,40 @@ def test_a_link_in_the_place_of_a_segment_is_refused(
     assert secret.read_bytes() == before
 
 
+def test_a_link_to_nowhere_in_the_place_of_a_closed_segment_costs_no_message_and_no_size(
+    make_store: MakeStore, base_dir: Path, tmp_path: Path, filled: GroupTranscriptStore
+) -> None:
+    paths = data_files(base_dir)
+    _replace_by_link(paths[1], tmp_path / "nowhere")
+    store = make_store(segment_bytes=1500)
+    shutil.rmtree(base_dir / ".state" / "index")
+    assert store.append(KEY, "user", "x", "on_ada", "om_new") is True
+    (chat,) = store.chats()
+    assert chat.bytes == sum(path.stat().st_size for path in data_files(base_dir) if not path.is_symlink())
+    assert filled.append(KEY, "user", "x", "on_ada", "om_new") is False
+
+
+def test_a_chat_is_still_listed_with_a_link_in_the_place_of_its_key(
+    make_store: MakeStore, base_dir: Path, tmp_path: Path, filled: GroupTranscriptStore
+) -> None:
+    names = [chat.session_key for chat in filled.chats()]
+    (key,) = (base_dir / ".state").rglob("*.key")
+    _replace_by_link(key, tmp_path / "nowhere")
+    assert [chat.session_key for chat in make_store().chats()] == names
+
+
+@pytest.mark.parametrize("suffix", ["", ".new"])
+def test_a_folder_in_the_place_of_an_index_costs_no_message(
+    make_store: MakeStore, base_dir: Path, filled: GroupTranscriptStore, suffix: str
+) -> None:
+    for table in list((base_dir / ".state").rglob("*.ids")):
+        table.unlink()
+        table.with_name(table.name + suffix).mkdir()
+    store = make_store()
+    assert store.append(KEY, "user", "x", "on_ada", "om_new") is True
+    assert store.append(KEY, "user", "x", "on_ada", "om_29") is False
+
+
 @pytest.mark.parametrize("folder", [".state", ".state/index", ".state/locks"])
 def test_a_link_in_the_place_of_a_hidden_folder_is_refused(
     make_store: MakeStore, base_dir: Path, tmp_path: Path, filled: GroupTranscriptStore, folder: str
@@ -314,6 +348,15 @@ def test_duplicates_behind_a_giant_line_are_still_found(make_store: MakeStore, b
 
 
 # -- the hidden folder
+
+
+def test_every_id_of_a_line_is_known_when_its_first_one_stood_there_before(
+    make_store: MakeStore, base_dir: Path
+) -> None:
+    make_store().append(KEY, "user", "first", "on_ada", "om_1")
+    line = {"role": "user", "content": "again", "sender": "on_ada", "message_id": "om_1", "ts": 1_763_600_000_000}
+    add_bytes(base_dir, json.dumps(line | {"message_ids": ["om_1", "om_2"]}).encode() + b"\n")
+    assert make_store().append(KEY, "user", "again", "on_ada", "om_2") is False
 
 
 def test_everything_is_known_again_without_the_hidden_folder(

@@ -58,3 +58,14 @@ def test_what_is_closed_after_a_look_at_the_folder_is_read(make_store: MakeStore
         os.utime(reader.base_dir, LONG_AGO)  # as if nothing had changed for long, so that the next look is kept
         reader.search("message")
     assert len(list(Path(reader.base_dir).glob("*.jsonl"))) > 5
+
+
+def test_the_newest_messages_are_those_of_a_segment_that_grew_beyond_the_last_one_since(make_store: MakeStore) -> None:
+    reader, writer = make_store(), make_store(segment_bytes=400)
+    key = "feishu:oc_team"
+    assert writer.append(key, "user", "first", "on_ada", "om_1")
+    assert [message["content"] for message in reader.get_recent(key, 10)] == ["first"]
+    rest = ["x" * 400, "y" * 800, "z"]
+    for number, text in enumerate(rest[:2]):
+        writer.append(key, "user", text, "on_ada", f"om_1{number}")
+    assert [message["content"] for message in reader.get_recent(key, 10)] == ["first", *rest[:2]]
