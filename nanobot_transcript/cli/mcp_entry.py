@@ -49,16 +49,13 @@ def update(there: MutableMapping[str, Any], entry: Mapping[str, Any]) -> list[st
 
 def _update_token(there: MutableMapping[str, Any], entry: Mapping[str, Any]) -> None:
     """Where the token comes from, unless a person has written something else there."""
-    for key in _TOKEN & (there.keys() | entry.keys()):
-        if key != "headers":
-            _replace(there, key, entry.get(key))
-            continue
-        headers = dict(there.get(key) or {})
-        _replace(headers, "Authorization", entry.get(key, {}).get("Authorization"))
-        if headers != there.get(key):
-            there[key] = headers
-        if not headers:
-            del there[key]
+    _replace(there, "bearer_token_env_var", entry.get("bearer_token_env_var"))
+    headers = dict(there.get("headers") or {})
+    _replace(headers, "Authorization", entry.get("headers", {}).get("Authorization"))
+    if not headers:
+        there.pop("headers", None)
+    elif headers != there.get("headers"):
+        there["headers"] = headers
 
 
 def _replace(there: MutableMapping[str, Any], key: str, value: str | None) -> None:

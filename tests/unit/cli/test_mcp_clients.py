@@ -187,6 +187,12 @@ def test_a_persons_own_headers_stay_also_a_token_of_theirs() -> None:
     assert changed("claude-code", before, Endpoint(("filebox",), url=url))["headers"] == {"X-Team": "a"}
 
 
+def test_a_token_of_ours_in_another_place_gives_way_to_the_one_that_the_client_reads() -> None:
+    headers = {"X-Team": "a", "Authorization": "Bearer ${TRANSCRIPT_HUB_TOKEN}"}
+    made = changed("codex", {"url": "http://127.0.0.1:8765/mcp/filebox", "headers": headers}, CALLED)
+    assert (made["headers"], made["bearer_token_env_var"]) == ({"X-Team": "a"}, TOKEN)
+
+
 def test_tools_that_a_person_wants_to_be_asked_for_are_not_approved_again() -> None:
     before = {**entry("cursor", STARTED), "autoApprove": ["transcript_recent"]}
     assert changed("cursor", before, STARTED)["autoApprove"] == ["transcript_recent"]
