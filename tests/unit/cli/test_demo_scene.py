@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from nanobot_transcript.cli.demo_scene.asking import objection
 from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
 from nanobot_transcript.cli.demo_scene.mind import PHRASES, answer
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
+from nanobot_transcript.cli.demo_scene.screen import Screen
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.prompting import build_messages
 from nanobot_transcript.turns.courtesy import is_courtesy
@@ -34,6 +36,20 @@ def turn(question: str, *lines: Given) -> Turn:
 
 BO = Given("om_1", "Bo", "The changelog is empty.")
 ALPHA = Given("om_2", "Alpha", "记下了，任务 T-4821", bot=True)
+
+
+# -- what stands on the screen
+
+
+def test_a_demo_that_failed_says_why_what_to_do_and_what_the_bots_said_last(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().failure("Beta ended.", "Look there.", {Path("a.log"): "the last line", Path("b.log"): ""})
+    Screen().failure("Nobody came.", "", {})
+    assert capsys.readouterr().err.split("\n\n") == [
+        "\nThe demo failed: Beta ended.\nHint: Look there.",
+        "The end of a.log:\nthe last line",
+        "The end of b.log:\n(nothing)",
+        "The demo failed: Nobody came.\n",
+    ]
 
 
 # -- the question to the person

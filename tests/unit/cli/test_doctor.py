@@ -1,6 +1,10 @@
 """``doctor``: each finding says what is wrong and how to mend it."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +12,7 @@ from typing import Any
 
 import pytest
 from support.letterbox import Letterbox
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli.checks import host
@@ -111,6 +116,20 @@ def test_what_others_can_read_is_named_with_the_command_that_mends_it(
     assert finding["fix"] == f"chmod -R go-rwx {base_dir}"
 
 
+def test_a_store_on_another_machines_disk_is_a_warning(run: Run, store: GroupTranscriptStore, tmp_path: Path) -> None:
+    assert "file system" not in found(run)
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"none / ext4 rw 0 0\nserver:/all {store.base_dir.resolve().parent} nfs4 rw 0 0\n")
+    apart = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/$$/mounts && exec "$@"', str(mounts))
+    if os.geteuid() != 0 or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("another table of mounts needs root and the right to mount")
+    command = [*apart, sys.executable, "-m", "nanobot_transcript.cli", "doctor", "--json", "--store", store.base_dir]
+    told = json.loads(subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE).stdout)
+    (finding,) = (one for one in told["findings"] if one["check"] == "file system")
+    assert finding["severity"] == "warning"
+    assert finding["message"] == f"{store.base_dir} lies on nfs4."
+
+
 def test_a_link_in_the_store_is_an_error(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
     (base_dir / "x.jsonl").symlink_to("/dev/null")
     assert found(run)["permissions"]["severity"] == "error"
@@ -139,6 +158,15 @@ def test_an_unknown_setting_is_a_warning(run: Run, tmp_path: Path) -> None:
     file.write_text("store: {fsinc: always}", encoding="utf-8")
     assert found(run, "--config", str(file))["settings"]["severity"] == "warning"
     assert run("doctor", "--config", str(file)).code == 1
+
+
+@pytest.mark.parametrize(
+    ("bots", "told"), [("", False), ("cli_1: {name: A}", False), ("cli_1: {name: A}, cli_2: {name: B}", True)]
+)
+def test_a_name_for_one_bot_beside_several_is_told(run: Run, tmp_path: Path, bots: str, told: bool) -> None:
+    file = tmp_path / "my.yaml"
+    file.write_text(f"agent: {{name: Alpha}}\nagents: {{{bots}}}", encoding="utf-8")
+    assert ("agent.name is Alpha" in run("doctor", "--config", str(file)).out) is told
 
 
 def test_a_plugin_that_is_switched_off_is_named_with_the_place_that_does_it(
