@@ -1,6 +1,7 @@
 """The real lark-oapi as our long connection uses it, against the simulator: in this process, several at once."""
 
 import asyncio
+import queue
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -169,6 +170,17 @@ async def test_a_platform_that_is_busy_or_refuses_is_asked_again(stage) -> None:
     assert len(stage.feishu.calls_to(endpoint)) == 6
 
 
+async def test_a_platform_that_wishes_to_be_asked_again_at_once_is(stage) -> None:
+    app, slow = stage.feishu.add_app("Alpha"), Reconnect(3600, 3600, 3600)
+    stage.feishu.refuse_handshakes(403, "forbidden")
+    connection = LongConnection(app.app_id, app.app_secret, lambda _: None, stage.feishu.base_url, reconnect=slow)
+    connection.start()
+    try:
+        await until(lambda: connection.connected)
+    finally:
+        assert await connection.aclose()
+
+
 async def test_wrong_credentials_end_the_first_attempt_with_an_error(stage) -> None:
     app = stage.feishu.add_app("Alpha")
     states: list[str] = []
@@ -255,6 +267,15 @@ async def test_a_full_queue_sends_events_back_to_the_platform(stage) -> None:
     await stage.feishu.wait_for(lambda: second.acks["Alpha"] == 200)
     async with asyncio.timeout(PATIENCE):
         assert (await events.get())["event"]["message"]["message_id"] == second.message_id
+
+
+async def test_each_event_that_is_taken_makes_room_for_one_more() -> None:
+    events = EventQueue(maxsize=1)
+    for number in range(3):
+        events.put({"number": number})
+        with pytest.raises(queue.Full):
+            events.put({"number": -1})
+        assert await events.get() == {"number": number}
 
 
 async def test_two_connections_of_one_app_share_its_events(stage) -> None:

@@ -124,6 +124,13 @@ async def test_without_an_encrypt_key_the_token_decides(time) -> None:
     assert hook.events == [event()]
 
 
+async def test_the_log_says_why_a_request_was_not_let_in(hook, caplog) -> None:
+    assert (await hook.post(seal(event(), KEY)))[0] == 401
+    assert [record.getMessage() for record in caplog.records if record.name.endswith(".webhook")] == [
+        "A request to the webhook was refused with 401: no signature"
+    ]
+
+
 async def test_a_slow_record_does_not_hold_up_other_requests(hook) -> None:
     released = threading.Event()
     hook.answer = lambda: released.wait(PATIENCE)
