@@ -29,7 +29,6 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="NANOBOT_TRANSCRIPT_",
         env_nested_delimiter="__",
-        env_ignore_empty=True,
         extra="ignore",
         frozen=True,
         validate_default=True,

@@ -345,6 +345,13 @@ def test_a_token_that_is_not_set_never_means_that_none_is_wanted(
         load_settings(write("hub: {tokens: {laptop: '${NO_SUCH_VARIABLE}'}}"))
 
 
+def test_a_token_has_eight_characters_or_more(write: Callable[[str], Path]) -> None:
+    assert load_settings(write("hub: {tokens: {me: abcdefgh}}")).hub.tokens["me"].get_secret_value() == "abcdefgh"
+    for short in ("abcdefg", "'abcdefg '"):
+        with pytest.raises(ConfigError, match="at least 8 characters"):
+            load_settings(write(f"hub: {{tokens: {{me: {short}}}}}"))
+
+
 def test_a_filled_in_value_is_not_told_in_an_error(
     write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
