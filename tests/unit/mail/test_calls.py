@@ -72,6 +72,15 @@ async def test_every_parameter_of_a_message_reaches_its_recipients(client: InMem
         assert {field: mail[field] for field in asked} == asked
 
 
+async def test_of_a_message_that_is_refused_no_picture_is_kept(client: InMemoryClient, box: Letterbox) -> None:
+    kept = {**MAIL, "body_md": drawing(), "image_embed_policy": "file"}
+    for wrong in ({"subject": ""}, {"to": []}, {"to": ["Nobody"]}):
+        assert (await client.call("send_message", {**kept, **wrong})).is_error
+    assert not list(box.root.rglob("*.webp"))
+    assert not (await client.call("send_message", kept)).is_error
+    assert list(box.root.rglob("*.webp"))
+
+
 async def test_a_sender_who_is_not_registered_sends_nothing_and_one_who_is_has_it_in_both_tables(
     client: InMemoryClient, box: Letterbox
 ) -> None:

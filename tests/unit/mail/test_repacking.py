@@ -123,6 +123,15 @@ def test_a_repack_that_fails_is_told_and_not_repeated_at_once(
     assert repacking.start_if_due(project, quiet=True) is False
 
 
+def test_a_repack_leaves_the_processor_to_others(project: ProjectRepository, tmp_path: Path) -> None:
+    git = tmp_path / "git"
+    git.write_text('#!/bin/sh\nnice > "$0.told"\n', encoding="utf-8")
+    git.chmod(0o700)
+    fill(project, 0, 10)
+    pack(Repacking(loose=50, git=str(git)), project)
+    assert int((tmp_path / "git.told").read_text()) == min(os.nice(0) + 10, 19)
+
+
 def test_a_repack_that_is_cut_off_loses_nothing(archive: MailArchive, project: ProjectRepository) -> None:
     fill(project, 0, 20)
     for _ in range(5):
