@@ -35,6 +35,12 @@ def test_only_members_who_spoke_twice_are_decided_about(tmp_path: Path) -> None:
     assert case.meant == {"ann"}
 
 
+def test_a_label_at_a_line_that_is_no_message_costs_only_itself(tmp_path: Path) -> None:
+    text = "[10:00] <ann> q?\n=== bob joined\n[10:01] <bob> yes\n"
+    found = list(cases(read_logs(written(tmp_path, text, "0 1 -\n0 2 -\n"))[0]))
+    assert [(case.message["sender"], case.meant) for case in found] == [("bob", {"ann"})]
+
+
 def test_midnight_does_not_turn_time_back(tmp_path: Path) -> None:
     (log,) = read_logs(written(tmp_path, "[23:59] <a> x\n[00:01] <b> y\n", "0 1 -\n"))
     assert [line.minute for line in log.lines if line] == [1439, 1441]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+from nanobot_transcript.relevance.decision import STOPS, Reason, later
 
 KEY = "feishu:oc_team"
 
@@ -30,6 +31,13 @@ async def test_each_resolved_decision_is_one_line_without_text(group: Any, tmp_p
     )
     assert "secret" not in log.path_of(KEY).read_text(encoding="utf-8")
     assert log.read("feishu:oc_other") == []
+
+
+def test_what_a_claim_or_the_loop_guard_decided_is_open_to_nobody_else(group: Any, tmp_path: Path) -> None:
+    log = DecisionLog(tmp_path)
+    for reason in (Reason.CLAIMED, *STOPS):
+        log.write(KEY, later(reason, KEY, group.says("ada", "hi"), "Alpha"))
+    assert {(record["open"], record["stage"]) for record in log.read(KEY)} == {(False, "claim"), (False, "guard")}
 
 
 def test_the_files_are_private(group: Any, tmp_path: Path) -> None:
