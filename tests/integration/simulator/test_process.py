@@ -79,6 +79,7 @@ async def test_a_scene_is_played_over_stdin_and_stdout() -> None:
             token = f"{ready['base_url']}/open-apis/auth/v3/tenant_access_token/internal"
             async with session.post(token, json={"app_id": "cli_a1", "app_secret": "s1"}) as answer:
                 assert (await answer.json())["code"] == 0
+        assert [person["name"] for person in ready["people"]] == ["Ada", "Bo"]
         await simulator.tell(do="say", **{"from": "Ada"}, text="hello @Alpha", id=7)
         event, answer = await simulator.line(), await simulator.line()
         assert (event["event"], event["text"], event["from"]) == ("message", "hello @Alpha", "Ada")

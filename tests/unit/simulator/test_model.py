@@ -143,5 +143,7 @@ def test_a_request_answers_common_questions() -> None:
     body = {"messages": messages, "tools": [{"function": {"name": "look_up"}}]}
     request = ModelRequest(body, {})
     assert request.tool_results == ["found"]
+    again = ModelRequest({"messages": [*messages, MESSAGES[1], {"role": "tool", "content": "more"}]}, {})
+    assert again.tool_results == ["more"], "what tools said to earlier questions is no news"
     assert request.tool_names == ["look_up"]
     assert request.text == "be kind\nhello\n\nfound"
