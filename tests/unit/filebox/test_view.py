@@ -1,14 +1,18 @@
 """What is known of a box, and when it is looked at again."""
 
+import errno
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.mailboxes import Office, plant
 
+from nanobot_transcript.errors import MailboxUnavailableError
 from transcript_mcp.filebox import index
 from transcript_mcp.filebox.folders import MailboxFolder
+from transcript_mcp.filebox.listing import Listing
 from transcript_mcp.filebox.view import BoxView, look_at
 
 LONG_AGO = 1_700_000_000_000_000_000
@@ -145,6 +149,22 @@ def test_an_index_that_cannot_be_written_costs_nothing_else(
     office.folder("dev_agent", ".state").touch()
     assert len(make_view().mails()) == 250
     assert "is not kept" in caplog.text
+
+
+def test_a_folder_that_cannot_be_listed_is_told_in_our_words(office: Office, folder: MailboxFolder) -> None:
+    fill(office.folder("dev_agent", "inbox"), 1)
+    armed = [True]
+
+    def refuse(event: str, _: object) -> None:
+        if event == "os.scandir" and armed:
+            armed.clear()
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    sys.addaudithook(refuse)  # for good: Python has no way to take it out again
+    listing = Listing(folder, "inbox")
+    with pytest.raises(MailboxUnavailableError, match="cannot look into inbox: Too many open files"):
+        listing.refresh()
+    assert len(listing.refresh().came) == 1
 
 
 def test_a_file_that_vanishes_while_it_is_looked_at_is_left_out(office: Office) -> None:

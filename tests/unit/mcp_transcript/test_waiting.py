@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from support.loop_clock import later
+from support.loop_clock import later, no_time_passes
 from support.waiting import until
 
 from nanobot_transcript.errors import InvalidCursorError, StoreError
@@ -92,6 +92,25 @@ async def test_a_message_ends_the_wait(view: View, say: Say, begun: bool) -> Non
         say("now", "on_bo")
         lines = await asyncio.wait_for(task, LONG)
     assert [line["text"] for line in messages(lines)] == ["now"]
+
+
+async def test_what_is_said_right_after_the_first_message_comes_with_it(view: View, say: Say) -> None:
+    class Chatty:
+        """Says two messages to whoever follows, the second one some turns of the loop later."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(view.store, name)
+
+        async def follow(self, *_: object) -> AsyncIterator[str]:
+            for text in ("one", "two"):
+                yield say(text)
+                for _ in range(20):
+                    await asyncio.sleep(0)
+
+    say("before")
+    with no_time_passes():
+        lines = await wait(View(Chatty(), view.where), limit=2)  # pyright: ignore[reportArgumentType] -- it is one
+    assert [line["text"] for line in messages(lines)] == ["one", "two"]
 
 
 async def test_from_cursor_to_cursor_nothing_is_missed_or_told_twice(view: View, say: Say) -> None:
