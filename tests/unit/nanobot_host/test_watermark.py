@@ -52,6 +52,15 @@ def test_files_are_private_and_left_whole(base: Path) -> None:
     assert "hello" not in path.read_text(encoding="utf-8")
 
 
+def test_a_mark_that_cannot_be_read_is_told_and_counts_as_none(base: Path, caplog: pytest.LogCaptureFixture) -> None:
+    Watermarks(base).save("cli_a", SESSION, Watermark("c1"))
+    (path,) = files(base)
+    path.unlink()
+    path.symlink_to(base)
+    assert Watermarks(base).load("cli_a", SESSION) is None
+    assert f"{path} cannot be read" in caplog.text
+
+
 def test_what_is_kept_of_a_session_is_bounded() -> None:
     mark = Watermark("c")
     for number in range(1000):

@@ -4,12 +4,14 @@ import asyncio
 from typing import Any
 
 import pytest
+from support.loop_clock import outlast
 from support.memory_chat import KEY, MemoryChannel
+from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, StoreFullError
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.intake import Intake
-from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled
+from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
 from nanobot_transcript.runner.prompting import Prompt
 
 
@@ -69,6 +71,22 @@ async def test_an_answer_that_takes_longer_than_the_grace_is_broken_off(stage: A
     await stage.stop()
     assert stage.chat.texts() == []
     assert slow.broken_off == 1
+    assert seat.stopped
+
+
+async def test_a_platform_that_does_not_take_the_last_answer_keeps_nobody_from_stopping(stage: Any) -> None:
+    class Stuck(MemoryChannel):
+        async def send(self, message: OutboundMessage) -> SentMessage:
+            sending.set()
+            return await asyncio.get_running_loop().create_future()
+
+    sending = asyncio.Event()
+    seat = stage.add("Alpha", channel=Stuck)
+    runner = await stage.start(grace=0.01)
+    await stage.chat.say("@Alpha you?")
+    await asyncio.wait_for(sending.wait(), PATIENCE)
+    runner.stop()
+    await outlast(stage.running, 11)
     assert seat.stopped
 
 
