@@ -392,6 +392,8 @@ def test_each_setting_is_described_in_english_and_chinese() -> None:
 def test_settings_cannot_be_changed_behind_the_readers_back() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().store.fsync = "always"
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().store = Settings().store
 
 
 @pytest.mark.parametrize(
