@@ -287,6 +287,17 @@ async def test_an_answer_that_breaks_off_is_an_error(place: Place) -> None:
         assert "broke off" in (await talk.answer(1))["error"]["message"]
 
 
+async def test_a_hub_that_refuses_a_message_is_quoted(place: Place) -> None:
+    async def refuse(_: web.Request) -> web.Response:
+        return web.Response(status=400, text="not like this")
+
+    app = web.Application()
+    app.router.add_post("/mcp/mail", refuse)
+    async with listening(app, place.port), talking(place) as talk:
+        talk.say("tools/call", 1, name="x", arguments={})
+        assert "answered 400: not like this" in (await talk.answer(1))["error"]["message"]
+
+
 async def test_large_answers_and_odd_messages_pass(place: Place) -> None:
     async with Slow().listening(place.port), talking(place) as talk:
         await talk.begin()

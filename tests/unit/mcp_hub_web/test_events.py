@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any, NamedTuple
 
 import pytest
@@ -12,6 +13,8 @@ from support.waiting import PATIENCE
 from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.relevance.decision import Reason
+from transcript_mcp.hub.web.events import Events, Viewer
+from transcript_mcp.hub.web.looking import Looking
 from transcript_mcp.mail.values import Draft
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -93,6 +96,23 @@ async def test_a_page_from_before_a_restart_loads_anew(page: ClientSession) -> N
         async with opened(page, last) as stream:
             assert (await next_event(stream)).kind == "hello"
             assert (await next_event(stream)).kind == "reload"
+
+
+async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    looks = count()
+
+    def fails() -> dict[Any, Any]:
+        raise ValueError("broken")
+
+    events, viewer = Events(), Viewer("ada", 0.0)
+    events.viewers.add(viewer)
+    looking = asyncio.create_task(
+        Looking(events, {"mail": fails, "groups": lambda: {(("what", "messages"),): next(looks)}}, every=0).run()
+    )
+    await asyncio.wait_for(viewer.called.wait(), PATIENCE)
+    looking.cancel()
+    assert json.loads(viewer.waiting[0].partition("data: ")[2]) == {"room": "groups", "what": "messages"}
+    assert "mail cannot be looked at" in caplog.text
 
 
 async def test_who_is_connected_stands_in_the_system(page: ClientSession) -> None:
