@@ -22,7 +22,7 @@ from transcript_mcp.assistant import wire
 from transcript_mcp.assistant.remote import RemoteDesk
 from transcript_mcp.assistant.server import build_server
 from transcript_mcp.assistant.tools import ToolOptions
-from transcript_mcp.assistant.values import Choice, Option, Question, text_of
+from transcript_mcp.assistant.values import Choice, Content, Option, Question, text_of
 from transcript_mcp.sdk.testing import InMemoryClient
 
 ANSWERED = b"\x0a\x02q1\x22\x0e\x08\x01\x12\x0a\x0a\x04text\x12\x02ok"
@@ -122,6 +122,24 @@ async def test_what_is_no_group_is_refused_at_once_and_by_the_hub_too(hub: Hub) 
     answer = await hub.caller.ask("q1", Chat="feishu:")
     assert answer.IsError
     assert "no group chat" in answer.contents[0].text.text
+
+
+async def test_an_answer_that_overtakes_its_question_is_said_again() -> None:
+    said: list[bytes] = []
+
+    async def answering(request: web.Request) -> web.Response:
+        said.append(await request.read())
+        if len(said) < 3:
+            return web.json_response({"code": "not_found", "message": "There is no such question."}, status=404)
+        return web.Response(content_type="application/proto")
+
+    app = web.Application()
+    app.router.add_post("/agentassistproto.SrvAgentAssistReply/AskQuestionReply", answering)
+    async with listening(app) as url:
+        desk = RemoteDesk(url, "t")
+        await desk.answer("", "q1", [Content("text", "yes")], by="Ada", where="elicitation")
+    assert len(said) == 3
+    assert len(set(said)) == 1
 
 
 async def test_who_stops_waiting_leaves_the_question_open_for_a_while(hub: Hub) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.errors import StoreBusyError
 from transcript_mcp.assistant.scopes import Scopes
-from transcript_mcp.assistant.server import build_server
+from transcript_mcp.assistant.server import build_server, questions_of
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions
@@ -163,6 +165,25 @@ async def test_a_timeout_tells_the_agent_to_stop_and_why(desk: Desk) -> None:
     assert not answer.is_error
     assert "Nobody answered within 1 second." in answer.text
     assert "Stop here" in answer.text
+
+
+async def test_a_client_that_waits_is_told_how_long_it_has_waited(desk: Desk) -> None:
+    asking = asyncio.create_task(desk.client.call("ask_question", question="?", timeout=600, **SHOP))
+    await desk.waiting()
+    while not desk.client.progressed:
+        later(13)
+        await asyncio.wait({asking}, timeout=0.02)
+    ((seconds, _, message), *_) = desk.client.progressed
+    assert 12 <= seconds < 600
+    assert message == "Waiting for a person to answer."
+    await desk.answer(Content("text", "ok"))
+    assert (await asyncio.wait_for(asking, PATIENCE)).text == "ok"
+
+
+def test_one_process_looks_after_the_questions_of_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    with questions_of(tmp_path / "home" / "hub"), pytest.raises(StoreBusyError) as busy:
+        questions_of(tmp_path / "home" / "hub")
+    assert "hub.data_dir" in busy.value.hint
 
 
 async def test_times_are_held_between_their_bounds(tmp_path: Path) -> None:
