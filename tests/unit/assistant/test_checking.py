@@ -1,5 +1,6 @@
 """What may be asked, and in which characters."""
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -76,3 +77,8 @@ def test_a_chat_is_known_by_its_session_key(chat: str, key: str) -> None:
 def test_what_can_be_no_chat_is_refused(chat: str) -> None:
     with pytest.raises(InvalidQuestionError, match="no group chat"):
         chat_key(chat)
+
+
+def test_a_choice_of_which_no_more_is_said_takes_one_option_or_own_words() -> None:
+    assert msgspec.json.decode(b'{"question":"?"}', type=Choice) == Choice("?", "", (), multiple=False, custom=True)
+    assert msgspec.json.decode(msgspec.json.encode(Choice("?", multiple=True)))["multiple"] is True
