@@ -57,6 +57,15 @@ def test_who_says_it_counts(view: View, say: Say) -> None:
     assert decided(view, "and why?", "Alpha", "Alpha")["reason"] == "own"
 
 
+def test_a_person_who_is_called_like_another_is_told_from_them_by_id(view: View, say: Say) -> None:
+    view.store.members.remember_person("on_bo", "Ada")
+    view.store.members.saw(KEY, "on_bo")
+    say("Alpha, when is the release?")
+    say("On Friday.", "Alpha", sender_kind="bot", reply_to="om_0", ids={"app_id": "cli_a"})
+    by_ada, by_other = (decided(view, "and why?", "Alpha", sender) for sender in ("on_ada", "on_bo"))
+    assert by_ada["score"] > by_other["score"]
+
+
 def test_bots_of_the_settings_can_be_asked_about(view: View, say: Say) -> None:
     say("hello")
     gamma = AgentProfile("Gamma", aliases=("三号",))
