@@ -12,13 +12,14 @@ from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
-from aiohttp import ClientSession
+from aiohttp import ClientSession, web
 from support.hubs import listening
 from support.loop_clock import later, outlast
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_mcp.hub import create_app
+from transcript_mcp.hub.bridge import Bridge
 
 pytestmark = pytest.mark.mcp
 
@@ -224,3 +225,14 @@ async def test_what_is_no_request_is_refused_in_a_line(
     assert (await line.answer())[0] == 400
     assert loud(caplog) == []
     assert len([each for each in caplog.records if each.levelno >= logging.WARNING]) <= 1
+
+
+async def test_a_server_that_has_nothing_to_say_to_who_left_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def silent(*_: object) -> None:
+        """What the SDK does when its client is gone."""
+
+    app = web.Application()
+    app.router.add_get("/", Bridge(silent, lambda _: None).handle)  # pyright: ignore[reportArgumentType] -- never read
+    async with listening(app) as url, ClientSession() as http, http.get(url) as answer:
+        assert answer.status == 499
+    assert "Traceback" not in caplog.text
