@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from support.loop_clock import later
+from support.loop_clock import outlast
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import StoreBusyError
@@ -168,11 +168,13 @@ async def test_a_timeout_tells_the_agent_to_stop_and_why(desk: Desk) -> None:
 
 
 async def test_a_client_that_waits_is_told_how_long_it_has_waited(desk: Desk) -> None:
+    async def told() -> None:
+        while not desk.client.progressed:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+
     asking = asyncio.create_task(desk.client.call("ask_question", question="?", timeout=600, **SHOP))
     await desk.waiting()
-    while not desk.client.progressed:
-        later(13)
-        await asyncio.wait({asking}, timeout=0.02)
+    await outlast(asyncio.create_task(told()), 13)
     ((seconds, _, message), *_) = desk.client.progressed
     assert 12 <= seconds < 600
     assert message == "Waiting for a person to answer."
