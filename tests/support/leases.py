@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from support.procs import until
 from support.waiting import PATIENCE
 
 from nanobot_transcript.turns import FileLease
@@ -25,3 +26,4 @@ def run_out(base_dir: Path, name: str) -> None:
     held = lease.current(name)
     assert held is not None, f"nobody holds {name!r}"
     assert lease.renew(held, 0.001) is not None
+    until(lambda: lease.current(name) is None, "the lease ran out")  # the clock of the file system has its own steps
