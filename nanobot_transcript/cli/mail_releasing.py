@@ -1,4 +1,4 @@
-"""``mail release``: people free the claims of an agent that is gone."""
+"""``mail release``: people release the claims of an agent that is gone."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Final
@@ -41,7 +41,7 @@ def release(
     store: MailStoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Free the files that an agent has claimed, as a person. Asks first.
+    """Release the claims of an agent, as a person. Asks first.
 
     For an agent that is gone: others can claim the files, and commit them. The history of the archive says that a
     person did it; the agent is not told. Exit code 1: it holds nothing there.
@@ -55,9 +55,10 @@ def release(
 
         where = meant_project(service.mail, project)
         who = meant_agent(service.mail, agent, where.key)
-        if not yes:
-            _ask(service.claims.held(where.id, who, paths or None), who, where.key, json=json)
-        released = service.claims.release(where.id, who, paths or None, by_person=True)
+        asked_about = None if yes else service.claims.held(where.id, who, paths or None)
+        if asked_about:
+            _ask(asked_about, who, where.key, json=json)
+        released = service.claims.release(where.id, who, paths or None, by_person=True, only=asked_about)
         commit = service.archived(released.job)
     if json:
         emit_json({"project": where.key, "agent": who.name, **shown_released(released, commit)})
@@ -65,7 +66,7 @@ def release(
         for path in released.not_held:
             notice(f"{who.name} has no claim on {path}.")
         if released.released:
-            notice(f"Freed {amount(len(released.released), 'claim')} of {who.name}.")
+            notice(f"Released {amount(len(released.released), 'claim')} of {who.name}.")
         elif not paths:
             notice(f"{who.name} holds nothing in {where.key}.")
     if not released.released:
@@ -73,18 +74,16 @@ def release(
 
 
 def _ask(claims: "Sequence[Claim]", who: "Agent", project: str, *, json: bool) -> None:
-    if not claims:
-        return
     paths = ", ".join(claim.path for claim in claims[:_SHOWN])
     more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
     active = f"{local(who.last_active_ts * 1000):%Y-%m-%d %H:%M}"
     sentence = (
-        f"{amount(len(claims), 'claim')} of {who.name}, active last at {active}, will be freed in {project}: "
+        f"{amount(len(claims), 'claim')} of {who.name}, active last at {active}, will be released in {project}: "
         f"{paths}{more}."
     )
     if json or not sys.stdin.isatty():
-        raise UsageError(f"Nobody is there to confirm: {sentence}", hint="Add --yes to free them without being asked.")
+        raise UsageError(f"Nobody is there to confirm: {sentence}", hint="Add --yes to be asked nothing.")
     notice(sentence)
-    if not typer.confirm("Free them?", err=True):
-        notice("Nothing was freed.")
+    if not typer.confirm("Release them?", err=True):
+        notice("Nothing was released.")
         raise typer.Exit(NEGATIVE)

@@ -56,7 +56,7 @@ def test_a_mail_leaves_its_inbox_only_after_somebody_was_asked(
     assert home.boxes.mailbox("ops_agent").page("inbox").total == 0
 
 
-def test_a_person_frees_claims_only_after_being_asked(open_page: OpenPage, home: WebHome, picture: Picture) -> None:
+def test_a_person_releases_claims_only_after_being_asked(open_page: OpenPage, home: WebHome, picture: Picture) -> None:
     claims, project = Claims(home.mail.database, home.mail.now), home.mail.project(PROJECT).id
     green, blue = (home.mail.acting(PROJECT, name) for name in ("GreenCastle", "BlueLake"))
     claims.claim(project, green, ["src/a.py", "src/b.py"])
@@ -67,25 +67,25 @@ def test_a_person_frees_claims_only_after_being_asked(open_page: OpenPage, home:
 
     before = held()
     page = open_page(f"#/mail/{quote(PROJECT, safe='')}/claims", phone=True)
-    page.get_by_role("button", name="Free src/a.py").click()
-    asked = page.get_by_role("dialog", name="Free the files")
+    page.get_by_role("button", name="Release src/a.py").click()
+    asked = page.get_by_role("dialog", name="Release claims")
     asked.get_by_text("GreenCastle has claimed src/a.py.").wait_for()
     picture(page, "mail-free-phone")
     page.keyboard.press("Enter")  # it begins in what changes nothing
     asked.wait_for(state="hidden")
     assert held() == before
-    page.get_by_role("button", name="Free src/a.py").click()
-    asked.get_by_role("button", name="Free this").click()
-    page.get_by_role("status").get_by_text("1 claim freed").wait_for()
+    page.get_by_role("button", name="Release src/a.py").click()
+    asked.get_by_role("button", name="Release this one").click()
+    page.get_by_role("status").get_by_text("1 claim released").wait_for()
     page.get_by_text("src/a.py").wait_for(state="hidden")
     assert held() == before - {"src/a.py"}
-    page.get_by_role("button", name="Free src/b.py").click()
-    asked.get_by_role("button", name="Free all of GreenCastle").click()
+    page.get_by_role("button", name="Release src/b.py").click()
+    asked.get_by_role("button", name="Release all of GreenCastle's claims").click()
     page.get_by_text("src/b.py").wait_for(state="hidden")
     assert held() == {"docs"}
-    page.get_by_role("button", name="Free docs").click()
-    asked.get_by_role("button", name="Free this").wait_for()
-    assert asked.get_by_role("button", name="Free all").count() == 0
+    page.get_by_role("button", name="Release docs").click()
+    asked.get_by_role("button", name="Release this one").wait_for()
+    assert asked.get_by_role("button", name="Release all").count() == 0
 
 
 def furnished(home: WebHome, chat: str) -> None:

@@ -233,14 +233,16 @@ def test_what_is_known_stays_on_the_page_while_the_hub_does_not_answer(open_page
     open_page.wrong.clear()  # the browser itself says that a request failed
 
 
-def test_a_long_inbox_says_how_many_more_letters_there_are_and_shows_them(open_page: OpenPage, home: WebHome) -> None:
+def test_a_long_inbox_says_how_many_more_letters_there_are_and_shows_all(open_page: OpenPage, home: WebHome) -> None:
     human = home.mail.human(PROJECT)
     home.mail.register_agent("/srv/many", "GrayOwl")
-    for number in range(105):
+    for number in range(1105):
         home.mail.send("/srv/many", human, Draft(f"Letter {number}", "text", to=["GrayOwl"]))
     page = open_page(f"#/mail/{quote('/srv/many', safe='')}/agents/GrayOwl")
-    page.get_by_text("5 more").wait_for()
-    expect(page.get_by_text("Letter 4", exact=True)).to_have_count(0)
-    page.get_by_role("button", name="Show more").click()
-    page.get_by_text("Letter 4", exact=True).wait_for()
+    for more, hidden in (("At least 1,000 more", 1004), ("5 more", 4)):
+        page.get_by_text(more).wait_for()
+        expect(page.get_by_text(f"Letter {hidden}", exact=True)).to_have_count(0)
+        page.get_by_role("button", name="Show more").click()
+        page.get_by_text(f"Letter {hidden}", exact=True).wait_for()
     expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    page.get_by_text("Letter 0", exact=True).wait_for()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 from pydantic import Field
 
@@ -10,16 +9,11 @@ from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import projects, showing
 from transcript_mcp.mail.service import MailService
+from transcript_mcp.mail.uris import claims_uri
 from transcript_mcp.mail.values import Project
 from transcript_mcp.sdk import Server, Text
 
-__all__ = ["ClaimTools", "claims_uri"]
-
-
-def claims_uri(project_key: str) -> str:
-    """The resource that lists a project's claims; who watches it is told when they change."""
-    return f"resource://claims/{quote(project_key, safe='/')}"
-
+__all__ = ["ClaimTools"]
 
 _NOTES: Final = 3
 

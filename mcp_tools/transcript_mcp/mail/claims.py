@@ -131,25 +131,33 @@ class Claims:
         return self._database.write(work)
 
     def release(
-        self, project_id: int, agent: Agent, paths: Sequence[str] | None = None, *, by_person: bool = False
+        self,
+        project_id: int,
+        agent: Agent,
+        paths: Sequence[str] | None = None,
+        *,
+        by_person: bool = False,
+        only: Sequence[Claim] | None = None,
     ) -> Released:
         """Give back the agent's claims on these paths, written as they were claimed, or all it has in the project.
 
-        When a person does it, it does not count as the agent's activity, and the archive's history says so. Raises
-        InvalidLetterError.
+        With ``only`` none but those, whatever the agent has claimed since. When a person does it, it does not count as
+        the agent's activity, and the archive's history says so. Raises InvalidLetterError.
         """
         now = to_the_millisecond(self._clock())
         wanted = None if paths is None else claim_checking.paths(paths, self.options)
         who = f"{HUMAN} for {agent.name}" if by_person else agent.name
+        meant = None if only is None else {claim.id for claim in only}
 
         def work(db: sqlite3.Connection) -> Released:
             if not by_person:
                 agents.touch(db, agent.id, now)
             held = _held(db, project_id, agent, wanted, now)
-            db.executemany("UPDATE claims SET released_ts = ? WHERE id = ?", [(now, row["id"]) for row in held.rows])
-            job = self._archived(db, project_id, f"release: {who}", held.rows, now)
+            rows = [row for row in held.rows if meant is None or row["id"] in meant]
+            db.executemany("UPDATE claims SET released_ts = ? WHERE id = ?", [(now, row["id"]) for row in rows])
+            job = self._archived(db, project_id, f"release: {who}", rows, now)
             shown = _paths(held.others[:_SHOWN_HELD])
-            return Released(_paths(held.rows), held.missing, job, shown, len(held.others) - len(shown))
+            return Released(_paths(rows), held.missing, job, shown, len(held.others) - len(shown))
 
         return self._database.write(work)
 

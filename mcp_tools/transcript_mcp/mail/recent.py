@@ -4,13 +4,11 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.rows import HEADERS, letter
-from transcript_mcp.mail.values import Letter
+from transcript_mcp.mail.values import Letter, Page
 
 __all__ = ["Conversation", "conversations", "unread", "written_to_last"]
-
-_LOOKED_AT: Final = 2000
-"""Messages of a project that are looked through, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,28 +22,47 @@ class Conversation:
     senders: tuple[str, ...]
 
 
-def conversations(db: sqlite3.Connection, project_id: int, limit: int) -> list[Conversation]:
-    """The threads of a project among its newest messages, the one written to last first."""
+# A message stands for its thread when nothing came later in it. The first message of a thread may carry no thread's
+# name: then its own id is the name that the answers carry.
+_NEWEST: Final = (
+    "messages AS newest WHERE newest.project_id = :project AND newest.seq < :below AND NOT EXISTS ("
+    "SELECT 1 FROM messages AS later WHERE later.thread_id = coalesce(newest.thread_id, newest.id)"
+    " AND later.project_id = :project AND later.seq > newest.seq)"
+)
+_SENDERS: Final = (
+    "SELECT from_agent, count(*) AS messages, max(seq) AS last, min(seq) AS first FROM messages"
+    " WHERE project_id = :project AND (thread_id = :thread OR id = :thread) GROUP BY from_agent ORDER BY last DESC"
+)
+
+
+def conversations(db: sqlite3.Connection, project_id: int, limit: int, before: str | None = None) -> Page[Conversation]:
+    """The threads of a project, the one written to last first.
+
+    ``before`` is the id of a message: only threads whose newest message was accepted before it. Raises
+    LetterNotFoundError.
+    """
+    bounds = {"project": project_id, "below": number_of(db, before) if before else LAST}
     rows = db.execute(
-        f"SELECT {HEADERS} FROM messages CROSS JOIN projects ON projects.id = messages.project_id"
-        " WHERE messages.project_id = ? ORDER BY seq DESC LIMIT ?",
-        (project_id, _LOOKED_AT),
+        f"SELECT {HEADERS} FROM messages JOIN projects ON projects.id = messages.project_id"
+        f" WHERE seq IN (SELECT newest.seq FROM {_NEWEST} ORDER BY newest.seq DESC LIMIT :limit) ORDER BY seq DESC",
+        bounds | {"limit": limit},
     )
-    found: dict[str, list[Letter]] = {}
-    for row in rows:
-        each = letter(row)
-        found.setdefault(each.thread_id or each.id, []).append(each)
-    # The first message of a thread has no thread's name when it became one by its answers.
-    for name in [name for name, letters in found.items() if len(letters) == 1 and letters[0].thread_id is None]:
-        if any(other[0].reply_to == name for key, other in found.items() if key != name and other[0].thread_id == name):
-            found.pop(name)
-    kept = list(found.items())[:limit]
-    return [
-        Conversation(
-            name, letters[0], letters[-1].subject, len(letters), tuple(dict.fromkeys(each.sender for each in letters))
-        )
-        for name, letters in kept
-    ]
+    found = [_conversation(db, project_id, letter(row)) for row in rows]
+    if len(found) < limit:
+        return Page(found)
+    end = found[-1].newest.id
+    counted = f"SELECT count(*) FROM (SELECT 1 FROM {_NEWEST} ORDER BY newest.seq DESC LIMIT {COUNTED})"
+    more = db.execute(counted, bounds | {"below": number_of(db, end)}).fetchone()[0]
+    return Page(found, more, end)
+
+
+def _conversation(db: sqlite3.Connection, project_id: int, newest: Letter) -> Conversation:
+    name = newest.thread_id or newest.id
+    senders = db.execute(_SENDERS, {"project": project_id, "thread": name}).fetchall()
+    first = min(row["first"] for row in senders)
+    (subject,) = db.execute("SELECT subject FROM messages WHERE seq = ?", (first,)).fetchone()
+    messages = sum(row["messages"] for row in senders)
+    return Conversation(name, newest, subject, messages, tuple(row["from_agent"] for row in senders))
 
 
 def unread(db: sqlite3.Connection, project_id: int) -> dict[str, int]:

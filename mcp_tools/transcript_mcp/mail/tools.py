@@ -13,6 +13,7 @@ from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.overdue import OVERDUE
 from transcript_mcp.mail.service import ImageWish, MailService, Posted
+from transcript_mcp.mail.uris import inbox_uri, inbox_uris
 from transcript_mcp.mail.values import Agent, Delivery, Draft, InboxQuery, Receipt
 from transcript_mcp.sdk import Server
 
@@ -297,13 +298,12 @@ class Tools:
 
     def _noted(self, receipt: Receipt) -> dict[str, Any]:
         if receipt.changed:
-            self._told(f"resource://inbox/{receipt.agent}")
+            self._told(inbox_uri(receipt.agent))
         return showing.shown_receipt(receipt, self._service.archived(receipt.job))
 
     def _told_of(self, posted: Posted) -> dict[str, Any]:
-        for names in posted.sent.recipients.values():
-            for name in names:
-                self._told(f"resource://inbox/{name}")
+        for uri in inbox_uris(posted.sent):
+            self._told(uri)
         return showing.shown_posted(posted)
 
     def _plain(self, agent: Agent, query: InboxQuery) -> dict[str, Any]:

@@ -486,11 +486,11 @@ def holders(claims: Claims) -> dict[str, str]:
     return {claim.path: claim.agent for claim in claims.list_claims()}
 
 
-def test_a_person_frees_some_or_all_of_an_agents_claims(run: Run, box: Letterbox, claims: Claims) -> None:
+def test_a_person_releases_some_or_all_of_an_agents_claims(run: Run, box: Letterbox, claims: Claims) -> None:
     free = ("mail", "release", "GreenCastle", "--project", BACKEND, "--yes")
     ended = run(*free, "{a,x}.py")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "GreenCastle has no claim on x.py.\nFreed 1 claim of GreenCastle.\n"
+    assert ended.err == "GreenCastle has no claim on x.py.\nReleased 1 claim of GreenCastle.\n"
     assert holders(claims) == {"b.py": "GreenCastle", "src": "GreenCastle", "docs": "RedStone"}
     document = run(*free, "--json").document
     assert (document["project"], document["agent"], document["released"]) == (BACKEND, "GreenCastle", ["b.py", "src"])
@@ -502,19 +502,33 @@ def test_a_person_frees_some_or_all_of_an_agents_claims(run: Run, box: Letterbox
     assert (again.code, again.err) == (1, f"GreenCastle holds nothing in {BACKEND}.\n")
 
 
-def test_nothing_is_freed_unless_somebody_says_yes(run: Run, claims: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_released_unless_one_says_yes(run: Run, claims: Claims, monkeypatch: pytest.MonkeyPatch) -> None:
     free = ("mail", "release", "GreenCastle", "a.py", "src", "--project", BACKEND)
     for options in ((), ("--json",)):
         ended = run(*free, *options)
         assert ended.code == 2
         assert "Nobody is there to confirm: 2 claims of GreenCastle, active last at " in ended.err + ended.out
-        assert f"will be freed in {BACKEND}: a.py, src." in ended.err + ended.out
+        assert f"will be released in {BACKEND}: a.py, src." in ended.err + ended.out
         assert "--yes" in ended.err + ended.out
     for answer, code, left in (("n\n", 1, 4), ("y\n", 0, 2)):
         monkeypatch.setattr("sys.stdin", Typed(answer))
         ended = run(*free)
         assert (ended.code, len(holders(claims))) == (code, left)
-        assert "Free them?" in ended.err
+        assert "Release them?" in ended.err
+
+
+def test_what_was_claimed_while_a_person_was_asked_stays(
+    run: Run, box: Letterbox, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class ClaimedMeanwhile(Typed):
+        def readline(self, *_: object) -> str:
+            claims.claim(box.mail.project(BACKEND).id, box.green, ["new.py"], 7200)
+            return "y\n"
+
+    monkeypatch.setattr("sys.stdin", ClaimedMeanwhile())
+    ended = run("mail", "release", "GreenCastle", "--project", BACKEND)
+    assert (ended.code, "3 claims of GreenCastle" in ended.err) == (0, True)
+    assert holders(claims) == {"new.py": "GreenCastle", "docs": "RedStone"}
 
 
 class Typed(io.StringIO):

@@ -242,6 +242,43 @@ async def test_lists_of_mail_say_how_many_more_there_are(page: ClientSession, ho
         assert ([each["id"] for each in rest["messages"]], "more" in rest) == (ids[2::-1], False)
     found = await ask(page, "mail/search", project="/srv/many", q="letter", limit="2")
     assert (len(found["hits"]), found["more"], found["before"]) == (2, 3, ids[3])
+    threads = await ask(page, "mail/threads", project="/srv/many", limit="2")
+    assert ([each["id"] for each in threads["threads"]], threads["more"]) == (ids[:2:-1], 3)
+    rest = await ask(page, "mail/threads", project="/srv/many", before=threads["before"])
+    assert ([each["id"] for each in rest["threads"]], "more" in rest) == (ids[2::-1], False)
+
+
+async def test_a_long_thread_and_long_lists_are_read_to_their_ends(page: ClientSession, home: WebHome) -> None:
+    where = "/srv/long"
+    agents = [home.mail.register_agent(where, name).agent for name in ("GrayOwl", "RedFox", "TanElk")]
+    drafts = [Draft(f"Step {n}", "text", to=["RedFox"], thread_id="steps") for n in range(5)]
+    ids = [home.mail.send(where, agents[0], each).id for each in drafts]
+    newest = await ask(page, "mail/thread", project=where, id="steps", limit="2")
+    assert ([each["id"] for each in newest["messages"]], newest["more"]) == (ids[3:], 3)
+    assert newest["summary"]["left_out"]["messages"] == 3
+    older = await ask(page, "mail/thread", project=where, id="steps", before=newest["before"])
+    assert ([each["id"] for each in older["messages"]], "more" in older) == (ids[:3], False)
+
+    claims = Claims(home.mail.database, home.mail.now)
+    claims.claim(home.mail.project(where).id, agents[0], ["a", "b", "c"])
+    for kind in ("agents", "claims"):
+        everything = (await ask(page, f"mail/{kind}", project=where))[kind]
+        first = await ask(page, f"mail/{kind}", project=where, limit="2")
+        assert (first[kind], first["more"]) == (everything[:2], 1)
+        rest = await ask(page, f"mail/{kind}", project=where, before=first["before"])
+        assert (rest[kind], "more" in rest) == (everything[2:], False)
+
+
+async def test_who_watches_an_inbox_hears_when_a_person_writes(home: WebHome) -> None:
+    chosen = home.settings()
+    rooms = build_rooms(chosen, ["mail"])
+    client = InMemoryClient(rooms["mail"].server)
+    await client.subscribe("resource://inbox/BlueLake")
+    async with listening(create_app(chosen, rooms)) as address, ClientSession(address) as page:
+        wanted = {"project": PROJECT, "to": ["BlueLake"], "subject": "Hold on", "body": "Wait."}
+        status, _ = await do(page, "mail/send", **wanted)
+        assert status == 200
+        await until(lambda: client.told == ["resource://inbox/BlueLake"])
 
 
 async def test_search_marks_what_it_found_and_claims_say_how_long_they_last(page: ClientSession) -> None:
@@ -252,7 +289,7 @@ async def test_search_marks_what_it_found_and_claims_say_how_long_they_last(page
     assert 0 < claims["claims"][0]["expires_ts"] - claims["now"] <= 3000
 
 
-async def test_a_person_frees_a_claim_or_all_of_an_agents(page: ClientSession, home: WebHome) -> None:
+async def test_a_person_releases_a_claim_or_all_of_an_agents(page: ClientSession, home: WebHome) -> None:
     project, green = home.mail.project(PROJECT).id, home.mail.acting(PROJECT, "GreenCastle")
     claims = Claims(home.mail.database, home.mail.now)
     claims.claim(project, green, ["a.py", "b.py"])
@@ -270,7 +307,7 @@ async def test_a_person_frees_a_claim_or_all_of_an_agents(page: ClientSession, h
     assert summaries[-1] == "release: human for GreenCastle 2 paths: db/migrations/**, b.py"
 
 
-async def test_who_watches_claims_hears_when_a_person_frees_some(home: WebHome) -> None:
+async def test_who_watches_claims_hears_when_a_person_releases_some(home: WebHome) -> None:
     chosen = home.settings()
     rooms = build_rooms(chosen, ["mail"])
     client = InMemoryClient(rooms["mail"].server)
@@ -329,6 +366,21 @@ async def test_mails_are_sent_answered_resolved_and_rejected_as_an_agent(page: C
     assert (await ask(page, "boxes/page", agent="ops_agent", box="done"))["total"] == 1
     hits = (await ask(page, "boxes/search", agent="qa_agent", q="network"))["hits"]
     assert [hit["box"] for hit in hits] == ["cancel"]
+
+
+async def test_a_box_and_a_search_in_it_say_that_they_hold_more(page: ClientSession, home: WebHome) -> None:
+    for number in range(3):
+        home.boxes.mailbox("dev_agent").send("ops_agent", "INFO", f"Page {number}", "pagination")
+    asked = {"agent": "ops_agent", "box": "inbox"}
+    everything = (await ask(page, "boxes/page", **asked, offset="0"))["messages"]
+    first = await ask(page, "boxes/page", **asked, limit="2")
+    left = len(everything) - 2
+    assert (first["messages"], first["more"], first["next_offset"]) == (everything[:2], left, 2)
+    rest = await ask(page, "boxes/page", **asked, offset="2")
+    assert (rest["messages"], rest["more"], "next_offset" in rest) == (everything[2:], 0, False)
+    found = await ask(page, "boxes/search", agent="ops_agent", q="pagination", limit="2")
+    assert (len(found["hits"]), found["more"]) == (2, True)
+    assert (await ask(page, "boxes/search", agent="ops_agent", q="pagination", limit="3"))["more"] is False
 
 
 async def test_an_agent_that_may_not_be_acted_for_stays_closed(home: WebHome) -> None:

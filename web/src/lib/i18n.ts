@@ -54,7 +54,7 @@ export function setLanguage(language: Language): void {
   chosen.set(language);
 }
 
-/** The words of a key. Of `one|many` the first is for n = 1. */
+/** The words of a key, numbers in them as the language writes them. Of `one|many` the first is for n = 1. */
 export type T = (key: Key, values?: Record<string, string | number>) => string;
 
 export function useT(): T {
@@ -63,7 +63,7 @@ export function useT(): T {
     (key, values = {}) => {
       const [one = "", many] = (language === "zh" ? zh : en)[key].split("|");
       const text = many === undefined || values["n"] === 1 ? one : many;
-      return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
+      return text.replace(/\{(\w+)\}/g, (_, name: string) => values[name]?.toLocaleString(language) ?? "");
     },
     [language],
   );

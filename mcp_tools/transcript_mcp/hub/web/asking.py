@@ -43,11 +43,11 @@ class Asked:
         """A text, or None."""
         return self.text(name, "") or None
 
-    def number(self, name: str, default: int, most: int) -> int:
-        """A whole number from 1 to ``most``."""
+    def number(self, name: str, default: int, most: int, least: int = 1) -> int:
+        """A whole number from ``least`` to ``most``."""
         value = self._values.get(name)
         try:
-            return min(max(1, int(value)), most) if value is not None else default
+            return min(max(least, int(value)), most) if value is not None else default
         except (TypeError, ValueError):
             raise _wrong(f"{name} is not a whole number.") from None
 

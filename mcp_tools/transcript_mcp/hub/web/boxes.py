@@ -1,5 +1,6 @@
 """Mailboxes: the boxes of each FileBox agent, their threads, and acting as an agent the settings permit."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ from transcript_mcp.hub.web.looking import stamp
 
 __all__ = ["BoxesRoom"]
 
-_MOST: Final = 200
+_MOST: Final = 1000
+"""Rows in one answer."""
 
 
 class BoxesRoom:
@@ -65,9 +67,11 @@ class BoxesRoom:
         return {"agents": agents, "types": list(self._filebox.options.types)}
 
     def page(self, asked: Asked) -> dict[str, Any]:
-        """The headers of a box, the newest first."""
-        box = asked.text("box")
-        return showing.shown_page(box, self._mailbox(asked).page(box, asked.number("limit", 100, _MOST)))
+        """The headers of a box, the newest first; behind the ``offset`` newest of them."""
+        box, limit = asked.text("box"), asked.number("limit", 100, _MOST)
+        offset = asked.number("offset", 0, sys.maxsize, least=0)
+        page = self._mailbox(asked).page(box, limit, offset)
+        return showing.shown_page(box, page) | {"more": max(0, page.total - page.offset - len(page.mails))}
 
     def thread(self, asked: Asked) -> dict[str, Any]:
         """A conversation, newest entry first; it stays unread."""
@@ -75,9 +79,10 @@ class BoxesRoom:
         return showing.shown_thread(thread, self._filebox.options.max_read)
 
     def search(self, asked: Asked) -> dict[str, Any]:
-        """Mails of all four boxes by their words."""
-        found = self._mailbox(asked).search(Query(asked.text("q")), asked.number("limit", 50, _MOST))
-        return {"hits": showing.shown_found(found)}
+        """Mails of all four boxes by their words, the newest, and whether there are more."""
+        limit = asked.number("limit", 50, _MOST)
+        found = self._mailbox(asked).search(Query(asked.text("q")), limit + 1)
+        return {"hits": showing.shown_found(found[:limit]), "more": len(found) > limit}
 
     def send(self, asked: Asked) -> dict[str, Any]:
         """A new mail, or with ``original`` a reply on top of its thread."""

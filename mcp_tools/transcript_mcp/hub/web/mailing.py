@@ -9,13 +9,14 @@ from transcript_mcp.hub.web.asking import Asked, answered, done
 from transcript_mcp.hub.web.looking import stamp
 from transcript_mcp.mail import recent, showing
 from transcript_mcp.mail.boxes import MOST
-from transcript_mcp.mail.claim_tools import claims_uri
-from transcript_mcp.mail.service import ImageWish, MailService
-from transcript_mcp.mail.values import Draft, InboxQuery
+from transcript_mcp.mail.service import ImageWish, MailService, Posted
+from transcript_mcp.mail.uris import claims_uri, inbox_uris
+from transcript_mcp.mail.values import Draft, InboxQuery, Page
 
 __all__ = ["MailRoom"]
 
-_MOST: Final = 200
+_FIRST: Final = 100
+"""Rows of a list in an answer, unless the page asks for more, up to ``MOST``."""
 
 
 class MailRoom:
@@ -52,14 +53,16 @@ class MailRoom:
         """The agents of a project, the most recently active first, each with how much it has not read."""
         project = self._mail.project(asked.text("project"))
         waiting = self._mail.reader.read(lambda db: recent.unread(db, project.id), {})
-        found = self._mail.agents(project.key, active_only=False, limit=_MOST)
-        return {"agents": [{**showing.shown_agent(each), "unread": waiting.get(each.name, 0)} for each in found]}
+        limit, before = _stretch(asked)
+        found = self._mail.agents(project.key, active_only=False, limit=limit, before=before)
+        agents = [{**showing.shown_agent(each), "unread": waiting.get(each.name, 0)} for each in found]
+        return {"agents": agents, **showing.shown_more(found)}
 
     def threads(self, asked: Asked) -> dict[str, Any]:
         """The threads of a project, the one written to last first."""
         project = self._mail.project(asked.text("project"))
-        limit = asked.number("limit", 100, _MOST)
-        found = self._mail.reader.read(lambda db: recent.conversations(db, project.id, limit), [])
+        limit, before = _stretch(asked)
+        found = self._mail.reader.read(lambda db: recent.conversations(db, project.id, limit, before), Page())
         return {
             "threads": [
                 {
@@ -72,33 +75,37 @@ class MailRoom:
                     "importance": each.newest.importance,
                 }
                 for each in found
-            ]
+            ],
+            **showing.shown_more(found),
         }
 
     def thread(self, asked: Asked) -> dict[str, Any]:
-        """A whole conversation, oldest message first, and its summary."""
+        """The newest messages of a conversation, the oldest of them first, and a summary of these."""
         from transcript_mcp.mail.summary import summarize_letters
 
-        thread = self._mail.thread(asked.text("id"), asked.text("project"))
+        limit, before = _stretch(asked, MOST)
+        thread = self._mail.thread(asked.text("id"), asked.text("project"), limit=limit, before=before)
         return {
             "id": thread.id,
             "project": thread.project,
             "messages": [showing.shown_letter(each) for each in thread.letters],
-            "summary": summarize_letters(thread.letters),
+            "summary": summarize_letters(thread.letters, older=thread.more),
+            **showing.shown_more(thread),
         }
 
     def inbox(self, asked: Asked) -> dict[str, Any]:
         """What came to an agent, the newest first. Nothing is marked as read."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
-        limit = asked.number("limit", 100, MOST)
-        query = InboxQuery(unread_only=asked.flag("unread"), limit=limit, before=asked.optional("before"))
+        limit, before = _stretch(asked)
+        query = InboxQuery(unread_only=asked.flag("unread"), limit=limit, before=before)
         found = self._mail.inbox(who, query)
         return {"messages": [showing.shown_delivery(each) for each in found], **showing.shown_more(found)}
 
     def outbox(self, asked: Asked) -> dict[str, Any]:
         """What an agent sent, the newest first."""
         who = self._mail.whois(asked.text("project"), asked.text("agent"))
-        found = self._mail.outbox(who, limit=asked.number("limit", 100, MOST), before=asked.optional("before"))
+        limit, before = _stretch(asked)
+        found = self._mail.outbox(who, limit=limit, before=before)
         return {"messages": [showing.shown_letter(each) for each in found], **showing.shown_more(found)}
 
     def search(self, asked: Asked) -> dict[str, Any]:
@@ -113,8 +120,10 @@ class MailRoom:
     def claims(self, asked: Asked) -> dict[str, Any]:
         """Which files agents work on, and until when."""
         project = self._mail.project(asked.text("project"))
-        found = self._service.claims.list_claims(project.id)
-        return {"claims": [showing.shown_claim(each) for each in found], "now": self._mail.now()}
+        limit, before = _stretch(asked)
+        found = self._service.claims.list_claims(project.id, limit=limit, before=before)
+        claims = [showing.shown_claim(each) for each in found]
+        return {"claims": claims, "now": self._mail.now(), **showing.shown_more(found)}
 
     def send(self, asked: Asked) -> dict[str, Any]:
         """Write to agents as a person."""
@@ -131,7 +140,7 @@ class MailRoom:
             idempotency_key=asked.optional("key"),
             original_body=text,
         )
-        return showing.shown_posted(self._service.send(project.key, self._mail.human(project.key), draft, ImageWish()))
+        return self._told_of(self._service.send(project.key, self._mail.human(project.key), draft, ImageWish()))
 
     def reply(self, asked: Asked) -> dict[str, Any]:
         """Answer a message as a person, in its thread."""
@@ -144,10 +153,10 @@ class MailRoom:
             idempotency_key=asked.optional("key"),
             original_body=text,
         )
-        return showing.shown_posted(self._service.reply(human, answered_to, draft, ImageWish()))
+        return self._told_of(self._service.reply(human, answered_to, draft, ImageWish()))
 
     def release(self, asked: Asked) -> dict[str, Any]:
-        """Free an agent's claims as a person: those on ``paths``, or with ``all`` whatever it has in the project."""
+        """Release an agent's claims as a person: those on ``paths``, or with ``all`` whatever it has in the project."""
         project = self._mail.project(asked.text("project"))
         holder = self._mail.whois(project.key, asked.text("agent"))
         paths = None if asked.flag("all") else asked.texts("paths")
@@ -160,3 +169,13 @@ class MailRoom:
         """The database as it is now."""
         database = self._mail.places.database
         return {(): (stamp(database), stamp(f"{database}-wal"))}
+
+    def _told_of(self, posted: Posted) -> dict[str, Any]:
+        for uri in inbox_uris(posted.sent):
+            self._told(uri)
+        return showing.shown_posted(posted)
+
+
+def _stretch(asked: Asked, default: int = _FIRST) -> tuple[int, str | None]:
+    """How many rows of a list the page wants, and behind which it goes on."""
+    return asked.number("limit", default, MOST), asked.optional("before")

@@ -4,8 +4,9 @@ import { Avatar, Empty, Highlit } from "@/components/common";
 import { HitList } from "@/components/HitList";
 import { ListRow, rowStyle } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
+import { More } from "@/components/More";
 import { Badge } from "@/components/ui/badge";
-import { useData } from "@/lib/data";
+import { type Page, useData, usePages } from "@/lib/data";
 import { useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
@@ -14,24 +15,27 @@ import { type BoxName, type MailRow, concerns, utc } from "@/pages/boxes/types";
 
 export function Mails({ agent, box, current }: { agent: string; box: BoxName; current: string | undefined }) {
   const t = useT();
-  const page = useData<{ messages: MailRow[]; total: number }>("/api/boxes/page", { agent, box }, concerns(agent));
+  const data = usePages<Page & { messages: MailRow[] }>("/api/boxes/page", { agent, box }, concerns(agent));
   return (
-    <Loaded data={page}>
-      {({ messages }) =>
-        messages.length ? (
-          <ul>
-            {messages.map((mail) => (
-              <li key={mail.file}>
-                <MailLink agent={agent} box={box} mail={mail} current={mail.id === current}>
-                  {box === "outbox" ? `→ ${mail.to}` : mail.from}
-                </MailLink>
-              </li>
-            ))}
-          </ul>
-        ) : (
-          <Empty icon={<Archive />} title={t("emptyBox")} />
-        )
-      }
+    <Loaded data={data}>
+      {(pages) => {
+        const messages = pages.flatMap((page) => page.messages);
+        if (!messages.length) return <Empty icon={<Archive />} title={t("emptyBox")} />;
+        return (
+          <>
+            <ul>
+              {messages.map((mail) => (
+                <li key={mail.file}>
+                  <MailLink agent={agent} box={box} mail={mail} current={mail.id === current}>
+                    {box === "outbox" ? `→ ${mail.to}` : mail.from}
+                  </MailLink>
+                </li>
+              ))}
+            </ul>
+            <More of={data} />
+          </>
+        );
+      }}
     </Loaded>
   );
 }
@@ -39,20 +43,23 @@ export function Mails({ agent, box, current }: { agent: string; box: BoxName; cu
 /** What was found; `current` is the mail that is open. */
 export function Found({ agent, query, current }: { agent: string; query: string; current: string | undefined }) {
   const t = useT();
-  const found = useData<{ hits: MailRow[] }>("/api/boxes/search", { agent, q: query }, concerns(agent));
+  const found = useData<{ hits: MailRow[]; more: boolean }>("/api/boxes/search", { agent, q: query }, concerns(agent));
   return (
     <Loaded data={found}>
-      {({ hits }) =>
+      {({ hits, more }) =>
         hits.length ? (
-          <HitList query={query}>
-            {hits.map((hit) => (
-              <li key={`${hit.box} ${hit.file}`}>
-                <MailLink agent={agent} box={hit.box ?? "inbox"} mail={hit} current={hit.id === current}>
-                  <Highlit text={hit.text ?? ""} word={query.split(/\s+/)[0] ?? ""} />
-                </MailLink>
-              </li>
-            ))}
-          </HitList>
+          <>
+            <HitList query={query}>
+              {hits.map((hit) => (
+                <li key={`${hit.box} ${hit.file}`}>
+                  <MailLink agent={agent} box={hit.box ?? "inbox"} mail={hit} current={hit.id === current}>
+                    <Highlit text={hit.text ?? ""} word={query.split(/\s+/)[0] ?? ""} />
+                  </MailLink>
+                </li>
+              ))}
+            </HitList>
+            {more && <p className="px-4 py-3 text-center text-xs text-muted-foreground">{t("moreFound")}</p>}
+          </>
         ) : (
           <Empty icon={<Search />} title={t("nothingFound")} />
         )

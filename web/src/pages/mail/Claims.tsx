@@ -3,23 +3,24 @@ import { useState } from "react";
 import { Avatar, Empty, useNow, useSpan } from "@/components/common";
 import { rowStyle } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
+import { More } from "@/components/More";
 import { Sure } from "@/components/Sure";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { Dialog } from "@/components/ui/dialog";
 import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
-import { useData } from "@/lib/data";
+import { usePages } from "@/lib/data";
 import { useDoing } from "@/lib/doing";
 import { useT } from "@/lib/i18n";
 import { cn } from "@/lib/utils";
-import { type Claim, ofMail } from "@/pages/mail/types";
+import { type Claim, type ClaimPage, ofMail } from "@/pages/mail/types";
 
 /** Which files agents work on. A claim that has run out is left out without another request. */
 export function Claims({ project }: { project: string }) {
   const t = useT();
   const now = useNow();
-  const data = useData<{ claims: Claim[] }>("/api/mail/claims", { project }, ofMail);
+  const data = usePages<ClaimPage>("/api/mail/claims", { project }, ofMail);
   const [busy, doing] = useDoing();
   const [asking, setAsking] = useState<Claim>();
   const free = async (claim: Claim, all: boolean) => {
@@ -29,7 +30,8 @@ export function Claims({ project }: { project: string }) {
     toast(t("freed", { n: released.length }));
     data.reload();
   };
-  const active = data.value?.claims.filter((claim) => claim.expires_ts * 1000 > now) ?? [];
+  const known = data.value?.flatMap((page) => page.claims) ?? [];
+  const active = known.filter((claim) => claim.expires_ts * 1000 > now);
   const ofHolder = active.filter((claim) => claim.agent === asking?.agent);
   return (
     <>
@@ -37,17 +39,20 @@ export function Claims({ project }: { project: string }) {
         {() => {
           if (!active.length) return <Empty icon={<Lock />} title={t("noClaims")} text={t("claimsHint")} />;
           return (
-            <ul>
-              {active.map((claim) => (
-                <ClaimRow
-                  key={`${claim.path} ${claim.agent}`}
-                  claim={claim}
-                  left={claim.expires_ts - now / 1000}
-                  free={() => setAsking(claim)}
-                  busy={busy}
-                />
-              ))}
-            </ul>
+            <>
+              <ul>
+                {active.map((claim) => (
+                  <ClaimRow
+                    key={`${claim.path} ${claim.agent}`}
+                    claim={claim}
+                    left={claim.expires_ts - now / 1000}
+                    free={() => setAsking(claim)}
+                    busy={busy}
+                  />
+                ))}
+              </ul>
+              <More of={data} />
+            </>
           );
         }}
       </Loaded>

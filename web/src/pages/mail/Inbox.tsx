@@ -7,26 +7,17 @@ import { More } from "@/components/More";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
-import { useData } from "@/lib/data";
+import { usePages } from "@/lib/data";
 import { listed, useLanguage, useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { Importance } from "@/pages/mail/Importance";
-import { type Letter, PERSON, ofMail } from "@/pages/mail/types";
-
-/** How many letters are shown at first, and how many the hub gives at a time. */
-const PAGE = 100;
-const MOST = 1000;
+import { type Letter, type LetterPage, PERSON, ofMail } from "@/pages/mail/types";
 
 /** What came to an agent, or what it sent. */
 export function Inbox({ project, agent, write }: { project: string; agent: string; write: () => void }) {
   const t = useT();
   const [box, setBox] = useState<"inbox" | "outbox">("inbox");
-  const [limit, setLimit] = useState(PAGE);
-  const letters = useData<{ messages: Letter[]; more?: number }>(
-    `/api/mail/${box}`,
-    { project, agent, limit },
-    ofMail,
-  );
+  const data = usePages<LetterPage>(`/api/mail/${box}`, { project, agent }, ofMail);
   return (
     <>
       <Bar>
@@ -38,10 +29,7 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
             size="sm"
             variant={box === each ? "outline" : "ghost"}
             aria-pressed={box === each}
-            onClick={() => {
-              setBox(each);
-              setLimit(PAGE);
-            }}
+            onClick={() => setBox(each)}
           >
             {t(`box_${each}`)}
           </Button>
@@ -54,12 +42,14 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
         )}
       </Bar>
       <div className="min-h-0 flex-1 overflow-y-auto">
-        <Loaded data={letters}>
-          {({ messages, more }) =>
-            messages.length ? (
+        <Loaded data={data}>
+          {(pages) => {
+            const letters = pages.flatMap((page) => page.messages);
+            if (!letters.length) return <Empty icon={<Mail />} title={t("emptyBox")} />;
+            return (
               <>
                 <ul>
-                  {messages.map((letter) => (
+                  {letters.map((letter) => (
                     <li key={letter.id}>
                       <LetterRow
                         project={project}
@@ -69,12 +59,10 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
                     </li>
                   ))}
                 </ul>
-                <More count={more} show={limit < MOST ? () => setLimit(MOST) : undefined} />
+                <More of={data} />
               </>
-            ) : (
-              <Empty icon={<Mail />} title={t("emptyBox")} />
-            )
-          }
+            );
+          }}
         </Loaded>
       </div>
     </>

@@ -1,39 +1,42 @@
 import { Paperclip, Reply } from "lucide-react";
 import { LetterCard } from "@/components/LetterCard";
 import { Loaded } from "@/components/Loaded";
+import { More } from "@/components/More";
 import { SendBar } from "@/components/SendBar";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
-import { useData } from "@/lib/data";
+import { usePages } from "@/lib/data";
 import { listed, useLanguage, useT } from "@/lib/i18n";
 import { href } from "@/lib/router";
 import { Importance } from "@/pages/mail/Importance";
 import { InShort } from "@/pages/mail/InShort";
-import { type Letter, PERSON, type ThreadValue, ofMail } from "@/pages/mail/types";
+import { type Letter, type LettersOfThread, PERSON, ofMail } from "@/pages/mail/types";
 
 /** A thread with its summary, and a field to answer its last letter as a person. */
 export function Thread({ project, id, view }: { project: string; id: string; view: string }) {
   const t = useT();
   const language = useLanguage();
-  const thread = useData<ThreadValue>("/api/mail/thread", { project, id }, ofMail);
-  const last = thread.value?.messages.at(-1);
+  const thread = usePages<LettersOfThread>("/api/mail/thread", { project, id }, ofMail);
+  const letters = thread.value?.toReversed().flatMap((page) => page.messages) ?? [];
+  const last = letters.at(-1);
   return (
     <>
       <Bar>
         <Back to={href("mail", project, view)} />
         <div className="min-w-0 flex-1">
-          <h2 className="line-clamp-2 text-sm font-semibold [overflow-wrap:anywhere]">{thread.value?.messages[0]?.subject ?? id}</h2>
+          <h2 className="line-clamp-2 text-sm font-semibold [overflow-wrap:anywhere]">{letters[0]?.subject ?? id}</h2>
           <p className="truncate text-xs text-muted-foreground">{id}</p>
         </div>
       </Bar>
       <div className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2" tabIndex={0} role="region" aria-label={t("thread")}>
         <Loaded data={thread}>
-          {({ messages, summary }) => (
+          {([newest]) => (
             <div className="mx-auto flex max-w-4xl flex-col gap-3 p-4">
-              {messages.length > 1 && <InShort summary={summary} />}
-              {messages.map((letter) => (
+              {letters.length > 1 && newest && <InShort summary={newest.summary} />}
+              <More of={thread} />
+              {letters.map((letter) => (
                 <Message key={letter.id} project={project} letter={letter} />
               ))}
             </div>

@@ -1,23 +1,25 @@
 import { CheckCheck } from "lucide-react";
 import { Problem } from "@/components/common";
 import { LetterForm } from "@/components/LetterForm";
+import { More } from "@/components/More";
 import { Select } from "@/components/ui/input";
 import { toast } from "@/components/ui/toast";
 import { post } from "@/lib/api";
-import { useData } from "@/lib/data";
+import { usePages } from "@/lib/data";
 import { useDraft } from "@/lib/drafts";
 import { useT } from "@/lib/i18n";
 import { goLater } from "@/lib/router";
 import { cn } from "@/lib/utils";
-import { type Agent, ofMail } from "@/pages/mail/types";
+import { type AgentPage, ofMail } from "@/pages/mail/types";
 
 export function Write({ project, to, done }: { project: string; to: string[]; done: () => void }) {
   const t = useT();
-  const agents = useData<{ agents: Agent[] }>("/api/mail/agents", { project }, ofMail);
+  const agents = usePages<AgentPage>("/api/mail/agents", { project }, ofMail);
   const place = `mail ${project} to ${to.join(" ")}`;
   const { draft, key, change, done: sent } = useDraft(place, { chosen: to, importance: "normal", ack: false });
   const { chosen, importance, ack } = draft;
-  const known = agents.value?.agents.filter((agent) => agent.program !== "person").map((agent) => agent.name);
+  const listed = agents.value?.flatMap((page) => page.agents);
+  const known = listed?.filter((agent) => agent.program !== "person").map((agent) => agent.name);
   const names = [...new Set(known)]; // agents of two projects may have one name
 
   const send = async (subject: string, body: string) => {
@@ -65,6 +67,7 @@ export function Write({ project, to, done }: { project: string; to: string[]; do
                 </label>
               ))}
             </div>
+            <More of={agents} />
           </fieldset>
         </>
       }

@@ -1,3 +1,4 @@
+import type { Page } from "@/lib/data";
 import type { News } from "@/lib/events";
 
 /** The name under which people write on this page. */
@@ -57,7 +58,8 @@ export interface Summary {
   open_questions: Point[];
   action_items: Point[];
 }
-export interface ThreadValue {
+/** The newest letters of a thread, or older ones; the oldest of them first. */
+export interface LettersOfThread extends Page {
   id: string;
   messages: Letter[];
   summary: Summary;
@@ -76,6 +78,23 @@ export interface Claim {
   exclusive: boolean;
   reason: string;
   expires_ts: number;
+}
+
+export interface AgentPage extends Page {
+  agents: Agent[];
+}
+export interface ThreadPage extends Page {
+  threads: Conversation[];
+}
+export interface LetterPage extends Page {
+  messages: Letter[];
+}
+export interface HitPage extends Page {
+  hits: Hit[];
+  notes: string[];
+}
+export interface ClaimPage extends Page {
+  claims: Claim[];
 }
 
 export const ofMail = (news: News) => news.room === "mail";

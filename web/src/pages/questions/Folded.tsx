@@ -32,7 +32,7 @@ export function Folded({ text, whole }: Props) {
           setOpen(!open);
         }}
       >
-        {open ? t("showBeginning") : t("showAll", { n: text.length.toLocaleString() })}
+        {open ? t("showBeginning") : t("showAll", { n: text.length })}
       </Button>
     </>
   );
