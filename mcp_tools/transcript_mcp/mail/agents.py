@@ -4,7 +4,9 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
@@ -162,7 +164,7 @@ def listing(
         bounds | {"limit": -1 if limit is None else limit},
     )
     found = [agent(row) for row in rows]
-    if limit is None or len(found) < limit:
+    if limit is None or len(found) < limit or not found:
         return Page(found)
     end = found[-1]
     bounds |= {"active": end.last_active_ts, "id": end.id}
@@ -181,13 +183,13 @@ def _place(before: str | None) -> tuple[float, int]:
     if not before:
         return _END_OF_TIME, 0
     active, _, row = before.partition("/")
-    try:
-        return float(active), int(row[:18])
-    except ValueError:
-        raise InvalidLetterError(
-            f"{before[:40]!r} is not a position in the list of agents.",
-            hint="Give `before` as an earlier answer told it.",
-        ) from None
+    with suppress(ValueError):
+        if isfinite(when := float(active)):
+            return when, int(row[:18])
+    raise InvalidLetterError(
+        f"{before[:40]!r} is not a position in the list of agents.",
+        hint="Give `before` as an earlier answer told it.",
+    )
 
 
 def touch(db: sqlite3.Connection, agent_id: int, now: float) -> None:

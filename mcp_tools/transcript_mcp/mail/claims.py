@@ -189,7 +189,7 @@ class Claims:
         def work(db: sqlite3.Connection) -> Page[Claim]:
             sql = f"{claim_rows.ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
             found = [claim_rows.claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
-            if len(found) < limit:
+            if len(found) < limit or not found:
                 return Page(found)
             counted = bounds | {"below": found[-1].id}
             more = db.execute(f"SELECT count(*) FROM claims WHERE {listed}", counted).fetchone()[0]

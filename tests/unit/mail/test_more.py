@@ -235,3 +235,18 @@ def test_an_answer_to_all_has_no_more_recipients_than_a_message_may_have(box: Le
         small.reply(box.red, first.id, Draft(body="x", reply_all=True))
         with pytest.raises(InvalidLetterError, match="3 recipients; 2 are allowed"):
             small.reply(box.red, first.id, Draft(body="x", cc=["GrayOwl"], reply_all=True))
+
+
+@pytest.mark.parametrize("before", ["nonsense", "nan/1", "inf/1", "1/x", "1"])
+def test_a_place_that_no_list_told_is_refused(box: Letterbox, before: str) -> None:
+    with pytest.raises(InvalidLetterError, match="is not a position in the list of agents"):
+        box.mail.agents(BACKEND, limit=1, before=before)
+    if before != "1":
+        with pytest.raises(InvalidLetterError, match="is not a position in the list of claims"):
+            Claims(box.mail.database, box.mail.now).list_claims(before=before)
+
+
+def test_a_list_of_nothing_is_empty(box: Letterbox) -> None:
+    claims = Claims(box.mail.database, box.mail.now)
+    claims.claim(box.mail.project(BACKEND).id, box.green, ["a.py"])
+    assert list(claims.list_claims(limit=0)) == list(box.mail.agents(BACKEND, limit=0)) == []
