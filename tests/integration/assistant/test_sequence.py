@@ -224,10 +224,11 @@ async def test_a_message_to_an_agent_comes_with_its_next_answer(hub: Hub) -> Non
 
 
 async def test_the_history_is_searched_and_paged(hub: Hub) -> None:
-    async with page(hub.url, "test-token", "Ada") as ada:
+    async with page(hub.url, "test-token", "Ada") as ada, page(hub.url, "test-token", "Bo") as bo:
         for number in range(3):
             await hub.caller.ask(f"q{number}", f"发布第 {number} 版？", Wait=0, Fetched=True)
         await ada.reply("q1", "周五")
+        await bo.until("AskQuestionReplyNotification")
         await ada.send("GetHistory", GetHistoryRequest=wire.new("GetHistoryRequest", limit=2))
         newest = (await ada.until("GetHistory")).GetHistoryResponse
         assert [record.id for record in newest.records] == ["q2", "q1"]
@@ -239,7 +240,7 @@ async def test_the_history_is_searched_and_paged(hub: Hub) -> None:
         (found,) = (await ada.until("GetHistory")).GetHistoryResponse.records
     assert (found.id, found.state, found.answered_by, found.answered_where, found.shown) == (
         *("q1", "answered", "Ada", "web"),
-        1,
+        2,
     )
     assert found.ask_question_request.Request.Question == "发布第 1 版？"
 
