@@ -21,8 +21,8 @@ from nanobot_transcript.errors import (
     StoreUnavailableError,
     UnsafePathError,
 )
-from nanobot_transcript.store.jsonl.layout import store_error
-from nanobot_transcript.store.jsonl.lock import exclusive
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.lock import exclusive
 
 __all__ = ["Database", "Shape"]
 

@@ -168,7 +168,7 @@ def _program() -> str:
 
 def _write(client: "Client", path: Path, name: str, endpoint: "Endpoint") -> bool:
     from nanobot_transcript.cli.mcp_clients import merged_text
-    from nanobot_transcript.store.whole_file import write_whole
+    from nanobot_transcript.files.replace import write_whole
 
     path = path.resolve()  # a link to a file that is kept elsewhere stays a link
     try:

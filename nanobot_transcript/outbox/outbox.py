@@ -14,11 +14,11 @@ from typing import Any, Final, Self
 from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
+from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.outbox import answering, early, offers, queueing, revising
 from nanobot_transcript.outbox.checking import card_text, checked, lifetime
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt, Revision
-from nanobot_transcript.store.jsonl.layout import Layout
 
 __all__ = ["Outbox"]
 

@@ -26,6 +26,7 @@ from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.files.document import Signature, Snapshot, StateFile
 from nanobot_transcript.identity import agent_names
 from nanobot_transcript.scripts import on_one_line
 from nanobot_transcript.store.member_document import (
@@ -42,7 +43,6 @@ from nanobot_transcript.store.member_document import (
     put_seen,
     put_title,
 )
-from nanobot_transcript.store.state_file import Signature, Snapshot, StateFile
 
 __all__ = ["BotProfile", "Member", "MemberDirectory"]
 

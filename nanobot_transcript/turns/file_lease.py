@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.files.facts import Clock, SharedFiles
 from nanobot_transcript.turns.coordination import Grant
-from nanobot_transcript.turns.shared_files import Clock, SharedFiles
 
 __all__ = ["FileLease"]
 

@@ -15,11 +15,11 @@ from typing import Any, Final, Literal, TypedDict
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
+from nanobot_transcript.files.document import StateFile
+from nanobot_transcript.files.layout import STATE_FOLDER
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import Page
-from nanobot_transcript.store.jsonl.layout import STATE_FOLDER
-from nanobot_transcript.store.state_file import StateFile
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
 from nanobot_transcript.turns.speakers import addresses, id_at, ids_of, is_bot, speaker, wrote

@@ -10,7 +10,7 @@ import pytest
 from support.scene import Scene
 from support.waiting import PATIENCE, until
 
-from nanobot_transcript.store.jsonl.layout import stem_of
+from nanobot_transcript.files.layout import stem_of
 from transcript_channels.simulator import Message, Reply, ToolCall, scopes
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]

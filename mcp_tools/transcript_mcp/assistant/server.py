@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import nanobot_transcript
 from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
-from nanobot_transcript.store.jsonl.lock import exclusive
+from nanobot_transcript.files.lock import exclusive
 from transcript_mcp.assistant.service import Assistant, Desk
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions, Tools

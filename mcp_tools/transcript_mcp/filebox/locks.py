@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from nanobot_transcript.errors import MailboxBusyError
-from nanobot_transcript.store.jsonl.lock import acquire
+from nanobot_transcript.files.lock import acquire
 from transcript_mcp.filebox.folders import STATE, MailboxFolder
 
 __all__ = ["locked"]

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from nanobot_transcript.store.jsonl.layout import open_append, store_error
+from nanobot_transcript.files.descriptors import open_append
+from nanobot_transcript.files.failures import store_error
 
 __all__ = ["Holder"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from nanobot_transcript.errors import GuardError
-from nanobot_transcript.store.jsonl.lock import exclusive
+from nanobot_transcript.files.lock import exclusive
 from transcript_mcp.mail import code_repo, guard_file, guards, projects
 from transcript_mcp.mail.code_repo import CodeRepo
 from transcript_mcp.mail.guard_hook import EARLIER

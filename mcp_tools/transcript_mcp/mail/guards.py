@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from nanobot_transcript.store.whole_file import write_whole
+from nanobot_transcript.files.replace import write_whole
 from transcript_mcp.mail import guard_file
 from transcript_mcp.mail.layout import MailStore
 

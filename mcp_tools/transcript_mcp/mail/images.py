@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from nanobot_transcript.errors import InvalidLetterError
-from nanobot_transcript.store.jsonl.layout import store_error
-from nanobot_transcript.store.whole_file import write_whole
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.replace import write_whole
 from transcript_mcp.mail.image_links import ImageLink, image_links
 
 if TYPE_CHECKING:

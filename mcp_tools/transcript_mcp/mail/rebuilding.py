@@ -16,8 +16,8 @@ from typing import Final
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, StoreError
-from nanobot_transcript.store.jsonl.layout import store_error
-from nanobot_transcript.store.jsonl.lock import exclusive
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.lock import exclusive
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore

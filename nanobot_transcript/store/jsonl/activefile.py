@@ -5,7 +5,9 @@ import time
 from typing import Final
 
 from nanobot_transcript.errors import StoreFullError
-from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_folder, store_error
+from nanobot_transcript.files.descriptors import open_append, open_folder
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import Layout
 
 __all__ = ["ActiveFile"]
 

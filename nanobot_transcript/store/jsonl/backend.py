@@ -14,6 +14,8 @@ from weakref import WeakSet
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.errors import ConfigError, StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
+from nanobot_transcript.files.descriptors import open_append
+from nanobot_transcript.files.layout import Layout, stem_of
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.changes import changes
@@ -22,7 +24,6 @@ from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, 
 from nanobot_transcript.store.jsonl.copies import Copies
 from nanobot_transcript.store.jsonl.cursor import format_cursor
 from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
-from nanobot_transcript.store.jsonl.layout import Layout, open_append, stem_of
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import Segments

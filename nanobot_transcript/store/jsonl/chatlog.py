@@ -11,14 +11,16 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError, UnsafePathError
+from nanobot_transcript.files.descriptors import open_read
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import Layout
+from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.store.jsonl import keys, tables
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
 from nanobot_transcript.store.jsonl.codec import encode, id_keys
 from nanobot_transcript.store.jsonl.idtable import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.indexing import add_lines, line_with
-from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import complete_end
-from nanobot_transcript.store.jsonl.lock import acquire
 from nanobot_transcript.store.jsonl.sync import Syncer
 from nanobot_transcript.store.jsonl.unlocked import write_unlocked
 

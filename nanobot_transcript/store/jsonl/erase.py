@@ -14,12 +14,14 @@ import msgspec
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError
+from nanobot_transcript.files.descriptors import open_read
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import Layout
+from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.store.jsonl.codec import decode, encode
 from nanobot_transcript.store.jsonl.fold import HIDING
-from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
-from nanobot_transcript.store.whole_file import write_whole
 
 __all__ = ["Eraser", "blank", "clear_away", "erase_lines", "erase_unreadable", "is_json", "replay", "without_text"]
 

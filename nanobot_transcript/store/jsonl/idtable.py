@@ -15,7 +15,8 @@ from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.store.jsonl.layout import open_append, open_read, store_error
+from nanobot_transcript.files.descriptors import open_append, open_read
+from nanobot_transcript.files.failures import store_error
 
 __all__ = [
     "FIRST_CAPACITY",

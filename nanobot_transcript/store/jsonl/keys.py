@@ -4,8 +4,10 @@ import os
 from typing import Final
 
 from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
-from nanobot_transcript.store.jsonl.layout import Layout, open_read, stem_of, store_error
-from nanobot_transcript.store.whole_file import write_whole
+from nanobot_transcript.files.descriptors import open_read
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import Layout, stem_of
+from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["key_of", "remember"]
 

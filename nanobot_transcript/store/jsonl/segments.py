@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from nanobot_transcript.errors import UnsafePathError
+from nanobot_transcript.files.descriptors import open_read
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.store.jsonl import tables
 from nanobot_transcript.store.jsonl.cursor import Place
 from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, NewerFormatError, hash_key
-from nanobot_transcript.store.jsonl.layout import Layout, open_read, store_error
 from nanobot_transcript.store.jsonl.lines import (
     LARGE_BLOCK,
     Line,

@@ -6,7 +6,7 @@ import threading
 from typing import Final, Literal, get_args
 
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.store.jsonl.layout import store_error
+from nanobot_transcript.files.failures import store_error
 
 __all__ = ["FsyncPolicy", "Syncer"]
 

@@ -6,11 +6,12 @@ import time
 from typing import Final
 
 from nanobot_transcript.errors import StoreError, UnsafePathError
+from nanobot_transcript.files.descriptors import open_append, open_read
+from nanobot_transcript.files.layout import Layout
+from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.store.jsonl.idtable import IdTable, NewerFormatError, Owner, read_owner
 from nanobot_transcript.store.jsonl.indexing import add_lines, capacity_for
-from nanobot_transcript.store.jsonl.layout import Layout, open_append, open_read
 from nanobot_transcript.store.jsonl.lines import complete_end
-from nanobot_transcript.store.jsonl.lock import acquire, exclusive
 
 __all__ = [
     "HORIZON_DAYS",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.store.jsonl import keys
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, id_keys, is_sent
 from nanobot_transcript.store.jsonl.fold import as_edit
-from nanobot_transcript.store.jsonl.layout import Layout
 from nanobot_transcript.store.jsonl.lines import blocks_forward, grep, line_at, start_of_line
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.tables import horizon

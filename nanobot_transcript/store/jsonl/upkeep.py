@@ -8,19 +8,20 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
+from nanobot_transcript.files.descriptors import open_read
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.lock import exclusive
+from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
 from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
 from nanobot_transcript.store.jsonl.erase import blank, clear_away, erase_lines, erase_unreadable, replay, without_text
 from nanobot_transcript.store.jsonl.fold import HIDING, is_op
-from nanobot_transcript.store.jsonl.layout import open_read, store_error
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, split
-from nanobot_transcript.store.jsonl.lock import exclusive
 from nanobot_transcript.store.jsonl.ops import OpLog
 from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.spelling import candidates
-from nanobot_transcript.store.whole_file import write_whole
 
 __all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines", "purged_at", "remember_purge"]
 

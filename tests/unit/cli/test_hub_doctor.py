@@ -11,8 +11,8 @@ import pytest
 from support.ports import free_port
 
 from nanobot_transcript.cli.checks import hub
+from nanobot_transcript.files.lock import exclusive
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.store.jsonl.lock import exclusive
 
 Serving = Callable[..., int]
 ALL = ["groups", "questions", "io", "system"]

@@ -11,7 +11,7 @@ from support.stub_nanobot import Outbound, group_event, sdk_object
 from support.waiting import until
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.layout import stem_of
+from nanobot_transcript.files.layout import stem_of
 from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.host import Host
 

@@ -9,8 +9,8 @@ import pytest
 from support.transcripts import active_file, occurs_on_disk
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.files.layout import Layout, stem_of
 from nanobot_transcript.store.jsonl.cursor import parse_cursor
-from nanobot_transcript.store.jsonl.layout import Layout, stem_of
 from nanobot_transcript.store.jsonl.segments import Segments
 
 KEY = "feishu:oc_a"

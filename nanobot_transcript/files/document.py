@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from nanobot_transcript.errors import StoreError, StoreFullError, StoreUnavailableError, UnsafePathError
-from nanobot_transcript.store.whole_file import write_whole
+from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["Signature", "Snapshot", "StateFile"]
 

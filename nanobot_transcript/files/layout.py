@@ -1,40 +1,27 @@
-"""Where the files of a store lie and how they are opened.
+"""Where the files of a record lie.
 
 ``<stem>.jsonl`` is the active segment of a chat, ``<stem>.000001.jsonl`` a closed one; everything else is in the hidden
-folder ``.state``. Nothing here follows a symlink, and reading creates nothing.
+folder ``.state``. Looking creates nothing.
 """
 
-import errno
 import hashlib
 import os
 import re
-import stat
 import time
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
-from nanobot_transcript.errors import StoreFullError, StoreUnavailableError, UnsafePathError
+from nanobot_transcript.errors import UnsafePathError
+from nanobot_transcript.files.failures import store_error
 
-__all__ = [
-    "ID_TABLE_SUFFIX",
-    "STATE_FOLDER",
-    "Layout",
-    "open_append",
-    "open_folder",
-    "open_read",
-    "stem_of",
-    "store_error",
-]
+__all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "stem_of"]
 
 STATE_FOLDER: Final = ".state"
 ID_TABLE_SUFFIX: Final = ".ids"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _CLOSED = re.compile(r"\.(\d{6,})\.jsonl\Z")
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SETTLED_NS: Final = 2_000_000_000
 """A folder that was changed later than this ago may change again without its time of change showing it."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def stem_of(session_key: str) -> str:
@@ -45,56 +32,6 @@ def stem_of(session_key: str) -> str:
     digest = hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     prefix = _UNSAFE.sub("_", session_key)[:48].strip("_")
     return f"{prefix}-{digest}" if prefix else digest
-
-
-def store_error(error: OSError, path: str) -> NoReturn:
-    """Raise the typed error for what the operating system said."""
-    if error.errno in _FULL:
-        raise StoreFullError(
-            f"No space left to write {path}.", hint="Free space or raise the quota, then send again."
-        ) from error
-    if error.errno in {errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENOTDIR}:
-        raise UnsafePathError(
-            f"{path} is not a plain file or folder of this store.",
-            hint="The store never follows links. Move it away and try again.",
-        ) from error
-    raise StoreUnavailableError(
-        f"{path}: {error.strerror or error}.",
-        hint="Check that the folder exists and that you may write there.",
-    ) from error
-
-
-def _plain_file(descriptor: int, path: str) -> int:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise UnsafePathError(f"{path} is not a plain file.", hint="Move it away and try again.")
-    return descriptor
-
-
-def open_append(path: str) -> int:
-    """A descriptor for reading and appending; the file is created with mode 0600."""
-    try:
-        return _plain_file(os.open(path, _APPEND, 0o600), path)
-    except OSError as error:
-        store_error(error, path)
-
-
-def open_folder(path: str) -> int:
-    """A descriptor of a folder."""
-    try:
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        store_error(error, path)
-
-
-def open_read(path: str) -> int | None:
-    """A descriptor for reading, None when there is no such file."""
-    try:
-        return _plain_file(os.open(path, _READ), path)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        store_error(error, path)
 
 
 class Layout:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from nanobot_transcript.errors import StoreBusyError
-from nanobot_transcript.store.jsonl.layout import open_append
+from nanobot_transcript.files.descriptors import open_append
 
 __all__ = ["acquire", "exclusive"]
 

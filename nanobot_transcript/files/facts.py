@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, Final, TypedDict
 
 from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
-from nanobot_transcript.store.jsonl.layout import Layout, store_error
-from nanobot_transcript.store.jsonl.lock import exclusive
-from nanobot_transcript.store.state_file import StateFile
+from nanobot_transcript.files.document import StateFile
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import Layout
+from nanobot_transcript.files.lock import exclusive
 
 __all__ = ["Clock", "Drawer", "SharedFiles"]
 

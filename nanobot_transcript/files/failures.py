@@ -1,0 +1,33 @@
+"""What the operating system says about a file, as typed errors."""
+
+import errno
+from typing import Final, NoReturn
+
+from nanobot_transcript.errors import StoreFullError, StoreUnavailableError, UnsafePathError
+
+__all__ = ["FULL", "LINK", "store_error"]
+
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""There is no room left."""
+
+LINK: Final = frozenset({errno.ELOOP, errno.ENOTDIR})
+"""A link, or something that is no folder, stands where a folder or file was expected."""
+
+_FOREIGN: Final = LINK | {errno.ENXIO, errno.EISDIR}
+
+
+def store_error(error: OSError, path: str) -> NoReturn:
+    """Raise the typed error for what the operating system said."""
+    if error.errno in FULL:
+        raise StoreFullError(
+            f"No space left to write {path}.", hint="Free space or raise the quota, then send again."
+        ) from error
+    if error.errno in _FOREIGN:
+        raise UnsafePathError(
+            f"{path} is not a plain file or folder of this store.",
+            hint="The store never follows links. Move it away and try again.",
+        ) from error
+    raise StoreUnavailableError(
+        f"{path}: {error.strerror or error}.",
+        hint="Check that the folder exists and that you may write there.",
+    ) from error
