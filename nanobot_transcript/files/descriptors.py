@@ -1,29 +1,84 @@
-"""Descriptors of files and folders, opened without ever following a link."""
+"""Descriptors of files and folders, opened without ever following a link.
 
+A name is looked up in the folder ``parent``, a descriptor; without one it is a path, of which only the last step is
+kept from leading elsewhere. So whoever goes down folder by folder also sees a link that is put there later.
+"""
+
+import errno
 import os
 import stat
+from contextlib import suppress
 from typing import Final
 
-from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.files.failures import store_error
 
-__all__ = ["open_append", "open_folder", "open_read"]
+__all__ = [
+    "NOT_PLAIN",
+    "enter",
+    "enter_made",
+    "open_append",
+    "open_folder",
+    "open_read",
+    "root_folder",
+    "to_append",
+    "to_read",
+]
+
+NOT_PLAIN: Final = frozenset({errno.ELOOP, errno.ENXIO})
+"""What is said of a link, a folder, a pipe and a device where a plain file was expected."""
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def _plain_file(descriptor: int, path: str) -> int:
+# -- as the operating system says it: OSError
+
+
+def root_folder(path: str | os.PathLike[str]) -> int:
+    """A folder that a person has named, to go down from; it may be a link."""
+    return os.open(path, _FOLDER)
+
+
+def enter(parent: int, name: str) -> int:
+    """The folder of this name in another one. Raises OSError, for a link and what is no folder one of ``LINK``."""
+    return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
+
+
+def enter_made(parent: int, name: str, mode: int = 0o700) -> int:
+    """The same; made where it is missing."""
+    try:
+        return enter(parent, name)
+    except FileNotFoundError:
+        with suppress(FileExistsError):
+            os.mkdir(name, mode, dir_fd=parent)
+        return enter(parent, name)
+
+
+def to_read(name: str, parent: int | None = None) -> int:
+    """A plain file. Raises OSError, for anything that is none one of ``NOT_PLAIN``."""
+    return _plain(os.open(name, _READ, dir_fd=parent), name)
+
+
+def to_append(name: str, parent: int | None = None) -> int:
+    """A plain file to append to, to read or to lock; created with mode 0600. Raises OSError as ``to_read`` does."""
+    return _plain(os.open(name, _APPEND, 0o600, dir_fd=parent), name)
+
+
+def _plain(descriptor: int, name: str) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise UnsafePathError(f"{path} is not a plain file.", hint="Move it away and try again.")
+        raise OSError(errno.ENXIO, "it is not a plain file", name)
     return descriptor
+
+
+# -- for the record: StoreError kinds
 
 
 def open_append(path: str) -> int:
     """A descriptor for reading and appending; the file is created with mode 0600."""
     try:
-        return _plain_file(os.open(path, _APPEND, 0o600), path)
+        return to_append(path)
     except OSError as error:
         store_error(error, path)
 
@@ -31,7 +86,7 @@ def open_append(path: str) -> int:
 def open_folder(path: str) -> int:
     """A descriptor of a folder."""
     try:
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return root_folder(path)
     except OSError as error:
         store_error(error, path)
 
@@ -39,7 +94,7 @@ def open_folder(path: str) -> int:
 def open_read(path: str) -> int | None:
     """A descriptor for reading, None when there is no such file."""
     try:
-        return _plain_file(os.open(path, _READ), path)
+        return to_read(path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -5,17 +5,18 @@ either the old or the new file. The first key of a document is its format versio
 """
 
 import contextlib
-import errno
 import logging
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from nanobot_transcript.errors import StoreError, StoreFullError, StoreUnavailableError, UnsafePathError
+from nanobot_transcript.files.descriptors import NOT_PLAIN, to_read
+from nanobot_transcript.files.failures import FULL
 from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["Signature", "Snapshot", "StateFile"]
@@ -24,8 +25,6 @@ logger = logging.getLogger(__name__)
 
 Signature: TypeAlias = tuple[int, int, int]
 """Modification time (ns), size and inode of a file: while they stay, nobody has replaced it."""
-
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Snapshot(NamedTuple):
@@ -65,15 +64,13 @@ class StateFile:
         """The whole document. Creates nothing; raises StoreError kinds."""
         try:
             self._refuse_linked_folder()
-            descriptor = os.open(self._path, _READ)
+            descriptor = to_read(self._path)
         except (FileNotFoundError, NotADirectoryError):
             return Snapshot("absent", {}, None)
         except OSError as error:
             raise self._failure("read", error) from error
         with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            self._refuse_foreign_kind(found.st_mode)
-            return self._decode(file.read(), _signature(found))
+            return self._decode(file.read(), _signature(os.fstat(descriptor)))
 
     @contextlib.contextmanager
     def locked(self, timeout: float) -> Iterator[bool]:
@@ -159,10 +156,10 @@ class StateFile:
 
     def _failure(self, verb: str, error: OSError) -> StoreError:
         sentence = f"Cannot {verb} {self.path}: {error.strerror or error}."
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in FULL:
             return StoreFullError(sentence, hint="Free some space, or move the store with store.dir.")
-        if error.errno == errno.ELOOP:
-            return UnsafePathError(sentence, hint="Remove the symbolic link.")
+        if error.errno in NOT_PLAIN:
+            return UnsafePathError(sentence, hint="Remove it; the store builds the file anew.")
         return StoreUnavailableError(sentence, hint="Check that the directory exists and belongs to this user.")
 
 

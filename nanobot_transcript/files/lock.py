@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from nanobot_transcript.errors import StoreBusyError
-from nanobot_transcript.files.descriptors import open_append
+from nanobot_transcript.files.descriptors import open_append, to_read
 
-__all__ = ["acquire", "exclusive"]
+__all__ = ["acquire", "exclusive", "is_held"]
 
 _QUICK_LOOKS: Final = 20
 _YIELDS: Final = 200
@@ -56,6 +56,21 @@ def _try(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def is_held(path: str | os.PathLike[str]) -> bool:
+    """True while a process holds the lock file; False when there is none. Raises OSError."""
+    try:
+        descriptor = to_read(os.fspath(path))
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 @contextmanager

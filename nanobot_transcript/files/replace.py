@@ -5,7 +5,9 @@ import os
 import threading
 from typing import Final
 
-__all__ = ["write_whole"]
+from nanobot_transcript.files.descriptors import root_folder
+
+__all__ = ["force_folder", "write_whole"]
 
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -29,3 +31,15 @@ def write_whole(path: str, data: bytes, *, sync: bool = False) -> os.stat_result
             os.unlink(fresh)
         raise
     return status
+
+
+def force_folder(path: str | os.PathLike[str]) -> None:
+    """Have the names in a folder on the disk, so that a power cut does not take back what was put there.
+
+    Raises OSError.
+    """
+    folder = root_folder(path)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

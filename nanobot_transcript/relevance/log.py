@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from nanobot_transcript.files.descriptors import to_append, to_read
 from nanobot_transcript.relevance.decision import Decision
 
 __all__ = ["DecisionLog", "decision_record"]
@@ -27,8 +28,6 @@ _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
 _MOST_TIMES: Final = 2
 _WAIT: Final = 0.02
-_APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -91,7 +90,7 @@ class DecisionLog:
 
     def _append(self, path: Path, line: bytes) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, _APPEND, 0o600)
+        descriptor = to_append(str(path))
         try:
             found = os.fstat(descriptor)
             self._refuse_newer(path, found.st_ino)
@@ -99,7 +98,7 @@ class DecisionLog:
                 os.close(descriptor)
                 descriptor = -1
                 self._rotate(path, found)
-                descriptor = os.open(path, _APPEND, 0o600)
+                descriptor = to_append(str(path))
             os.write(descriptor, line)
         finally:
             if descriptor >= 0:
@@ -152,7 +151,7 @@ def _numbered(path: Path, number: int) -> Path:
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        with os.fdopen(os.open(path, _READ), "rb") as file:
+        with os.fdopen(to_read(str(path)), "rb") as file:
             lines = file.read().split(b"\n")
     except OSError:
         return
@@ -165,7 +164,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _is_newer(path: Path) -> bool:
     try:
-        with os.fdopen(os.open(path, _READ), "rb") as file:
+        with os.fdopen(to_read(str(path)), "rb") as file:
             first = msgspec.json.decode(file.readline(4096))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False

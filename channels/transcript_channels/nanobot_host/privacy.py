@@ -8,16 +8,14 @@ import hashlib
 import logging
 import os
 from pathlib import Path
-from typing import Final
 
+from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.session_key import is_group_chat_id
 from transcript_channels.nanobot_host.statefiles import make_folder
 
 __all__ = ["PrivateChats"]
 
 logger = logging.getLogger(__name__)
-
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class PrivateChats:
@@ -35,7 +33,7 @@ class PrivateChats:
         self._known.add(chat_id)
         try:
             make_folder(self._base, self._folder)
-            os.close(os.open(self._path(chat_id), _CREATE, 0o600))
+            os.close(to_append(str(self._path(chat_id))))
         except OSError as error:
             logger.warning("Private chats are remembered until the next restart only: %s", error)
 

@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from nanobot_transcript.files.descriptors import to_read
+from nanobot_transcript.files.replace import write_whole
+
 __all__ = ["make_folder", "read_json", "write_json"]
 
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _LARGEST: Final = 1 << 20
 
 
@@ -24,7 +25,7 @@ def make_folder(base: Path, folder: Path) -> None:
 def read_json(path: Path) -> dict[str, Any] | None:
     """The object in a file; None when there is none, or nothing that can be understood. Raises OSError."""
     try:
-        descriptor = os.open(path, _READ)
+        descriptor = to_read(str(path))
     except FileNotFoundError:
         return None
     with os.fdopen(descriptor, "rb") as file:
@@ -38,7 +39,4 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
     """Replace the file by ``document``. The folder exists, and one process writes this file. Raises OSError."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with os.fdopen(os.open(fresh, _CREATE, 0o600), "wb") as file:
-        file.write(json.dumps(document, ensure_ascii=True).encode("ascii"))
-    fresh.replace(path)
+    write_whole(str(path), json.dumps(document, ensure_ascii=True).encode("ascii"))

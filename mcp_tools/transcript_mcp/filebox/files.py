@@ -6,11 +6,11 @@ What is larger than a mail can be is not read at all.
 import errno
 import os
 import secrets
-import stat
 from contextlib import suppress
 from itertools import count
 from typing import Final, NamedTuple
 
+from nanobot_transcript.files.descriptors import NOT_PLAIN, to_read
 from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
 from transcript_mcp.filebox.naming import shown_name
 
@@ -38,7 +38,6 @@ Stamp = tuple[int, int, int]
 WORKSHOP: Final = (STATE, "tmp")
 """Where files are written before they are moved to where they are seen."""
 
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """A file of one's own."""
 
@@ -71,18 +70,15 @@ def read(folder: int, name: str, largest: int = LARGEST) -> Taken | None:
 def read_beginning(folder: int, name: str, limit: int) -> Taken | None:
     """At most ``limit`` bytes of the file; None when there is no regular file. Raises OSError."""
     try:
-        descriptor = os.open(name, _READ, dir_fd=folder)
+        descriptor = to_read(name, folder)
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno in {errno.ELOOP, errno.ENXIO}:
+        if error.errno in NOT_PLAIN:
             return None
         raise
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
-        os.close(descriptor)
-        return None
     with os.fdopen(descriptor, "rb", buffering=0) as file:
+        found = os.fstat(descriptor)
         return Taken(file.read(limit) or b"", stamp_of(found))
 
 

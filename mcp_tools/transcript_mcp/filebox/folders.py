@@ -13,14 +13,14 @@ from contextlib import contextmanager, suppress
 from typing import Final, NoReturn
 
 from nanobot_transcript.errors import ConfigError, MailboxUnavailableError
+from nanobot_transcript.files.descriptors import enter, root_folder
+from nanobot_transcript.files.failures import FULL, LINK
 from transcript_mcp.filebox.places import BELOW, Place
 
 __all__ = ["STATE", "MailboxFolder", "OpenMailbox"]
 
 STATE: Final = ".state"
-_OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _IGNORE_ALL: Final = b"*\n"
 _TOO_LARGE: Final = "No mail is that large. Resolve or reject it, or take the file out of the mailbox."
 
@@ -82,7 +82,7 @@ class MailboxFolder:
                 f"{self.place.key}: cannot {doing}: {reason}.", hint="Give this user access, or correct the path."
             ) from error
         hint = "Check what lies in the folder docs/mailbox of the agent."
-        if error.errno in _FULL:
+        if error.errno in FULL:
             hint = "Free some space or raise the quota, then try again."
         raise MailboxUnavailableError(f"Mailbox of {self.agent}: cannot {doing}: {reason}.", hint=hint) from error
 
@@ -110,23 +110,22 @@ class MailboxFolder:
 
     def step(self, parent: int, name: str, *, create: bool, private: bool = True) -> int:
         """A descriptor of the folder of that name in another one. Raises OSError."""
-        flags = _OPEN | os.O_NOFOLLOW
         try:
-            return os.open(name, flags, dir_fd=parent)
+            return enter(parent, name)
         except FileNotFoundError:
             if not create:
                 raise
         with suppress(FileExistsError):
             os.mkdir(name, 0o700 if private else 0o777, dir_fd=parent)
             self.force(parent)
-        found = os.open(name, flags, dir_fd=parent)
+        found = enter(parent, name)
         if name == STATE:
             _hide_from_git(found)
         return found
 
     def _open_root(self) -> int:
         try:
-            return os.open(self.place.root, _OPEN)
+            return root_folder(self.place.root)
         except OSError as error:
             raise ConfigError(
                 f"{self.place.key} is not a folder that can be opened: {self.place.root}: {error.strerror}.",
@@ -141,7 +140,7 @@ class MailboxFolder:
     def refused(self, names: tuple[str, ...], error: OSError) -> NoReturn:
         """Raise the typed error for a folder that cannot be entered, named by the way there."""
         folder = "/".join(names)
-        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+        if error.errno in LINK:
             raise MailboxUnavailableError(
                 f"Mailbox of {self.agent}: {folder} is not a folder of its own but a link or a file.",
                 hint="Put a real folder there; mailboxes never follow links.",

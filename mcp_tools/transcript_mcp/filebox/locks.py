@@ -9,13 +9,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from nanobot_transcript.errors import MailboxBusyError
+from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.files.lock import acquire
 from transcript_mcp.filebox.folders import STATE, MailboxFolder
 
 __all__ = ["locked"]
 
 _LOCK: Final = "lock"
-_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MOST_WAITING: Final = 8
 
 _mutex: Final = threading.Lock()
@@ -66,6 +66,6 @@ def _busy(whose: str) -> MailboxBusyError:
 def _open(mailbox: MailboxFolder) -> int:
     with mailbox.opened(STATE) as state:
         try:
-            return os.open(_LOCK, _OPEN, 0o600, dir_fd=state)
+            return to_append(_LOCK, state)
         except OSError as error:
             mailbox.failed("lock it", error)

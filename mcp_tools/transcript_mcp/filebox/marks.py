@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from nanobot_transcript.files.descriptors import to_append
 from transcript_mcp.filebox.files import read, write
 from transcript_mcp.filebox.folders import STATE, MailboxFolder
 from transcript_mcp.filebox.values import Mail
@@ -20,7 +21,6 @@ from transcript_mcp.filebox.values import Mail
 __all__ = ["ReadMarks"]
 
 _FILE: Final = "read.jsonl"
-_APPEND: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CROWD: Final = 2000
 _LARGEST: Final = 256 * 1024 * 1024
 
@@ -51,7 +51,7 @@ class ReadMarks:
         lines = b"".join(_line(_key(mail), _version(mail)) for mail in new)
         with self._mailbox.opened(STATE) as folder:
             try:
-                descriptor = os.open(_FILE, _APPEND, 0o600, dir_fd=folder)
+                descriptor = to_append(_FILE, folder)
                 try:
                     _append(descriptor, lines)
                 finally:

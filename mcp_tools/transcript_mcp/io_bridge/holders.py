@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.lock import is_held
 
 __all__ = ["Holder"]
 
@@ -67,18 +68,9 @@ class Holder:
         if other == self.id:
             return False
         try:
-            descriptor = os.open(self._folder / other, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return True
+            return not is_held(self._folder / other)
         except OSError as error:
             store_error(error, str(self._folder / other))
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        finally:
-            os.close(descriptor)
-        return True
 
     # -- what has arrived; on the event loop
 

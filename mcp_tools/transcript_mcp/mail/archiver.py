@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.files.descriptors import to_append
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
@@ -42,7 +43,6 @@ _LONGEST_PAUSE: Final = 5.0
 _HEALTHY: Final = 10.0
 _BUSY: Final = 0.005
 _LONGEST_REST: Final = 5.0
-_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 logger = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ def main(argv: list[str]) -> None:
     store, ending = MailStore(Path(argv[1])), _Ending()
     try:
         store.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(store.archiver_lock, _OPEN, 0o600)
+        lock = to_append(str(store.archiver_lock))
     except OSError as error:
         sys.exit(f"No mail is archived: {error}")
     while not _locked(lock):

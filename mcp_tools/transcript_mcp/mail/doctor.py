@@ -4,8 +4,6 @@ What is on its way into git is not missing there: jobs that wait are left out, a
 seen twice.
 """
 
-import fcntl
-import os
 import sqlite3
 import time
 from collections import Counter
@@ -18,6 +16,7 @@ import pygit2
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, TranscriptError
+from nanobot_transcript.files.lock import is_held
 from transcript_mcp.mail import guards, jobs, projects, snapshots
 from transcript_mcp.mail.expecting import attachments, expected, same
 from transcript_mcp.mail.layout import MailStore
@@ -213,13 +212,6 @@ def _same(snapshot: snapshots.Snapshot, path: str, text: str) -> bool:
 
 def _is_locked(store: MailStore) -> bool:
     try:
-        descriptor = os.open(store.archiver_lock, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        return is_held(store.archiver_lock)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

@@ -17,6 +17,7 @@ import pygit2
 from pygit2.enums import FileMode
 
 from nanobot_transcript.errors import ArchiveError, UnsafePathError
+from nanobot_transcript.files.descriptors import root_folder
 from transcript_mcp.mail.jobs import Job
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.repository import branch, is_elsewhere, open_repository
@@ -294,7 +295,7 @@ def _put(folder: _Folder, names: Sequence[str], blob: pygit2.Oid) -> None:
 
 def _sync(folder: Path) -> None:
     """Everything written so far, on the disk: one call for hundreds of small files."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = root_folder(folder)
     try:
         if _syncfs is None:
             os.sync()

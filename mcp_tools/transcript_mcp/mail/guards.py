@@ -7,11 +7,11 @@ was not noted; it is looked for where most are, among the hooks of the project's
 import json
 import os
 import shlex
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from nanobot_transcript.files.descriptors import to_read
 from nanobot_transcript.files.replace import write_whole
 from transcript_mcp.mail import guard_file
 from transcript_mcp.mail.layout import MailStore
@@ -122,12 +122,7 @@ def _write(store: MailStore, standing: Iterable[Standing]) -> None:
 def _text(path: str, most: int) -> str:
     """The beginning of a file, empty when there is none; a pipe or a device does not hold anybody up."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(to_read(path), "rb") as file:
+            return file.read(most).decode("utf-8", "surrogateescape")
     except (OSError, ValueError):
         return ""
-    with os.fdopen(descriptor, "rb") as file:
-        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        try:
-            return file.read(most).decode("utf-8", "surrogateescape") if is_file else ""
-        except OSError:
-            return ""

@@ -9,15 +9,15 @@ import errno
 import hashlib
 import os
 import re
-import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from nanobot_transcript.errors import InvalidLetterError
-from nanobot_transcript.files.failures import store_error
-from nanobot_transcript.files.replace import write_whole
+from nanobot_transcript.files.descriptors import NOT_PLAIN, enter, root_folder, to_read
+from nanobot_transcript.files.failures import LINK, store_error
+from nanobot_transcript.files.replace import force_folder, write_whole
 from transcript_mcp.mail.image_links import ImageLink, image_links
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ _SHOWN: Final = 100
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:")
 _DATA: Final = re.compile(r"data:image/[\w.+-]{1,40}(?:;[\w-]{1,40}=[\w.+-]{0,40}){0,4};base64,", re.IGNORECASE)
 _KEPT: Final = re.compile(r"attachments/([0-9a-f]{2})/(\1[0-9a-f]{38})\.webp")
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _TOO_MANY: Final = f"A message takes at most {MOST_IMAGES} pictures; the others stay as they were written."
 _OUTSIDE: Final = "It lies outside of the project's folder."
@@ -244,19 +242,15 @@ def _read(root: Path, path: str) -> bytes:
 
     *folders, name = path.split("/")
     try:
-        at = os.open(root, _FOLDER)
+        at = root_folder(root)
     except OSError:
         raise _Refused(_NO_FOLDER) from None
     try:
         for folder in folders:
-            inner = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+            inner = enter(at, folder)
             os.close(at)
             at = inner
-        descriptor = os.open(name, _FILE, dir_fd=at)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise _Refused(_NO_FILE)
-        with os.fdopen(descriptor, "rb") as file:
+        with os.fdopen(to_read(name, at), "rb") as file:
             return file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _Refused(_why(error)) from None
@@ -266,8 +260,10 @@ def _read(root: Path, path: str) -> bytes:
 
 def _why(error: OSError | ValueError) -> str:
     code = error.errno if isinstance(error, OSError) else errno.ENOENT
-    if code in {errno.ELOOP, errno.ENOTDIR}:
+    if code in LINK:
         return _LINK
+    if code in NOT_PLAIN:
+        return _NO_FILE
     if code == errno.ENOENT:
         return _ABSENT
     return f"It cannot be read: {os.strerror(code or 0)}."
@@ -279,10 +275,6 @@ def _write(path: Path, data: bytes) -> None:
             return
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(str(path), data, sync=True)
-        folder = os.open(path.parent, _FOLDER)
-        try:
-            os.fsync(folder)  # what is acknowledged later must not lose its picture
-        finally:
-            os.close(folder)
+        force_folder(path.parent)  # what is acknowledged later must not lose its picture
     except OSError as error:
         store_error(error, str(path))

@@ -16,8 +16,9 @@ from typing import Final
 
 from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, StoreError
-from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.lock import exclusive
+from nanobot_transcript.files.replace import force_folder
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore
@@ -32,7 +33,6 @@ _BUSY: Final = 5.0
 _OPENING: Final = 5.0
 # Whoever has the file open holds a lock on these bytes (https://www.sqlite.org/fileformat.html#the_lock_byte_page).
 _SHARED: Final = (510, 0x40000002)
-_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +67,7 @@ def rebuild(store: MailStore, *, accept_loss: bool = False) -> Rebuilt:
 @contextmanager
 def only_one(store: MailStore) -> Iterator[None]:
     """Be the only process that writes to git. Raises ArchiveError when another one does, and StoreError kinds."""
-    try:
-        descriptor = os.open(store.archiver_lock, _OPEN, 0o600)
-    except OSError as error:
-        store_error(error, str(store.archiver_lock))
+    descriptor = open_append(str(store.archiver_lock))
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,11 +185,7 @@ def _put_in_place(path: Path, fresh: Path) -> Path | None:
             with suppress(FileNotFoundError):
                 os.rename(f"{path}{side}", f"{kept}{side}")  # noqa: PTH104 - a text with a suffix, not a path
     fresh.replace(path)
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    force_folder(path.parent)
     return kept
 
 

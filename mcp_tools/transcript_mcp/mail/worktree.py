@@ -3,7 +3,6 @@
 Every step on the way is opened by itself (``O_NOFOLLOW``), so that a link that somebody puts there later is seen too.
 """
 
-import errno
 import os
 import stat
 from collections import OrderedDict
@@ -12,12 +11,12 @@ from types import TracebackType
 from typing import Final, Self
 
 from nanobot_transcript.errors import UnsafePathError
+from nanobot_transcript.files.descriptors import NOT_PLAIN, enter_made, root_folder, to_read
+from nanobot_transcript.files.failures import LINK
 
 __all__ = ["WorkTree", "split"]
 
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OPEN_AT_ONCE: Final = 128
 _LONGEST_NAME: Final = 255
 _HALF_MADE: Final = (".git", "transcript-half-made")
@@ -86,14 +85,12 @@ class WorkTree:
         """The content of a plain file. Raises FileNotFoundError when there is none."""
         *above, name = split(path)
         try:
-            descriptor = os.open(name, _READ, dir_fd=self._folder((*self._base, *above)))
+            descriptor = to_read(name, self._folder((*self._base, *above)))
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENXIO):
+            if error.errno in NOT_PLAIN:
                 raise _foreign(path) from error
             raise
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _foreign(path)
             return file.read()
 
     def _refuse_foreign(self, path: str, name: str, folder: int) -> None:
@@ -109,7 +106,7 @@ class WorkTree:
         if (known := self._open.get(names)) is not None:
             self._open.move_to_end(names)
             return known
-        descriptor = self._step(names) if names else os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = self._step(names) if names else root_folder(self._root)
         self._open[names] = descriptor
         if len(self._open) > _OPEN_AT_ONCE:
             os.close(self._open.popitem(last=False)[1])
@@ -118,12 +115,9 @@ class WorkTree:
     def _step(self, names: tuple[str, ...]) -> int:
         above, name = self._folder(names[:-1]), names[-1]
         try:
-            return os.open(name, _FOLDER, dir_fd=above)
-        except FileNotFoundError:
-            os.mkdir(name, 0o700, dir_fd=above)
-            return os.open(name, _FOLDER, dir_fd=above)
+            return enter_made(above, name)
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            if error.errno in LINK:
                 raise _foreign("/".join(names)) from error
             raise
 

@@ -1,9 +1,7 @@
 """Does the hub of the settings answer, what does it serve, and who looks after the questions in its folder?"""
 
-import fcntl
 import http.client
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from nanobot_transcript.cli.checks import Finding
+from nanobot_transcript.files.lock import is_held
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings
@@ -115,17 +114,7 @@ def _pages(body: bytes) -> frozenset[str]:
 
 
 def _is_held(lock: Path) -> bool:
-    """True when a process holds the lock file; it is let go again at once."""
     try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        return is_held(lock)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False
