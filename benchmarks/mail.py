@@ -6,7 +6,6 @@ The clients are plain JSON over keep-alive connections. "off" is the same hub wi
 import http.client
 import json
 import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -18,6 +17,7 @@ from typing import Any
 from benchmarks.context import Context
 from benchmarks.hubs import Served, resident, served
 from benchmarks.table import Bar, Row
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.values import Draft
 
@@ -103,7 +103,7 @@ def _filled(store: Path, size: int) -> Path:
     return store
 
 
-def _copy(db: sqlite3.Connection, times: int) -> None:
+def _copy(db: Sql, times: int) -> None:
     """Each message so many times more, with ids of their own, to the same recipients; triggers fill the index."""
     columns = (
         "project_id, subject, from_agent, created_ts, importance, ack_required, attachments_json, sender_id, reply_to,"

@@ -129,7 +129,7 @@ def _complete(store: "MailStore", *, json: bool) -> None:
 
 def _archived(store: "MailStore") -> bool:
     """Whether everything that waits is carried into git in time, by an archiver of ours or by the hub's."""
-    from nanobot_transcript.database import Database
+    from nanobot_transcript.sql.sqlite import Database
     from transcript_mcp.mail.archiver import ArchiverProcess
     from transcript_mcp.mail.jobs import has_waiting
     from transcript_mcp.mail.schema import SHAPE

@@ -1,31 +1,31 @@
 """Finding the post that a reply or a pressed button answers, and keeping the answer."""
 
 import json
-import sqlite3
 from collections.abc import Iterable
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.outbox import early
 from nanobot_transcript.outbox.offers import Offer
 from nanobot_transcript.outbox.values import Answer
+from nanobot_transcript.sql.contract import Row, Sql
 
 __all__ = ["forget", "found", "is_wanted", "keep", "news", "remember_places"]
 
 
-def remember_places(db: sqlite3.Connection, job_id: str, places: Iterable[str | None]) -> None:
+def remember_places(db: Sql, job_id: str, places: Iterable[str | None]) -> None:
     """What stands at these message ids, or in these threads, answers the post; also what came there before."""
     rows = [(well_formed(place), job_id) for place in places if isinstance(place, str) and place]
     if db.executemany("INSERT OR IGNORE INTO places (place, job_id) VALUES (?, ?)", rows).rowcount > 0:
         early.adopt(db, job_id)
 
 
-def is_wanted(db: sqlite3.Connection, offer: Offer) -> bool:
+def is_wanted(db: Sql, offer: Offer) -> bool:
     """Whether it answers a post, or may answer one that is under way."""
     # In this order: a post whose place is noted between the two looks is found by the second.
     return early.is_under_way(db, offer.session_key) or _post_at(db, offer.places) is not None
 
 
-def keep(db: sqlite3.Connection, offer: Offer) -> bool:
+def keep(db: Sql, offer: Offer) -> bool:
     """Keep what answers a post, once; False when it answers none so far. A thread that grew out of the post is
     remembered as its own.
     """
@@ -44,37 +44,37 @@ def keep(db: sqlite3.Connection, offer: Offer) -> bool:
     return job_id is not None
 
 
-def found(db: sqlite3.Connection, job_id: str, after: int) -> list[Answer]:
+def found(db: Sql, job_id: str, after: int) -> list[Answer]:
     """The answers to a post behind a number, oldest first."""
     sql = "SELECT * FROM answers WHERE job_id=? AND seq>? ORDER BY seq"
     return [_answer(row) for row in db.execute(sql, (job_id, after))]
 
 
-def news(db: sqlite3.Connection, after: int, limit: int) -> list[tuple[str, Answer]]:
+def news(db: Sql, after: int, limit: int) -> list[tuple[str, Answer]]:
     """The answers to all posts behind a number, each with its post's id, oldest first."""
     rows = db.execute("SELECT * FROM answers WHERE seq>? ORDER BY seq LIMIT ?", (after, limit))
     return [(row["job_id"], _answer(row)) for row in rows]
 
 
-def forget(db: sqlite3.Connection, session_key: str | None, sender: str) -> int:
+def forget(db: Sql, session_key: str | None, sender: str) -> int:
     """Remove a person's answers, in this chat or in all; how many."""
     within = "(SELECT id FROM jobs WHERE :key IS NULL OR session_key=:key)"
     sql = f"DELETE FROM answers WHERE sender=:sender AND job_id IN {within}"
     return db.execute(sql, {"key": session_key, "sender": sender}).rowcount
 
 
-def _post_at(db: sqlite3.Connection, places: Iterable[str]) -> str | None:
+def _post_at(db: Sql, places: Iterable[str]) -> str | None:
     """The post that wants answers and has one of these places."""
     sql = "SELECT id FROM jobs JOIN places ON job_id=id WHERE place=? AND wants_answers"
     rows = (db.execute(sql, (place,)).fetchone() for place in places)
     return next((row["id"] for row in rows if row is not None), None)
 
 
-def _is_place_of(db: sqlite3.Connection, job_id: str, place: str) -> bool:
+def _is_place_of(db: Sql, job_id: str, place: str) -> bool:
     return db.execute("SELECT 1 FROM places WHERE job_id=? AND place=?", (job_id, place)).fetchone() is not None
 
 
-def _answer(row: sqlite3.Row) -> Answer:
+def _answer(row: Row) -> Answer:
     body = json.loads(row["body"])
     return Answer(
         seq=row["seq"],

@@ -5,10 +5,10 @@ killed in between, by the next one, which is told the same message. What comes m
 """
 
 import logging
-import sqlite3
 from typing import Final
 
 from nanobot_transcript.outbox.offers import Offer
+from nanobot_transcript.sql.contract import Sql
 
 __all__ = ["adopt", "clear", "forget", "is_under_way", "keep"]
 
@@ -24,13 +24,13 @@ _STANDS_THERE: Final = f"(reply_to IN {_PLACES} OR root_id IN {_PLACES} OR threa
 logger = logging.getLogger(__name__)
 
 
-def is_under_way(db: sqlite3.Connection, session_key: str | None) -> bool:
+def is_under_way(db: Sql, session_key: str | None) -> bool:
     """Whether a post that wants answers may stand in this chat (None: in any) and nobody has noted where."""
     sql = f"SELECT 1 FROM jobs WHERE {_UNDER_WAY} AND (:key IS NULL OR session_key=:key) LIMIT 1"
     return db.execute(sql, {"key": session_key}).fetchone() is not None
 
 
-def keep(db: sqlite3.Connection, offer: Offer) -> None:
+def keep(db: Sql, offer: Offer) -> None:
     """Keep it once, until it is known what it answers."""
     waiting = db.execute("SELECT count(*) FROM early WHERE session_key IS ?", (offer.session_key,)).fetchone()[0]
     if waiting >= _MOST:
@@ -49,7 +49,7 @@ def keep(db: sqlite3.Connection, offer: Offer) -> None:
     )
 
 
-def adopt(db: sqlite3.Connection, job_id: str) -> None:
+def adopt(db: Sql, job_id: str) -> None:
     """Give a post that wants answers those that stand in its places, in the order in which they came."""
     job = {"job": job_id}
     db.execute(
@@ -65,13 +65,13 @@ def adopt(db: sqlite3.Connection, job_id: str) -> None:
     db.execute(f"DELETE FROM early WHERE {_STANDS_THERE}", job)
 
 
-def clear(db: sqlite3.Connection) -> None:
+def clear(db: Sql) -> None:
     """Drop what can be the answer to nothing any more."""
     mine = "(early.session_key IS NULL OR early.session_key=jobs.session_key)"
     db.execute(f"DELETE FROM early WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE {_UNDER_WAY} AND {mine})")
 
 
-def forget(db: sqlite3.Connection, session_key: str | None, sender: str | None) -> int:
+def forget(db: Sql, session_key: str | None, sender: str | None) -> int:
     """Drop what was said in a chat or by a person, or by this person there; how much. Of what nobody knows the chat,
     it may be this one.
     """

@@ -4,14 +4,12 @@ import asyncio
 import hashlib
 import json
 import secrets
-import sqlite3
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.files.layout import Layout
@@ -19,6 +17,8 @@ from nanobot_transcript.outbox import answering, early, offers, queueing, revisi
 from nanobot_transcript.outbox.checking import card_text, checked, lifetime
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt, Revision
+from nanobot_transcript.sql.contract import Shape, Sql
+from nanobot_transcript.sql.sqlite import Database
 
 __all__ = ["Outbox"]
 
@@ -216,7 +216,7 @@ class Outbox:
         """Give up what is overdue and remove what ended long ago; returns how many posts were removed."""
         now = self._clock()
 
-        def work(db: sqlite3.Connection) -> int:
+        def work(db: Sql) -> int:
             queueing.give_up(db, now, self.limits.max_attempts)
             return queueing.remove_ended(db, now, self.limits.keep)
 
@@ -231,7 +231,7 @@ class Outbox:
             raise InvalidPostError("It needs to be said what to erase: a chat or a sender.")
         key, who = (well_formed(text) if text else text for text in (session_key, sender))
 
-        def work(db: sqlite3.Connection) -> int:
+        def work(db: Sql) -> int:
             dropped = early.forget(db, key, who)
             if who is None:
                 return queueing.forget(db, key)
@@ -240,7 +240,7 @@ class Outbox:
         if not self._database.path.exists():
             return 0
         erased = self._database.write(work)
-        self._database.read(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), [])
+        self._database.settle()
         return erased
 
     def edition(self) -> object:

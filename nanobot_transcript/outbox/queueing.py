@@ -2,7 +2,6 @@
 
 import json
 import logging
-import sqlite3
 from collections.abc import Collection
 from typing import Any, Final, cast
 
@@ -10,6 +9,7 @@ from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import PostConflictError
 from nanobot_transcript.outbox import answering, early
 from nanobot_transcript.outbox.values import Job, OutboxLimits, PostState, PostStatus, Receipt
+from nanobot_transcript.sql.contract import Row, Sql
 
 __all__ = [
     "close_answers",
@@ -31,7 +31,7 @@ _NOT_KNOWN: Final = "The bot that sent it ended before it could say whether the 
 logger = logging.getLogger(__name__)
 
 
-def insert(db: sqlite3.Connection, job: dict[str, Any]) -> None:
+def insert(db: Sql, job: dict[str, Any]) -> None:
     """Queue a post that is not there yet. Raises PostConflictError when another one has its id."""
     known = db.execute("SELECT digest FROM jobs WHERE id=?", (job["id"],)).fetchone()
     if known is not None and known["digest"] != job["digest"]:
@@ -43,7 +43,7 @@ def insert(db: sqlite3.Connection, job: dict[str, Any]) -> None:
         db.execute(f"INSERT INTO jobs ({columns}) VALUES ({', '.join(f':{name}' for name in job)})", job)
 
 
-def waiting(db: sqlite3.Connection, agent: str | None, now: float) -> list[str]:
+def waiting(db: Sql, agent: str | None, now: float) -> list[str]:
     """The chats that have something for this agent."""
     sql = (
         "SELECT DISTINCT session_key FROM jobs WHERE state='queued' AND lease_until<=:now AND due<=:now"
@@ -52,7 +52,7 @@ def waiting(db: sqlite3.Connection, agent: str | None, now: float) -> list[str]:
     return [row["session_key"] for row in db.execute(sql, {"now": now, "agent": agent})]
 
 
-def take(db: sqlite3.Connection, chats: Collection[str], bound: dict[str, Any], limits: OutboxLimits) -> Job | None:
+def take(db: Sql, chats: Collection[str], bound: dict[str, Any], limits: OutboxLimits) -> Job | None:
     """The next post for one of these chats that ``holder`` may have; of a chat always the oldest one."""
     give_up(db, bound["now"], limits.max_attempts)
     rows = db.execute(
@@ -75,7 +75,7 @@ def take(db: sqlite3.Connection, chats: Collection[str], bound: dict[str, Any], 
     return _job(row, bound["holder"])
 
 
-def mark_sent(db: sqlite3.Connection, job: Job, receipt: Receipt, agent: str | None, now: float) -> None:
+def mark_sent(db: Sql, job: Job, receipt: Receipt, agent: str | None, now: float) -> None:
     """The post stands in the chat; answers to it are known by where it stands."""
     known = db.execute("SELECT state, message_id FROM jobs WHERE id=?", (job.id,)).fetchone()
     if known is None:
@@ -93,7 +93,7 @@ def mark_sent(db: sqlite3.Connection, job: Job, receipt: Receipt, agent: str | N
     early.clear(db)
 
 
-def mark_failed(db: sqlite3.Connection, bound: dict[str, Any]) -> None:
+def mark_failed(db: Sql, bound: dict[str, Any]) -> None:
     """Queued again or given up, unless another process holds it by now."""
     sql = (
         "UPDATE jobs SET state=:state, error=:error, due=:due, lease_until=0, holder=NULL,"
@@ -105,7 +105,7 @@ def mark_failed(db: sqlite3.Connection, bound: dict[str, Any]) -> None:
     early.clear(db)
 
 
-def give_up(db: sqlite3.Connection, now: float, max_attempts: int) -> None:
+def give_up(db: Sql, now: float, max_attempts: int) -> None:
     """End what is overdue. What a killed sender may have sent is not sent again once the platform has forgotten it."""
     ended = "UPDATE jobs SET state=?, error=coalesce(?, error), finished=? WHERE state='queued' AND lease_until<=? AND "
     db.execute(ended + "uncertain_since<?", ("failed", _NOT_KNOWN, now, now, now - _UNCERTAIN))
@@ -114,25 +114,25 @@ def give_up(db: sqlite3.Connection, now: float, max_attempts: int) -> None:
     early.clear(db)
 
 
-def remove_ended(db: sqlite3.Connection, now: float, keep: float) -> int:
+def remove_ended(db: Sql, now: float, keep: float) -> int:
     """Remove what ended more than ``keep`` seconds ago, unless people may still answer it; how many."""
     answerable = "state='sent' AND wants_answers AND expires>?"
     sql = f"DELETE FROM jobs WHERE state<>'queued' AND finished<? AND NOT ({answerable})"
     return db.execute(sql, (now - keep, now)).rowcount
 
 
-def close_answers(db: sqlite3.Connection, job_id: str) -> None:
+def close_answers(db: Sql, job_id: str) -> None:
     """The post wants no answers any more."""
     db.execute("UPDATE jobs SET wants_answers=0 WHERE id=?", (job_id,))
     early.clear(db)
 
 
-def forget(db: sqlite3.Connection, session_key: str | None) -> int:
+def forget(db: Sql, session_key: str | None) -> int:
     """Remove the posts of a chat with their answers; how many."""
     return db.execute("DELETE FROM jobs WHERE session_key=?", (session_key,)).rowcount
 
 
-def status(row: sqlite3.Row, now: float) -> PostStatus:
+def status(row: Row, now: float) -> PostStatus:
     """How the post in this row is doing."""
     overdue = row["state"] == "queued" and row["expires"] <= now and row["lease_until"] <= now
     return PostStatus(
@@ -147,7 +147,7 @@ def status(row: sqlite3.Row, now: float) -> PostStatus:
     )
 
 
-def _job(row: sqlite3.Row, holder: str) -> Job:
+def _job(row: Row, holder: str) -> Job:
     card = json.loads(row["card"]) if row["card"] is not None else None
     return Job(
         id=row["id"],

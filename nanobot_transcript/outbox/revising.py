@@ -1,11 +1,11 @@
 """Cards that take the place of a post's card, as statements in a transaction. The newest one counts."""
 
 import json
-import sqlite3
 from typing import Any, Final
 
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.outbox.values import OutboxLimits, Revision
+from nanobot_transcript.sql.contract import Sql
 
 __all__ = ["is_waiting", "mark_failed", "mark_shown", "put", "take"]
 
@@ -15,7 +15,7 @@ _WAITING: Final = (
 )
 
 
-def put(db: sqlite3.Connection, post_id: str, card: str) -> None:
+def put(db: Sql, post_id: str, card: str) -> None:
     """Keep the card for whoever sent the post. Raises UnknownPostError; InvalidPostError for a post that is a text."""
     post = db.execute("SELECT card FROM jobs WHERE id=?", (post_id,)).fetchone()
     if post is None:
@@ -29,12 +29,12 @@ def put(db: sqlite3.Connection, post_id: str, card: str) -> None:
     )
 
 
-def is_waiting(db: sqlite3.Connection, agent: str, now: float) -> bool:
+def is_waiting(db: Sql, agent: str, now: float) -> bool:
     """Whether this agent has a card to show now; to look keeps no writer waiting."""
     return db.execute(f"SELECT 1 {_WAITING} LIMIT 1", (agent, now, now)).fetchone() is not None
 
 
-def take(db: sqlite3.Connection, agent: str, holder: str, now: float, limits: OutboxLimits) -> Revision | None:
+def take(db: Sql, agent: str, holder: str, now: float, limits: OutboxLimits) -> Revision | None:
     """The next card that this agent has to show, for ``limits.lease`` seconds."""
     columns = "r.*, j.session_key, j.message_id"
     row = db.execute(f"SELECT {columns} {_WAITING} ORDER BY r.due, r.job_id LIMIT 1", (agent, now, now)).fetchone()
@@ -48,14 +48,14 @@ def take(db: sqlite3.Connection, agent: str, holder: str, now: float, limits: Ou
     return Revision(row["job_id"], *place, json.loads(row["card"]), row["number"], row["attempts"] + 1, holder)
 
 
-def mark_shown(db: sqlite3.Connection, revision: Revision) -> None:
+def mark_shown(db: Sql, revision: Revision) -> None:
     """It is shown. A newer one that came meanwhile goes on waiting."""
     bound = {"id": revision.post_id, "number": revision.number, "holder": revision.holder}
     db.execute("DELETE FROM revisions WHERE job_id=:id AND number=:number", bound)
     db.execute("UPDATE revisions SET holder=NULL, lease_until=0 WHERE job_id=:id AND holder=:holder", bound)
 
 
-def mark_failed(db: sqlite3.Connection, revision: Revision, due: float | None) -> None:
+def mark_failed(db: Sql, revision: Revision, due: float | None) -> None:
     """Tried again at ``due``, or given up; unless another process or a newer card has its place by now."""
     bound: dict[str, Any] = {"id": revision.post_id, "number": revision.number, "holder": revision.holder, "due": due}
     if due is None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from support.waiting import PATIENCE
 
-from nanobot_transcript.database import Database
+from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.layout import Archive, MailStore
 from transcript_mcp.mail.schema import SHAPE
@@ -55,7 +56,7 @@ class MailArchive:
     ) -> int:
         """Put down one job."""
 
-        def work(found: "jobs.sqlite3.Connection") -> int:
+        def work(found: Sql) -> int:
             (project_id,) = found.execute("SELECT id FROM projects WHERE slug = ?", (slug,)).fetchone()
             return jobs.enqueue(found, project_id, summary, files, now=now, present=present)
 

@@ -1,7 +1,6 @@
 """Questions in one SQLite file."""
 
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -11,8 +10,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.sql.contract import Row, Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE
@@ -97,7 +97,7 @@ class SqliteQuestionStore:
     async def get(self, scope: str, id: str) -> Record | None:
         """See ``QuestionStore``."""
 
-        def work(connection: sqlite3.Connection) -> Record | None:
+        def work(connection: Sql) -> Record | None:
             row = connection.execute(_ONE, (scope, id)).fetchone()
             return None if row is None else _record(row)
 
@@ -107,8 +107,8 @@ class SqliteQuestionStore:
         """See ``QuestionStore``."""
         return await self._transactions.write_all([self._ending(end) for end in ends], then, self._all_at_once(ends))
 
-    def _ending(self, end: End) -> Callable[[sqlite3.Connection], Ended]:
-        def work(connection: sqlite3.Connection) -> Ended:
+    def _ending(self, end: End) -> Callable[[Sql], Ended]:
+        def work(connection: Sql) -> Ended:
             ended = 0 if end.is_held else connection.execute(_END, _ended(end, self._clock())).rowcount
             row = connection.execute(_ONE, (end.scope, end.id)).fetchone()
             if ended and end.ending.contents:
@@ -117,12 +117,12 @@ class SqliteQuestionStore:
 
         return work
 
-    def _all_at_once(self, ends: Sequence[End]) -> Callable[[sqlite3.Connection], Sequence[Ended]]:
+    def _all_at_once(self, ends: Sequence[End]) -> Callable[[Sql], Sequence[Ended]]:
         """One statement for all that wait here, and none to read them again."""
         known = {end.known.question.key: end.known for end in ends if end.known is not None}
         waiting = [end for end in ends if (end.scope, end.id) in known]
 
-        def work(connection: sqlite3.Connection) -> Sequence[Ended]:
+        def work(connection: Sql) -> Sequence[Ended]:
             now = self._clock()
             if any(end.is_held for end in waiting):
                 raise OneByOneError
@@ -154,7 +154,7 @@ class SqliteQuestionStore:
     async def waiting(self, scope: str | None = None) -> Sequence[Record]:
         """See ``QuestionStore``."""
 
-        def work(connection: sqlite3.Connection) -> Sequence[Record]:
+        def work(connection: Sql) -> Sequence[Record]:
             condition, values = ("", ()) if scope is None else (" AND scope = ?", (scope,))
             rows = connection.execute(
                 f"SELECT * FROM records WHERE state = 'waiting' AND kind <> 'message'{condition} ORDER BY seq", values
@@ -166,7 +166,7 @@ class SqliteQuestionStore:
     async def ended(self, since: float, limit: int = 10_000) -> Sequence[tuple[str, str]]:
         """See ``QuestionStore``."""
 
-        def work(connection: sqlite3.Connection) -> Sequence[tuple[str, str]]:
+        def work(connection: Sql) -> Sequence[tuple[str, str]]:
             rows = connection.execute(
                 "SELECT scope, id FROM records WHERE chat <> '' AND ended_ts >= ? ORDER BY ended_ts DESC LIMIT ?",
                 (since, limit),
@@ -209,7 +209,7 @@ class SqliteQuestionStore:
             await self._index()
         conditions, values = _conditions(scopes, query)
 
-        def work(connection: sqlite3.Connection) -> HistoryPage:
+        def work(connection: Sql) -> HistoryPage:
             columns = _WORDS if query.words_only else "records.*"
             # The plus leaves ids to their index: in the order of seq, all records of the scope would be looked at.
             source, order, match = "records", "+records.seq" if query.named else "records.seq", []
@@ -229,9 +229,7 @@ class SqliteQuestionStore:
         """Release the file; it is opened again when it is needed."""
         self._database.close()
 
-    def _put(
-        self, connection: sqlite3.Connection, question: Question, state: str, ending: Ending
-    ) -> tuple[Record, bool]:
+    def _put(self, connection: Sql, question: Question, state: str, ending: Ending) -> tuple[Record, bool]:
         now, moment = self._clock(), self._moment()
         values = {name: getattr(question, name) for name in _AS_ASKED} | {
             "chat": question.chat or "",
@@ -258,11 +256,11 @@ class SqliteQuestionStore:
         except StoreError as error:
             logger.warning("The newest answers cannot be searched yet: %s", error)
 
-    async def _read(self, work: Callable[[sqlite3.Connection], Any], missing: Any) -> Any:
+    async def _read(self, work: Callable[[Sql], Any], missing: Any) -> Any:
         return await in_thread(self._database.read, work, missing)
 
 
-def _page(rows: Iterable[sqlite3.Row], limit: int, *, words_only: bool) -> HistoryPage:
+def _page(rows: Iterable[Row], limit: int, *, words_only: bool) -> HistoryPage:
     """As much as fits; the rest is not read."""
     records, size = list[Record](), 0
     for row in rows:
@@ -325,7 +323,7 @@ def _as_ended(record: Record, ending: Ending, now: float, *, has_messages: bool)
     )
 
 
-def _record(row: sqlite3.Row) -> Record:
+def _record(row: Row) -> Record:
     question = Question(
         scope=row["scope"],
         id=row["id"],

@@ -4,11 +4,10 @@ The words of an answer come into the index with what is asked after it, or when 
 answer is on the disk in half the time.
 """
 
-import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from nanobot_transcript.database import Shape
+from nanobot_transcript.sql.contract import Shape, Sql
 from transcript_mcp.assistant.searching import scope_word, spaced
 
 __all__ = ["SHAPE", "index", "index_later", "is_indexed"]
@@ -156,17 +155,17 @@ _INTO_THE_INDEX: Final = (
 _DONE: Final = "DELETE FROM records_unindexed WHERE seq <= ?"
 
 
-def is_indexed(connection: sqlite3.Connection) -> bool:
+def is_indexed(connection: Sql) -> bool:
     """Whether the words of all answers are in the index."""
     return connection.execute(_ANY).fetchone() is None
 
 
-def index_later(connection: sqlite3.Connection, seqs: Iterable[int]) -> None:
+def index_later(connection: Sql, seqs: Iterable[int]) -> None:
     """The answers of these records have come, and are not in the index yet."""
     connection.executemany(_LATER, [(seq,) for seq in seqs])
 
 
-def index(connection: sqlite3.Connection, most: int) -> None:
+def index(connection: Sql, most: int) -> None:
     """Take the words of at most so many answers into the index, the oldest first: of one at least."""
     last, characters = 0, 0
     for seq, length in connection.execute(_NEXT, (most,)).fetchall():

@@ -7,7 +7,7 @@ was off takes anything away.
 
 from typing import Final
 
-from nanobot_transcript.database import Shape
+from nanobot_transcript.sql.contract import Shape
 
 __all__ = ["SHAPE"]
 

@@ -1,13 +1,13 @@
 """The queues in one SQLite file that several processes may share."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import QueueFullError
+from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.io_bridge.holders import Holder
 from transcript_mcp.io_bridge.schema import SHAPE
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
@@ -58,7 +58,7 @@ class SqliteQueueStore:
         self._clock = clock
         self._monotonic = monotonic
         self._ticked = monotonic()
-        self._version: int | None = None
+        self._edition: int | None = None
         self._transactions = Transactions(self._database)
 
     async def put(
@@ -66,7 +66,7 @@ class SqliteQueueStore:
     ) -> Put:
         size = len(text.encode())
 
-        def work(db: sqlite3.Connection) -> Put:
+        def work(db: Sql) -> Put:
             confirmed = self._confirm(db, session, given_back=True) if confirms else 0
             used = self._open_session(db, session)
             if key is not None and (known := _known(db, session, direction, key)) is not None:
@@ -74,8 +74,7 @@ class SqliteQueueStore:
             self._check_room(db, session, direction, size)
             row = (session, direction, size, self._clock(), text)
             columns = "session, direction, size, created_ts, text"
-            seq = db.execute(f"INSERT INTO items ({columns}) VALUES (?, ?, ?, ?, ?)", row).lastrowid
-            assert seq is not None
+            seq = db.insert(f"INSERT INTO items ({columns}) VALUES (?, ?, ?, ?, ?)", row)
             if key is not None:
                 db.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?)", (session, direction, key, seq, used))
             return Put(seq, confirmed=confirmed)
@@ -83,7 +82,7 @@ class SqliteQueueStore:
         return await self._transactions.write(work)
 
     async def take(self, session: str, direction: Direction) -> Item | None:
-        def look(db: sqlite3.Connection) -> bool:
+        def look(db: Sql) -> bool:
             return db.execute(_ANY_FREE, (session, direction)).fetchone() is not None
 
         # Looked at first, because whoever asks an empty queue time and again must not hold up those who write.
@@ -91,7 +90,7 @@ class SqliteQueueStore:
             return None
         holder = self._holder.id if self._holder.is_live else await in_thread(self._holder.live)
 
-        def work(db: sqlite3.Connection) -> Item | None:
+        def work(db: Sql) -> Item | None:
             row = db.execute(_FREE, (session, direction)).fetchone()
             if row is None:
                 return None
@@ -105,7 +104,7 @@ class SqliteQueueStore:
         return item
 
     async def peek(self, session: str, direction: Direction) -> Item | None:
-        def work(db: sqlite3.Connection) -> Item | None:
+        def work(db: Sql) -> Item | None:
             row = db.execute(_FREE, (session, direction)).fetchone()
             return None if row is None else Item(row["seq"], session, direction, row["text"])
 
@@ -132,7 +131,7 @@ class SqliteQueueStore:
             return [], 0
         holder = self._holder.id if self._holder.is_live else await in_thread(self._holder.live)
 
-        def work(db: sqlite3.Connection) -> tuple[list[Item], int]:
+        def work(db: Sql) -> tuple[list[Item], int]:
             taken_over: list[Item] = []
             freed = 0
             for other, arrived in dead.items():
@@ -151,20 +150,17 @@ class SqliteQueueStore:
         return adopted
 
     async def changed(self) -> bool:
-        def version(db: sqlite3.Connection) -> int:
-            return db.execute("PRAGMA data_version").fetchone()[0]
-
-        before, self._version = self._version, await in_thread(self._database.read, version, 0)
-        return before is not None and before != self._version
+        before, self._edition = self._edition, await in_thread(self._database.edition) or 0
+        return before is not None and before != self._edition
 
     async def sessions(self, limit: int) -> list[SessionState]:
-        def work(db: sqlite3.Connection) -> list[SessionState]:
+        def work(db: Sql) -> list[SessionState]:
             return [SessionState(**dict(row)) for row in db.execute(_SESSIONS, (limit,))]
 
         return await in_thread(self._database.read, work, [])
 
     async def queue(self, session: str, limit: int, characters: int) -> list[Queued]:
-        def work(db: sqlite3.Connection) -> list[Queued]:
+        def work(db: Sql) -> list[Queued]:
             return [Queued(**dict(row)) for row in db.execute(_QUEUE, (characters, session, limit))]
 
         return await in_thread(self._database.read, work, [])
@@ -173,7 +169,7 @@ class SqliteQueueStore:
         if not await in_thread(self._database.path.exists):
             return 0
 
-        def work(db: sqlite3.Connection) -> int:
+        def work(db: Sql) -> int:
             now = self._running(db)
             db.execute("DELETE FROM keys WHERE used < ?", (now - _DAY,))
             empty = "used < ? AND NOT EXISTS (SELECT 1 FROM items WHERE session = id)"
@@ -190,14 +186,14 @@ class SqliteQueueStore:
 
     # -- inside of a transaction
 
-    def _confirm(self, db: sqlite3.Connection, session: str, *, given_back: bool) -> int:
+    def _confirm(self, db: Sql, session: str, *, given_back: bool) -> int:
         delivered = "session = ? AND direction = 'in' AND delivered" + ("" if given_back else " AND holder IS NOT NULL")
         count = db.execute(f"DELETE FROM items WHERE {delivered}", (session,)).rowcount
         if count:
             self._touch(db, session)
         return count
 
-    def _open_session(self, db: sqlite3.Connection, session: str) -> float:
+    def _open_session(self, db: Sql, session: str) -> float:
         """Make the session unless it is there; the running time. Raises QueueFullError."""
         used = self._touch(db, session)
         if db.execute("SELECT 1 FROM sessions WHERE id = ?", (session,)).fetchone() is None:
@@ -213,7 +209,7 @@ class SqliteQueueStore:
             db.execute("INSERT INTO sessions VALUES (?, ?, ?, ?)", (session, now, now, used))
         return used
 
-    def _check_room(self, db: sqlite3.Connection, session: str, direction: Direction, size: int) -> None:
+    def _check_room(self, db: Sql, session: str, direction: Direction, size: int) -> None:
         counting = "SELECT count(*), coalesce(sum(size), 0) FROM items WHERE session = ? AND direction = ?"
         items, held = db.execute(counting, (session, direction)).fetchone()
         if items < self._limits.items and held + size <= self._limits.bytes:
@@ -226,12 +222,12 @@ class SqliteQueueStore:
             retry_after=_LATER,
         )
 
-    def _touch(self, db: sqlite3.Connection, session: str) -> float:
+    def _touch(self, db: Sql, session: str) -> float:
         used = self._running(db)
         db.execute("UPDATE sessions SET active_ts = ?, used = ? WHERE id = ?", (self._clock(), used, session))
         return used
 
-    def _running(self, db: sqlite3.Connection) -> float:
+    def _running(self, db: Sql) -> float:
         """Seconds in which processes of ours have worked on this file; written down now and then."""
         wall, monotonic = self._clock(), self._monotonic()
         running, last = db.execute("SELECT running, wall FROM clock").fetchone()
@@ -243,7 +239,7 @@ class SqliteQueueStore:
         db.execute("UPDATE clock SET running = ?, wall = ?", (running, wall))
         return running
 
-    def _count(self, db: sqlite3.Connection) -> int:
+    def _count(self, db: Sql) -> int:
         return db.execute("SELECT count(*) FROM sessions").fetchone()[0]
 
     # --
@@ -251,7 +247,7 @@ class SqliteQueueStore:
     async def _each(self, statement: str, seqs: Sequence[int]) -> None:
         rows = [(seq, self._holder.id) for seq in seqs]
 
-        def work(db: sqlite3.Connection) -> None:
+        def work(db: Sql) -> None:
             db.executemany(statement, rows)
 
         await self._transactions.write(work)
@@ -260,14 +256,14 @@ class SqliteQueueStore:
     def _dead(self) -> dict[str, list[int]]:
         """Processes that have ended, and which of the items that they held have arrived."""
 
-        def work(db: sqlite3.Connection) -> list[str]:
+        def work(db: Sql) -> list[str]:
             return [row[0] for row in db.execute("SELECT DISTINCT holder FROM items WHERE holder IS NOT NULL")]
 
         dead = [other for other in self._database.read(work, []) if self._holder.is_dead(other)]
         return {other: self._holder.noted_by(other) for other in dead}
 
 
-def _known(db: sqlite3.Connection, session: str, direction: Direction, key: str) -> int | None:
+def _known(db: Sql, session: str, direction: Direction, key: str) -> int | None:
     statement = "SELECT seq FROM keys WHERE session = ? AND direction = ? AND key = ?"
     row = db.execute(statement, (session, direction, key)).fetchone()
     return None if row is None else row["seq"]

@@ -1,11 +1,11 @@
 """Who is meant by a name in a project."""
 
 import difflib
-import sqlite3
 from typing import Any, Final
 
 from nanobot_transcript.errors import InvalidLetterError, UnregisteredAgentError
 from nanobot_transcript.scripts import folded
+from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail import agents, names
 from transcript_mcp.mail.values import Agent, Project
 
@@ -16,7 +16,7 @@ _LISTED: Final = 10
 _BEGINS: Final = "`nanobot-transcript mail send --as-human` begins."
 
 
-def resolve(db: sqlite3.Connection, project: Project, name: Any, parameter: str) -> Agent:
+def resolve(db: Sql, project: Project, name: Any, parameter: str) -> Agent:
     """The agent of this exact name: in this project, else in the one other project that has it.
 
     ``parameter`` says in an error what the name was given as. Raises UnregisteredAgentError, which names those that
@@ -38,7 +38,7 @@ def resolve(db: sqlite3.Connection, project: Project, name: Any, parameter: str)
     )
 
 
-def most_recent(db: sqlite3.Connection, name: Any) -> Agent:
+def most_recent(db: Sql, name: Any) -> Agent:
     """The agent of this name that was active last, in whatever project. Raises UnregisteredAgentError."""
     clean = names.normal(str(name))
     row = db.execute(
@@ -53,7 +53,7 @@ def most_recent(db: sqlite3.Connection, name: Any) -> Agent:
     return agents.agent(row)
 
 
-def _elsewhere(db: sqlite3.Connection, name: str) -> list[Agent]:
+def _elsewhere(db: Sql, name: str) -> list[Agent]:
     rows = db.execute(f"{agents.ROWS} WHERE name = ? ORDER BY last_active_ts DESC LIMIT ?", (name, _LISTED))
     return [agents.agent(row) for row in rows]
 
@@ -66,7 +66,7 @@ def _ambiguous(project: Project, name: str, parameter: str, found: list[Agent]) 
     )
 
 
-def _hint(db: sqlite3.Connection, project: Project, name: str) -> str:
+def _hint(db: Sql, project: Project, name: str) -> str:
     if names.is_reserved(name):
         there = agents.here(db, project.id, names.HUMAN)
         return f"Do you mean {names.HUMAN}?" if there else f"No person has written in this project yet; {_BEGINS}"
@@ -78,11 +78,11 @@ def _hint(db: sqlite3.Connection, project: Project, name: str) -> str:
     return like or "Create it first with create_agent or register_agent, or check project_key; list_agents shows all."
 
 
-def _everybody(db: sqlite3.Connection) -> list[sqlite3.Row]:
+def _everybody(db: Sql) -> list[Row]:
     return db.execute("SELECT name FROM agents ORDER BY last_active_ts DESC LIMIT ?", (_COMPARED,)).fetchall()
 
 
-def _like(name: str, rows: list[sqlite3.Row]) -> str:
+def _like(name: str, rows: list[Row]) -> str:
     """A question that names those which are like the name; empty when none is."""
     by_folded = {folded(row["name"]): row["name"] for row in rows}
     like = difflib.get_close_matches(folded(name), by_folded, n=3, cutoff=0.6)

@@ -3,13 +3,13 @@
 import hashlib
 import hmac
 import secrets
-import sqlite3
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
 from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
+from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail import jobs, names, projects, records
 from transcript_mcp.mail.layout import PROJECT_FILE, Archive
 from transcript_mcp.mail.texts import line
@@ -60,7 +60,7 @@ def about(program: Any, model: Any, task: Any) -> About:
     )
 
 
-def create(db: sqlite3.Connection, key: str, said: About, hint: str | None, now: float) -> Registration:
+def create(db: Sql, key: str, said: About, hint: str | None, now: float) -> Registration:
     """A new agent under a name that nobody in this project has; the project is made when it is the first."""
     project, is_new = projects.find_or_make(db, key, now)
     looks = _looks(db, project.id)
@@ -69,7 +69,7 @@ def create(db: sqlite3.Connection, key: str, said: About, hint: str | None, now:
 
 
 def register(
-    db: sqlite3.Connection, key: str, name: str, said: About, now: float, *, token: str | None, token_needed: bool
+    db: Sql, key: str, name: str, said: About, now: float, *, token: str | None, token_needed: bool
 ) -> Registration:
     """The agent of this name: made when there is none, else brought up to date by what is not empty.
 
@@ -99,13 +99,13 @@ def register(
     return _update(db, found, said, now)
 
 
-def human(db: sqlite3.Connection, project: Project, now: float) -> Agent:
+def human(db: Sql, project: Project, now: float) -> Agent:
     """Whoever a person writes as in this project; made when it is needed."""
     found = here(db, project.id, names.HUMAN)
     return found or _insert(db, project, names.HUMAN, About("person"), now, False).agent
 
 
-def here(db: sqlite3.Connection, project_id: int, name: str) -> Agent | None:
+def here(db: Sql, project_id: int, name: str) -> Agent | None:
     """The agent that this name means in a project: one at home there, or one from elsewhere that has mail there."""
     row = db.execute(
         # Found by the index, which knows no case; then compared exactly.
@@ -121,12 +121,12 @@ def here(db: sqlite3.Connection, project_id: int, name: str) -> Agent | None:
     return None if row is None else agent(row)
 
 
-def by_id(db: sqlite3.Connection, agent_id: int) -> Agent:
+def by_id(db: Sql, agent_id: int) -> Agent:
     """The agent of a row; the row is there."""
     return agent(db.execute(f"{ROWS} WHERE agents.id = ?", (agent_id,)).fetchone())
 
 
-def taken_by(db: sqlite3.Connection, project_id: int, name: str) -> str | None:
+def taken_by(db: Sql, project_id: int, name: str) -> str | None:
     """The name, as it is written, of whoever has it in this project; None when it is free."""
     row = db.execute(
         "SELECT name FROM agents WHERE project_id = ?1 AND folded = ?2"
@@ -136,18 +136,18 @@ def taken_by(db: sqlite3.Connection, project_id: int, name: str) -> str | None:
     return None if row is None else row["name"]
 
 
-def is_taken(db: sqlite3.Connection, project_id: int, name: str) -> bool:
+def is_taken(db: Sql, project_id: int, name: str) -> bool:
     """True when somebody has this name in this project, at home or as a guest."""
     return taken_by(db, project_id, name) is not None
 
 
-def taken_by_look(db: sqlite3.Connection, project_id: int, name: str) -> str | None:
+def taken_by_look(db: Sql, project_id: int, name: str) -> str | None:
     """The name of whoever has one in this project that looks like ``name``; None when nobody has."""
     return _looks(db, project_id).get(names.skeleton(name))
 
 
 def listing(
-    db: sqlite3.Connection,
+    db: Sql,
     project_id: int,
     active_since: float | None,
     limit: int | None = None,
@@ -192,7 +192,7 @@ def _place(before: str | None) -> tuple[float, int]:
     )
 
 
-def touch(db: sqlite3.Connection, agent_id: int, now: float) -> None:
+def touch(db: Sql, agent_id: int, now: float) -> None:
     """Note that an agent is active."""
     db.execute("UPDATE agents SET last_active_ts = ? WHERE id = ? AND last_active_ts < ?", (now, agent_id, now))
 
@@ -202,7 +202,7 @@ def is_stale(known: Agent, now: float) -> bool:
     return now - known.last_active_ts >= _TOUCH_EVERY
 
 
-def token_fits(db: sqlite3.Connection, known: Agent, token: str | None) -> bool:
+def token_fits(db: Sql, known: Agent, token: str | None) -> bool:
     """True when this is the token that was given to the agent. Compared in constant time."""
     row = db.execute("SELECT token_sha256 FROM agents WHERE id = ?", (known.id,)).fetchone()
     kept = (row["token_sha256"] if row else None) or ""
@@ -217,7 +217,7 @@ def refused(name: str) -> ActingRefusedError:
     )
 
 
-def agent(row: sqlite3.Row) -> Agent:
+def agent(row: Row) -> Agent:
     """An agent from a row of ``ROWS``."""
     return Agent(
         id=row["id"],
@@ -232,7 +232,7 @@ def agent(row: sqlite3.Row) -> Agent:
     )
 
 
-def _looks(db: sqlite3.Connection, project_id: int) -> dict[str, str]:
+def _looks(db: Sql, project_id: int) -> dict[str, str]:
     """The names in a project, by what they look like."""
     # Not kept in a column: what looks alike is a matter of this version, and only new names ask.
     rows = db.execute(
@@ -242,9 +242,7 @@ def _looks(db: sqlite3.Connection, project_id: int) -> dict[str, str]:
     return {names.skeleton(row["name"]): row["name"] for row in rows}
 
 
-def _insert(
-    db: sqlite3.Connection, project: Project, name: str, said: About, now: float, project_is_new: bool
-) -> Registration:
+def _insert(db: Sql, project: Project, name: str, said: About, now: float, project_is_new: bool) -> Registration:
     token = secrets.token_urlsafe(32)
     agent_id = db.execute(
         "INSERT INTO agents"
@@ -259,7 +257,7 @@ def _insert(
     return Registration(made, token, job)
 
 
-def _update(db: sqlite3.Connection, known: Agent, said: About, now: float) -> Registration:
+def _update(db: Sql, known: Agent, said: About, now: float) -> Registration:
     new = About(said.program or known.program, said.model or known.model, said.task or known.task)
     touch(db, known.id, now)
     if new == About(known.program, known.model, known.task):

@@ -12,7 +12,6 @@ import logging
 import os
 import select
 import signal
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -21,9 +20,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.files.descriptors import to_append
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SHAPE
@@ -210,7 +209,7 @@ def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:
             if not adopted:
                 archiving.adopt()
                 adopted = True
-            version = database.read(_version, None)  # before the round: what comes during it is seen by the next
+            version = database.edition()  # before the round: what comes during it is seen by the next
             if version != seen or time.monotonic() >= due:
                 due = archiving.round()
                 seen = version
@@ -236,10 +235,6 @@ def _finish(archiving: "Archiving") -> None:
             archiving.round(until=deadline)
     except StoreError as error:
         logger.warning("%s %s", error, error.hint)
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return connection.execute("PRAGMA data_version").fetchone()[0]
 
 
 if __name__ == "__main__":

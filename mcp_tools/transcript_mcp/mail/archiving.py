@@ -4,14 +4,14 @@ A project whose repository fails is left alone for a while, longer each time, an
 """
 
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, StoreBusyError, StoreError
+from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.gitting import ProjectRepository
 from transcript_mcp.mail.layout import CLAIMS, MailStore
@@ -130,7 +130,7 @@ class Archiving:
             project.next_commit = now
         return project.next_commit if len(found) < BATCH else now
 
-    def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+    def _write(self, work: Callable[[Sql], _T]) -> _T:
         """One transaction. Asks often: SQLite's own waiting grows to a tenth of a second, and between the transactions
         of busy senders there is less than that.
         """

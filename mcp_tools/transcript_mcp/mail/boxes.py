@@ -4,7 +4,6 @@ The order is that of the messages' numbers, which never changes. So a page goes 
 whatever came meanwhile and however many messages share a moment.
 """
 
-import sqlite3
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
+from nanobot_transcript.sql.contract import Row, Sql
 
 __all__ = ["COUNTED", "LAST", "MOST", "Box", "Stretch", "bounded", "number_of"]
 
@@ -51,7 +51,7 @@ class Box:
             f" AND {self.number} < :below AND messages.created_ts > :since ORDER BY {self.number} DESC"
         )
 
-    def stretch(self, db: sqlite3.Connection, owner: int, since_ts: Any, before: str | None) -> "Stretch":
+    def stretch(self, db: Sql, owner: int, since_ts: Any, before: str | None) -> "Stretch":
         """What was accepted since a time, and before the message with an id.
 
         Raises InvalidLetterError for what is no time, LetterNotFoundError for an id that no message has.
@@ -60,7 +60,7 @@ class Box:
         floor, since = self._since(db, owner, _moment(since_ts))
         return Stretch(self, {"owner": owner, "floor": floor, "below": below, "since": since})
 
-    def _since(self, db: sqlite3.Connection, owner: int, since: float) -> tuple[int, float]:
+    def _since(self, db: Sql, owner: int, since: float) -> tuple[int, float]:
         """Behind which number, and after which time, lies what came since.
 
         Times rise with the messages unless a clock was set back. Then an older one may come first; and what was
@@ -89,13 +89,13 @@ class Stretch:
     box: Box
     bounds: dict[str, Any]
 
-    def rows(self, db: sqlite3.Connection, columns: str) -> Generator[sqlite3.Row]:
+    def rows(self, db: Sql, columns: str) -> Generator[Row]:
         """Its messages, the newest first, read as they are asked for."""
         rows = db.execute(self.box.sql(columns), self.bounds)
         with closing(rows):
             yield from rows
 
-    def count(self, db: sqlite3.Connection, below: int) -> int:
+    def count(self, db: Sql, below: int) -> int:
         """How many of them come behind the one with the number ``below``; ``COUNTED`` stands for more than that."""
         by_time = self.bounds["since"] > _BEGINNING
         joined = f"{self.box.joined} WHERE messages.created_ts > :since AND" if by_time else "WHERE"
@@ -106,7 +106,7 @@ class Stretch:
         return db.execute(sql, self.bounds | {"below": below}).fetchone()[0]
 
 
-def number_of(db: sqlite3.Connection, message_id: Any) -> int:
+def number_of(db: Sql, message_id: Any) -> int:
     """The number of the message with an id. Raises LetterNotFoundError."""
     clean = well_formed(str(message_id))
     row = db.execute("SELECT seq FROM messages WHERE id = ?", (clean,)).fetchone()

@@ -1,8 +1,8 @@
 """Claims from rows of the database, and the files that the archive has of them."""
 
-import sqlite3
 from typing import Final
 
+from nanobot_transcript.sql.contract import Row
 from transcript_mcp.mail import records
 from transcript_mcp.mail.claim_values import Claim
 from transcript_mcp.mail.layout import Archive
@@ -17,7 +17,7 @@ ROWS: Final = (
 """What ``claim`` and ``claim_file`` need."""
 
 
-def claim(row: sqlite3.Row) -> Claim:
+def claim(row: Row) -> Claim:
     """The claim of a row."""
     return Claim(
         id=row["id"],
@@ -33,6 +33,6 @@ def claim(row: sqlite3.Row) -> Claim:
     )
 
 
-def claim_file(row: sqlite3.Row) -> tuple[str, str]:
+def claim_file(row: Row) -> tuple[str, str]:
     """Path and text of the file that says how the claim of a row stands. Several claims may have the same path."""
     return Archive.claim(row["path"], row["agent_name"] if row["beside"] else None), records.claim(claim(row))

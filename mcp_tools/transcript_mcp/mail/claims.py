@@ -4,13 +4,13 @@ Two claims meet when there is a path that both cover (see ``matching``). Shared 
 one conflicts with any claim of another agent that it meets. The transaction decides who comes first.
 """
 
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import InvalidLetterError
+from nanobot_transcript.sql.contract import Row, Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.meeting import meetings
@@ -53,9 +53,9 @@ class _Held(NamedTuple):
     """An agent's active claims on the paths that were named, or all of them; the paths on which it has none; and the
     claims on other paths, where some were named."""
 
-    rows: list[sqlite3.Row]
+    rows: list[Row]
     missing: list[str]
-    others: list[sqlite3.Row]
+    others: list[Row]
 
 
 class Claims:
@@ -120,7 +120,7 @@ class Claims:
         expires_ts = to_the_millisecond(now + claim_checking.ttl(ttl_seconds, self.options))
         wanted = None if paths is None else claim_checking.paths(paths, self.options)
 
-        def work(db: sqlite3.Connection) -> Extended:
+        def work(db: Sql) -> Extended:
             agents.touch(db, agent.id, now)
             held = _held(db, project_id, agent, wanted, now)
             ends = {row["id"]: max(row["expires_ts"], expires_ts) for row in held.rows}
@@ -149,7 +149,7 @@ class Claims:
         who = f"{HUMAN} for {agent.name}" if by_person else agent.name
         meant = None if only is None else {claim.id for claim in only}
 
-        def work(db: sqlite3.Connection) -> Released:
+        def work(db: Sql) -> Released:
             if not by_person:
                 agents.touch(db, agent.id, now)
             held = _held(db, project_id, agent, wanted, now)
@@ -186,7 +186,7 @@ class Claims:
         )
         bounds = {"project": project_id, "agent": agent_id, "now": self._clock(), "below": _number(before)}
 
-        def work(db: sqlite3.Connection) -> Page[Claim]:
+        def work(db: Sql) -> Page[Claim]:
             sql = f"{claim_rows.ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
             found = [claim_rows.claim(row) for row in db.execute(sql, bounds | {"limit": limit})]
             if len(found) < limit or not found:
@@ -197,7 +197,7 @@ class Claims:
 
         return self._database.read(work, Page())
 
-    def _claim(self, db: sqlite3.Connection, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
+    def _claim(self, db: Sql, wish: _Wish, compared: Collection[tuple[int, int]]) -> Claimed:
         """``compared`` are the claims (id, exclusive) that are known not to be in the way."""
         agents.touch(db, wish.agent.id, wish.now)
         active = db.execute(_HELD, {"project": wish.project_id, "now": wish.now}).fetchall()
@@ -207,7 +207,7 @@ class Claims:
         own = {row["path"] for row in active if row["agent_id"] == wish.agent.id}
         claim_checking.bounded(wish.patterns, own, len(active), self.options)
         profiles = guests.welcome(db, wish.project_id, wish.key, [wish.agent])
-        same: dict[str, list[sqlite3.Row]] = {path: [] for path in wish.patterns}
+        same: dict[str, list[Row]] = {path: [] for path in wish.patterns}
         for row in active:
             if row["path"] in same:
                 same[row["path"]].append(row)
@@ -220,10 +220,10 @@ class Claims:
 
     def _archived(
         self,
-        db: sqlite3.Connection,
+        db: Sql,
         project_id: int,
         what: str,
-        rows: Sequence[sqlite3.Row],
+        rows: Sequence[Row],
         now: float,
         others: Mapping[str, str] | None = None,
     ) -> int | None:
@@ -235,7 +235,7 @@ class Claims:
         return jobs.enqueue(db, project_id, f"{what} {_told(_paths(rows))}", files, now=now)
 
 
-def _held(db: sqlite3.Connection, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float) -> _Held:
+def _held(db: Sql, project_id: int, agent: Agent, wanted: Sequence[str] | None, now: float) -> _Held:
     mine = f"claims.project_id = :project AND claims.agent_id = :agent AND {_ACTIVE}"
     sql = f"{claim_rows.ROWS} WHERE {mine} ORDER BY claims.id"
     rows = db.execute(sql, {"project": project_id, "agent": agent.id, "now": now}).fetchall()
@@ -251,7 +251,7 @@ def _held(db: sqlite3.Connection, project_id: int, agent: Agent, wanted: Sequenc
     )
 
 
-def _grant(db: sqlite3.Connection, path: str, same: Sequence[sqlite3.Row], wish: _Wish) -> int:
+def _grant(db: Sql, path: str, same: Sequence[Row], wish: _Wish) -> int:
     """``same`` are the active claims on this very path."""
     own = next((row["id"] for row in same if row["agent_id"] == wish.agent.id), None)
     if own is not None:
@@ -263,12 +263,10 @@ def _grant(db: sqlite3.Connection, path: str, same: Sequence[sqlite3.Row], wish:
         return own
     beside = any(not row["beside"] for row in same)
     values = (wish.project_id, wish.agent.name, path, wish.exclusive, wish.reason)
-    added = db.execute(_INSERT, (*values, wish.now, wish.expires_ts, wish.agent.id, beside)).lastrowid
-    assert added is not None
-    return added
+    return db.insert(_INSERT, (*values, wish.now, wish.expires_ts, wish.agent.id, beside))
 
 
-def _refused(held: Sequence[sqlite3.Row], wish: _Wish) -> Claimed | None:
+def _refused(held: Sequence[Row], wish: _Wish) -> Claimed | None:
     """The answer when some of what is held is in the way; None when nothing is. Raises InvalidLetterError."""
     others = [row for row in held if row["agent_id"] != wish.agent.id and (wish.exclusive or row["exclusive"])]
     met = meetings(wish.patterns, [row["path"] for row in others])
@@ -283,7 +281,7 @@ def _refused(held: Sequence[sqlite3.Row], wish: _Wish) -> Claimed | None:
     return None
 
 
-def _conflict(path: str, row: sqlite3.Row) -> Conflict:
+def _conflict(path: str, row: Row) -> Conflict:
     return Conflict(
         path=path,
         holder=row["agent_name"],
@@ -305,15 +303,15 @@ def _number(before: str | None) -> int:
     return int(before)
 
 
-def _root(db: sqlite3.Connection, project_id: int) -> str:
+def _root(db: Sql, project_id: int) -> str:
     return db.execute("SELECT human_key FROM projects WHERE id = ?", (project_id,)).fetchone()["human_key"]
 
 
-def _by_ids(db: sqlite3.Connection, ids: Sequence[int]) -> list[sqlite3.Row]:
+def _by_ids(db: Sql, ids: Sequence[int]) -> list[Row]:
     return [db.execute(f"{claim_rows.ROWS} WHERE claims.id = ?", (row_id,)).fetchone() for row_id in ids]
 
 
-def _paths(rows: Sequence[sqlite3.Row]) -> list[str]:
+def _paths(rows: Sequence[Row]) -> list[str]:
     return [row["path"] for row in rows]
 
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import pygit2
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import jobs, projects, snapshots
 from transcript_mcp.mail.doctor import differences
 from transcript_mcp.mail.expecting import attachments, expected

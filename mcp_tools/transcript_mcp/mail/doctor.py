@@ -4,7 +4,6 @@ What is on its way into git is not missing there: jobs that wait are left out, a
 seen twice.
 """
 
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,9 +13,10 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 import pygit2
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, TranscriptError
 from nanobot_transcript.files.lock import is_held
+from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import guards, jobs, projects, snapshots
 from transcript_mcp.mail.expecting import attachments, expected, same
 from transcript_mcp.mail.layout import MailStore
@@ -82,7 +82,7 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
         return [Finding("database", "error", f"{store.database} is missing, and the archive has mail.", _REBUILD)]
     database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
     try:
-        damage = database.read(_damage, "") if whole else ""
+        damage = database.damage() if whole else ""
         if damage:
             return [Finding("database", "error", f"{store.database} is damaged: {damage}.", _REBUILD)]
         return [
@@ -94,11 +94,6 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
         return [Finding("database", "error", str(error), error.hint)]
     finally:
         database.close()
-
-
-def _damage(db: sqlite3.Connection) -> str:
-    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    return "" if said == "ok" else str(said)
 
 
 def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
@@ -172,15 +167,11 @@ def _look(store: MailStore, database: Database, project: Project) -> tuple[set[D
     """The differences that no waiting job explains, and what should be there."""
     before = snapshots.take(store, project.slug)
 
-    def work(db: sqlite3.Connection) -> tuple[dict[str, str], set[str], list[tuple[str, str]]]:
-        db.execute("BEGIN")  # everything as it was at one time
-        try:
-            on_their_way = {path for job in jobs.waiting(db, project.id, -1) for path in (*job.files, *job.present)}
-            return expected(db, project, before.files), on_their_way, list(attachments(db, project))
-        finally:
-            db.execute("ROLLBACK")
+    def work(db: Sql) -> tuple[dict[str, str], set[str], list[tuple[str, str]]]:
+        on_their_way = {path for job in jobs.waiting(db, project.id, -1) for path in (*job.files, *job.present)}
+        return expected(db, project, before.files), on_their_way, list(attachments(db, project))
 
-    files, on_their_way, attached = database.read(work, ({}, set(), []))
+    files, on_their_way, attached = database.read_at_once(work, ({}, set(), []))
     snapshot = snapshots.take(store, project.slug)
     found = {difference for difference in differences(snapshot, files) if difference.path not in on_their_way}
     lost = {path for _, path in attached if path not in snapshot.files and path not in on_their_way}

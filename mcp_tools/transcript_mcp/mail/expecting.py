@@ -1,11 +1,11 @@
 """What the archive of a project should hold, as the database has it: the text of each file by its path."""
 
-import sqlite3
 from collections.abc import Container, Iterator
 from typing import Any, Final
 
 import msgspec
 
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import agents, claim_rows, frontmatter, records
 from transcript_mcp.mail.layout import PROJECT_FILE, Archive
 from transcript_mcp.mail.rows import WHOLE, letter
@@ -19,7 +19,7 @@ _RECIPIENTS: Final = (
 )
 
 
-def expected(db: sqlite3.Connection, project: Project, present: Container[str]) -> dict[str, str]:
+def expected(db: Sql, project: Project, present: Container[str]) -> dict[str, str]:
     """The files of a project. ``present`` are those that are there: they say which folders a message lies in."""
     files = {PROJECT_FILE: records.project_file(project)}
     files.update(_profiles(db, project))
@@ -35,7 +35,7 @@ def expected(db: sqlite3.Connection, project: Project, present: Container[str]) 
     return files
 
 
-def attachments(db: sqlite3.Connection, project: Project) -> Iterator[tuple[str, str]]:
+def attachments(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
     """The files that messages of a project have with them: message id and path."""
     rows = db.execute(
         "SELECT id, attachments_json FROM messages WHERE project_id = ? AND attachments_json <> '[]'", (project.id,)
@@ -57,13 +57,13 @@ def same(path: str, found: str, wanted: str) -> bool:
     return all(key in there and there[key] == value for key, value in should.items())
 
 
-def _profiles(db: sqlite3.Connection, project: Project) -> Iterator[tuple[str, str]]:
+def _profiles(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
     at_home = db.execute(f"{agents.ROWS} WHERE agents.project_id = ?", (project.id,)).fetchall()
     for row in at_home:
         yield Archive.profile(row["name"]), records.profile(agents.agent(row), row["token_sha256"])
 
 
-def _guests(db: sqlite3.Connection, project: Project, present: Container[str]) -> Iterator[tuple[str, str]]:
+def _guests(db: Sql, project: Project, present: Container[str]) -> Iterator[tuple[str, str]]:
     """Only who they are counts: what they work on is brought up to date at home."""
     guests = f"{agents.ROWS} WHERE agents.id IN (SELECT agent_id FROM guests WHERE project_id = ?)"
     for row in db.execute(guests, (project.id,)).fetchall():
@@ -72,15 +72,13 @@ def _guests(db: sqlite3.Connection, project: Project, present: Container[str]) -
         yield path, who if path in present else records.profile(agent)
 
 
-def _claims(db: sqlite3.Connection, project: Project) -> Iterator[tuple[str, str]]:
+def _claims(db: Sql, project: Project) -> Iterator[tuple[str, str]]:
     """Of several claims that share a file the newest one is in it."""
     rows = db.execute(f"{claim_rows.ROWS} WHERE claims.project_id = ? ORDER BY claims.id", (project.id,))
     return map(claim_rows.claim_file, rows.fetchall())
 
 
-def _message(
-    db: sqlite3.Connection, sent: Letter, key: str | None, present: Container[str]
-) -> Iterator[tuple[str, str]]:
+def _message(db: Sql, sent: Letter, key: str | None, present: Container[str]) -> Iterator[tuple[str, str]]:
     at = (sent.id, sent.created_ts)
     archive = Archive("month" if Archive("month").message(*at) in present else "day")
     text = frontmatter.render(sent, idempotency_key=key)

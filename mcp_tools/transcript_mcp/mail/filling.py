@@ -1,7 +1,6 @@
 """An empty database filled with what the archive of all projects holds."""
 
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
@@ -9,6 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from nanobot_transcript.errors import ArchiveError
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import frontmatter, matching, names
 from transcript_mcp.mail.frontmatter import MessageFile
 from transcript_mcp.mail.layout import PROJECT_FILE
@@ -75,7 +75,7 @@ _Claims: TypeAlias = dict[tuple[int, str, str, float], tuple[_Project, ClaimReco
 """By project, name of the file, holder and time: a file holds one claim after the other."""
 
 
-def fill(db: sqlite3.Connection, snapshots: Iterable[Snapshot]) -> Filled:
+def fill(db: Sql, snapshots: Iterable[Snapshot]) -> Filled:
     """Fill a database that has its tables and nothing in them. What cannot be read is left out and told."""
     filling = _Filling(db)
     found = [project for snapshot in snapshots if (project := filling.project(snapshot)) is not None]
@@ -98,9 +98,9 @@ def _check_moments(*moments: float | None) -> None:
 
 
 class _Filling:
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: Sql) -> None:
         self.filled: Filled = Filled()
-        self._db: sqlite3.Connection = db
+        self._db: Sql = db
         self._homes: dict[str, _Project] = {}
 
     def project(self, snapshot: Snapshot) -> _Project | None:
@@ -321,9 +321,7 @@ class _Filling:
 
     def _inserted(self, table: str, **values: Any) -> int:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        row = self._db.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values())).lastrowid
-        assert row is not None
-        return row
+        return self._db.insert(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values()))
 
 
 def _ended_by_the_next(claims: _Claims) -> _Claims:

@@ -3,10 +3,10 @@
 From then on the name means this agent in the project, for good: nobody else gets it there.
 """
 
-import sqlite3
 from collections.abc import Iterable
 
 from nanobot_transcript.errors import InvalidLetterError
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import agents, names, records
 from transcript_mcp.mail.layout import Archive
 from transcript_mcp.mail.values import Agent
@@ -14,7 +14,7 @@ from transcript_mcp.mail.values import Agent
 __all__ = ["welcome"]
 
 
-def welcome(db: sqlite3.Connection, project_id: int, key: str, people: Iterable[Agent]) -> dict[str, str]:
+def welcome(db: Sql, project_id: int, key: str, people: Iterable[Agent]) -> dict[str, str]:
     """Note who of ``people`` is a guest in the project ``key``; the profiles of new ones, for the project's archive.
 
     Raises InvalidLetterError when somebody else has one of the names there, or one that looks like it.
@@ -26,7 +26,7 @@ def welcome(db: sqlite3.Connection, project_id: int, key: str, people: Iterable[
     return files
 
 
-def _is_new(db: sqlite3.Connection, project_id: int, key: str, agent: Agent) -> bool:
+def _is_new(db: Sql, project_id: int, key: str, agent: Agent) -> bool:
     here = agents.here(db, project_id, agent.name)
     if here is not None and here.id == agent.id:
         return False

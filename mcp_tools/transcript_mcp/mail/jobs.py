@@ -5,12 +5,13 @@ twice leaves the same files. Files that are large and named by what is in them (
 before the job is put down; the job only names them.
 """
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+
+from nanobot_transcript.sql.contract import Row, Sql
 
 __all__ = [
     "Job",
@@ -65,7 +66,7 @@ _decoder = msgspec.msgpack.Decoder(_Payload)
 
 
 def enqueue(
-    connection: sqlite3.Connection,
+    connection: Sql,
     project_id: int,
     summary: str,
     files: Mapping[str, str],
@@ -81,20 +82,18 @@ def enqueue(
     for text in files.values():
         places.setdefault(text, len(places))
     payload = _Payload(list(places), {path: places[text] for path, text in files.items()}, list(present))
-    cursor = connection.execute(
+    return connection.insert(
         "INSERT INTO archive_jobs (project_id, summary, payload, created_ts) VALUES (?, ?, ?, ?)",
         (project_id, " ".join(summary.split()), _encoder.encode(payload), now),
     )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
 
 
-def waiting_projects(connection: sqlite3.Connection) -> dict[int, str]:
+def waiting_projects(connection: Sql) -> dict[int, str]:
     """The slugs of the projects that have jobs which are not done, by project id."""
     return {row["id"]: row["slug"] for row in connection.execute(_PROJECTS)}
 
 
-def waiting(connection: sqlite3.Connection, project_id: int, limit: int) -> list[Job]:
+def waiting(connection: Sql, project_id: int, limit: int) -> list[Job]:
     """Jobs of a project that are not done, the oldest first: at most ``limit``, and as many as are not too large.
 
     All of them with ``limit`` -1.
@@ -115,18 +114,18 @@ def waiting(connection: sqlite3.Connection, project_id: int, limit: int) -> list
     return found
 
 
-def count_waiting(connection: sqlite3.Connection, project_id: int, limit: int) -> int:
+def count_waiting(connection: Sql, project_id: int, limit: int) -> int:
     """How many jobs of a project are not done, counted up to ``limit``."""
     inner = "SELECT 1 FROM archive_jobs WHERE done_ts IS NULL AND project_id = ? LIMIT ?"
     return connection.execute(f"SELECT count(*) FROM ({inner})", (project_id, limit)).fetchone()[0]
 
 
-def has_waiting(connection: sqlite3.Connection) -> bool:
+def has_waiting(connection: Sql) -> bool:
     """True while there is something to archive."""
     return connection.execute("SELECT 1 FROM archive_jobs WHERE done_ts IS NULL LIMIT 1").fetchone() is not None
 
 
-def done(connection: sqlite3.Connection, seqs: Sequence[int], commit_sha: str, now: float) -> None:
+def done(connection: Sql, seqs: Sequence[int], commit_sha: str, now: float) -> None:
     """Note that these jobs are in a commit."""
     connection.executemany(
         "UPDATE archive_jobs SET done_ts = ?, commit_sha = ?, payload = NULL WHERE seq = ?",
@@ -134,7 +133,7 @@ def done(connection: sqlite3.Connection, seqs: Sequence[int], commit_sha: str, n
     )
 
 
-def outcome(connection: sqlite3.Connection, seq: int) -> str | None:
+def outcome(connection: Sql, seq: int) -> str | None:
     """The commit that a job became; None while it waits. A job that was done long ago is an empty text."""
     row = connection.execute("SELECT done_ts, commit_sha FROM archive_jobs WHERE seq = ?", (seq,)).fetchone()
     if row is None:
@@ -142,7 +141,7 @@ def outcome(connection: sqlite3.Connection, seq: int) -> str | None:
     return row["commit_sha"] if row["done_ts"] is not None else None
 
 
-def forget_done(connection: sqlite3.Connection, now: float) -> bool:
+def forget_done(connection: Sql, now: float) -> bool:
     """Remove some of the jobs that were done an hour ago; True while there may be more of them."""
     old = "SELECT seq FROM archive_jobs WHERE done_ts < ? LIMIT ?"
     removed = connection.execute(
@@ -151,7 +150,7 @@ def forget_done(connection: sqlite3.Connection, now: float) -> bool:
     return removed == _FORGOTTEN_AT_ONCE
 
 
-def _job(row: sqlite3.Row) -> Job:
+def _job(row: Row) -> Job:
     payload = _decoder.decode(row["payload"])
     files = {path: payload.texts[place] for path, place in payload.files.items()}
     return Job(row["seq"], row["project_id"], row["slug"], row["summary"], files, payload.present, row["created_ts"])

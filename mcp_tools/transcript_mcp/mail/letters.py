@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ import msgspec
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
+from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail import agents, frontmatter, guests, jobs, projects
 from transcript_mcp.mail.addressing import resolve
 from transcript_mcp.mail.checking import LONGEST_SUBJECT, CleanDraft
@@ -41,13 +41,13 @@ class Addressed:
         return tuple(agent.name for each, agent in self.people if each == kind)
 
 
-def addressed(db: sqlite3.Connection, key: str, draft: CleanDraft) -> Addressed:
+def addressed(db: Sql, key: str, draft: CleanDraft) -> Addressed:
     """The draft with its project and recipients. Raises UnknownProjectError and UnregisteredAgentError."""
     project = projects.get(db, key)
     return Addressed(project, draft, _people(db, project, draft))
 
 
-def addressed_reply(db: sqlite3.Connection, sender: Agent, message_id: str, draft: CleanDraft) -> Addressed:
+def addressed_reply(db: Sql, sender: Agent, message_id: str, draft: CleanDraft) -> Addressed:
     """A reply with what it has from its original: project, thread, and what the draft leaves out.
 
     Raises LetterNotFoundError and UnregisteredAgentError.
@@ -80,7 +80,7 @@ def _eight_digits() -> str:
 
 
 def put(
-    db: sqlite3.Connection,
+    db: Sql,
     known: Addressed,
     sender: Agent,
     archive: Archive,
@@ -118,7 +118,7 @@ def put(
     )
 
 
-def _people(db: sqlite3.Connection, project: Project, draft: CleanDraft) -> list[tuple[Kind, Agent]]:
+def _people(db: Sql, project: Project, draft: CleanDraft) -> list[tuple[Kind, Agent]]:
     """Each recipient once, as the first kind it is named under."""
     return _once((kind, resolve(db, project, name, kind)) for kind, names in draft.names.items() for name in names)
 
@@ -130,7 +130,7 @@ def _once(people: Iterable[tuple[Kind, Agent]]) -> list[tuple[Kind, Agent]]:
     return list(found.values())
 
 
-def _named_in(db: sqlite3.Connection, original: sqlite3.Row, sender: Agent) -> list[tuple[Kind, Agent]]:
+def _named_in(db: Sql, original: Row, sender: Agent) -> list[tuple[Kind, Agent]]:
     """All whom a message names but ``sender``: who wrote it, then its recipients. Those of bcc it does not name."""
     known = db.execute(
         "SELECT agent_name, agent_id FROM message_recipients WHERE message_id = ? AND kind <> 'bcc'", (original["id"],)
@@ -149,7 +149,7 @@ def _named_in(db: sqlite3.Connection, original: sqlite3.Row, sender: Agent) -> l
     ]
 
 
-def _answered(db: sqlite3.Connection, original: sqlite3.Row, sender: Agent) -> list[Agent]:
+def _answered(db: Sql, original: Row, sender: Agent) -> list[Agent]:
     """Whom a reply goes to: who wrote the original; who had received it, when that is the one who writes on."""
     if original["sender_id"] is not None and original["sender_id"] != sender.id:
         return [agents.by_id(db, original["sender_id"])]
@@ -169,7 +169,7 @@ def _answering(subject: str) -> str:
     return subject if subject.casefold().startswith("re:") else f"Re: {subject}"[:LONGEST_SUBJECT]
 
 
-def _moment(db: sqlite3.Connection, now: float) -> float:
+def _moment(db: Sql, now: float) -> float:
     """When this message was accepted: after all that were accepted before it, also when a clock was set back a little.
 
     So whoever asks for what came since the newest message that it has seen misses nothing.
@@ -195,7 +195,7 @@ def _digest(known: Addressed) -> str:
     return hashlib.sha256(msgspec.json.encode(content)).hexdigest()
 
 
-def _sent_before(db: sqlite3.Connection, sender: Agent, known: Addressed, digest: str) -> Sent | None:
+def _sent_before(db: Sql, sender: Agent, known: Addressed, digest: str) -> Sent | None:
     key = known.draft.idempotency_key
     if key is None:
         return None
@@ -232,7 +232,7 @@ def _sent_before(db: sqlite3.Connection, sender: Agent, known: Addressed, digest
     )
 
 
-def _is_same(db: sqlite3.Connection, row: sqlite3.Row, known: Addressed) -> bool:
+def _is_same(db: Sql, row: Row, known: Addressed) -> bool:
     """Whether a message is what a draft asks for, as far as its row tells: quotes stand behind what was written."""
     draft, body = known.draft, row["body_md"]
     people = db.execute("SELECT agent_id, kind FROM message_recipients WHERE message_id = ?", (row["id"],))
@@ -246,7 +246,7 @@ def _is_same(db: sqlite3.Connection, row: sqlite3.Row, known: Addressed) -> bool
 
 
 def _insert(
-    db: sqlite3.Connection,
+    db: Sql,
     known: Addressed,
     sender: Agent,
     digest: str,

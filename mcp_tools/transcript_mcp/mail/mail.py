@@ -1,14 +1,14 @@
 """The front of Agent Mail: what tools, commands and pages call."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
+from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import addressing, agents, letters, names, projects, reading, receipts
 from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.checking import check_count, checked
@@ -115,7 +115,7 @@ class AgentMail:
         is needed and is missing or wrong.
         """
 
-        def work(db: sqlite3.Connection) -> Agent:
+        def work(db: Sql) -> Agent:
             found = addressing.resolve(db, projects.get(db, project), name, parameter)
             self._let(db, found, token)
             return found
@@ -126,7 +126,7 @@ class AgentMail:
     def allow(self, agent: Agent, token: str | None) -> Agent:
         """The agent, found in whatever way, if who asks may act as it. Raises ActingRefusedError."""
 
-        def work(db: sqlite3.Connection) -> Agent:
+        def work(db: Sql) -> Agent:
             self._let(db, agent, token)
             return agent
 
@@ -135,7 +135,7 @@ class AgentMail:
     def human(self, project: str) -> Agent:
         """Whom a person writes and reads as in a project; for commands and pages of people, never for agents."""
 
-        def work(db: sqlite3.Connection) -> Agent:
+        def work(db: Sql) -> Agent:
             return agents.human(db, projects.get(db, project), self.now())
 
         self.project(project)
@@ -213,7 +213,7 @@ class AgentMail:
         UnknownProjectError for a wrong project.
         """
 
-        def work(db: sqlite3.Connection) -> Thread:
+        def work(db: Sql) -> Thread:
             known = projects.get(db, project) if project else None
             return reading.thread(db, thread_id, known, include_bodies=include_bodies, limit=limit, before=before)
 
@@ -262,7 +262,7 @@ class AgentMail:
     def _opened(self) -> Database:
         return Database(self.places.database, self.places.lock, SHAPE, busy=self.options.busy)
 
-    def _read(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+    def _read(self, work: Callable[[Sql], _T]) -> _T:
         found: list[_T] = self.reader.read(lambda db: [work(db)], [])
         if not found:
             raise UnknownProjectError(
@@ -276,7 +276,7 @@ class AgentMail:
         found = self.reader.read(lambda db: projects.find(db, clean), None)
         return projects.canonical(clean) if found is None else found.key
 
-    def _let(self, db: sqlite3.Connection, agent: Agent, token: str | None) -> None:
+    def _let(self, db: Sql, agent: Agent, token: str | None) -> None:
         _refuse_reserved(agent.name)
         if self.options.require_agent_token and not agents.token_fits(db, agent, token):
             raise agents.refused(agent.name)

@@ -1,12 +1,12 @@
 """Acknowledgements that were asked for and have not come for a while: what somebody owes, and what others owe."""
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from nanobot_transcript.errors import InvalidLetterError
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.boxes import bounded
 from transcript_mcp.mail.rows import HEADERS, letter
 from transcript_mcp.mail.values import Letter, Page
@@ -41,7 +41,7 @@ class Overdue:
     waiting_for: tuple[str, ...]
 
 
-def overdue(db: sqlite3.Connection, whose: Whose, row: int, sent_until: float, limit: Any) -> Page[Overdue]:
+def overdue(db: Sql, whose: Whose, row: int, sent_until: float, limit: Any) -> Page[Overdue]:
     """Messages sent until a time whose acknowledgement is missing, the oldest first.
 
     Those that the agent of a ``row`` got or sent, or that were sent in the project of a row. What is acknowledged

@@ -7,11 +7,11 @@ import difflib
 import hashlib
 import os.path
 import re
-import sqlite3
 import unicodedata
 from typing import Any, Final
 
 from nanobot_transcript.errors import InvalidLetterError, UnknownProjectError
+from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail.values import Project
 
 __all__ = ["all_projects", "canonical", "checked_key", "find", "find_or_make", "get", "inside", "slug"]
@@ -75,7 +75,7 @@ def slug(key: str) -> str:
     return f"{readable or 'project'}-{hashlib.sha256(key.encode()).hexdigest()[:10]}"
 
 
-def find(db: sqlite3.Connection, key: str) -> Project | None:
+def find(db: Sql, key: str) -> Project | None:
     """The project with this (checked) key, as it is or in another spelling; None when there is none."""
     found = _exactly(db, key)
     if found is not None:
@@ -89,12 +89,12 @@ def find(db: sqlite3.Connection, key: str) -> Project | None:
     return next((_project(row) for row in paths if canonical(row["human_key"]) == meant), None)
 
 
-def _exactly(db: sqlite3.Connection, key: str) -> Project | None:
+def _exactly(db: Sql, key: str) -> Project | None:
     row = db.execute("SELECT * FROM projects WHERE human_key = ?", (key,)).fetchone()
     return None if row is None else _project(row)
 
 
-def get(db: sqlite3.Connection, key: Any) -> Project:
+def get(db: Sql, key: Any) -> Project:
     """The project with this key. Raises UnknownProjectError, which names keys that are like it."""
     clean = checked_key(key)
     found = find(db, clean)
@@ -106,7 +106,7 @@ def get(db: sqlite3.Connection, key: Any) -> Project:
     raise UnknownProjectError(f"There is no project {clean}.", hint=hint)
 
 
-def find_or_make(db: sqlite3.Connection, key: str, now: float) -> tuple[Project, bool]:
+def find_or_make(db: Sql, key: str, now: float) -> tuple[Project, bool]:
     """The project that is kept under this very key, and whether it is new."""
     found = _exactly(db, key)
     if found is not None:
@@ -117,10 +117,10 @@ def find_or_make(db: sqlite3.Connection, key: str, now: float) -> tuple[Project,
     return _project(made), True
 
 
-def all_projects(db: sqlite3.Connection) -> list[Project]:
+def all_projects(db: Sql) -> list[Project]:
     """Every project, in the order in which they were made."""
     return [_project(row) for row in db.execute("SELECT * FROM projects ORDER BY id")]
 
 
-def _project(row: sqlite3.Row) -> Project:
+def _project(row: Row) -> Project:
     return Project(row["id"], row["human_key"], row["slug"], row["created_ts"])

@@ -1,6 +1,5 @@
 """Reading: inboxes, outboxes, messages, threads. Nothing here walks through more than one answer may hold."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Final
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import LetterNotFoundError
+from nanobot_transcript.sql.contract import Row, Sql
 from transcript_mcp.mail.boxes import LAST, Box, Stretch, bounded, number_of
 from transcript_mcp.mail.rows import HEADERS, WHOLE, letter
 from transcript_mcp.mail.values import Agent, Delivery, InboxQuery, Letter, Page, Project, Thread
@@ -53,7 +53,7 @@ def inbox_box(query: InboxQuery) -> Box:
     )
 
 
-def inbox(db: sqlite3.Connection, agent: Agent, query: InboxQuery) -> Page[Delivery]:
+def inbox(db: Sql, agent: Agent, query: InboxQuery) -> Page[Delivery]:
     """What came to an agent, in all projects, the newest first."""
     most = bounded(query.limit)
     stretch = inbox_box(query).stretch(db, agent.id, query.since_ts, query.before)
@@ -63,7 +63,7 @@ def inbox(db: sqlite3.Connection, agent: Agent, query: InboxQuery) -> Page[Deliv
 
 
 def outbox(
-    db: sqlite3.Connection,
+    db: Sql,
     agent: Agent,
     *,
     since_ts: float | None,
@@ -78,16 +78,14 @@ def outbox(
     return Page((read for _, read in found), more, found[-1][1].id if found else None)
 
 
-def _page(
-    db: sqlite3.Connection, stretch: Stretch, columns: str, most: int
-) -> tuple[list[tuple[sqlite3.Row, Letter]], int]:
+def _page(db: Sql, stretch: Stretch, columns: str, most: int) -> tuple[list[tuple[Row, Letter]], int]:
     """The newest messages of a stretch, and how many come behind."""
     with closing(stretch.rows(db, columns)) as rows:
         found = list(islice(_letters(rows), most))
     return found, stretch.count(db, found[-1][0]["seq"]) if len(found) == most else 0
 
 
-def message(db: sqlite3.Connection, message_id: str, project: Project | None) -> Letter:
+def message(db: Sql, message_id: str, project: Project | None) -> Letter:
     """The message with this id. Raises LetterNotFoundError, also when it is not in ``project``."""
     clean = well_formed(message_id)
     row = db.execute(f"SELECT {WHOLE} FROM messages {_JOINED} WHERE messages.id = ?", (clean,)).fetchone()
@@ -99,7 +97,7 @@ def message(db: sqlite3.Connection, message_id: str, project: Project | None) ->
 
 
 def thread(
-    db: sqlite3.Connection,
+    db: Sql,
     thread_id: str,
     project: Project | None,
     *,
@@ -128,7 +126,7 @@ def thread(
     return Thread(clean, found[0][1].project, tuple(read for _, read in reversed(found)), more)
 
 
-def _count(db: sqlite3.Connection, bounds: dict[str, object]) -> int:
+def _count(db: Sql, bounds: dict[str, object]) -> int:
     return sum(db.execute(f"SELECT count(*) FROM {part}", bounds).fetchone()[0] for part in (_ANSWERS, _FIRST))
 
 
@@ -159,12 +157,12 @@ ORDER BY latest DESC LIMIT 1
 """
 
 
-def _latest_project(db: sqlite3.Connection, thread_id: str) -> int | None:
+def _latest_project(db: Sql, thread_id: str) -> int | None:
     row = db.execute(_LATEST, {"thread": thread_id}).fetchone()
     return None if row is None else row["project_id"]
 
 
-def _letters(rows: Iterable[sqlite3.Row]) -> Iterator[tuple[sqlite3.Row, Letter]]:
+def _letters(rows: Iterable[Row]) -> Iterator[tuple[Row, Letter]]:
     """Each row as a message: the first body in any case, others as long as they fit into the answer."""
     size = 0
     for row in rows:

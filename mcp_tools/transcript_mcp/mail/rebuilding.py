@@ -7,18 +7,17 @@ takes its place when it is whole; the old one is kept.
 import fcntl
 import logging
 import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import ArchiveError, StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.lock import exclusive
 from nanobot_transcript.files.replace import force_folder
+from nanobot_transcript.sql.sqlite import Database, peek
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore
@@ -107,24 +106,13 @@ def _refuse_if_used(store: MailStore) -> None:
         raise _in_use(store) from error
     finally:
         os.close(descriptor)
-    waiting = _count_waiting(store.database)
+    waiting = peek(store.database, "SELECT count(*) FROM archive_jobs WHERE done_ts IS NULL", 0)
     if waiting:
         what = amount(waiting, "change")
         raise ArchiveError(
             f"{what} in {store.database} could not be carried into git; the database is left as it is.",
             hint="`nanobot-transcript mail doctor` says what is wrong with the archive.",
         )
-
-
-def _count_waiting(path: Path) -> int:
-    """How many jobs a database has that are not done; none when it cannot be read."""
-    connection = sqlite3.connect(f"file:{path}?mode=rw", uri=True)
-    try:
-        return connection.execute("SELECT count(*) FROM archive_jobs WHERE done_ts IS NULL").fetchone()[0]
-    except sqlite3.Error:
-        return 0
-    finally:
-        connection.close()
 
 
 def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:

@@ -1,10 +1,10 @@
 """When a recipient read a message, and when it acknowledged it."""
 
-import sqlite3
 from collections.abc import Sequence
 
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import LetterNotFoundError
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import agents, jobs, records
 from transcript_mcp.mail.layout import Archive
 from transcript_mcp.mail.values import Agent, Receipt
@@ -12,7 +12,7 @@ from transcript_mcp.mail.values import Agent, Receipt
 __all__ = ["note"]
 
 
-def note(db: sqlite3.Connection, agent: Agent, message_ids: Sequence[str], now: float, *, ack: bool) -> list[Receipt]:
+def note(db: Sql, agent: Agent, message_ids: Sequence[str], now: float, *, ack: bool) -> list[Receipt]:
     """Note that these messages were read, with ``ack`` also acknowledged; the first time counts.
 
     Raises LetterNotFoundError for one that is not in the agent's inbox; then none is noted.
@@ -21,7 +21,7 @@ def note(db: sqlite3.Connection, agent: Agent, message_ids: Sequence[str], now: 
     return [_note(db, agent, message_id, now, ack=ack) for message_id in dict.fromkeys(map(well_formed, message_ids))]
 
 
-def _note(db: sqlite3.Connection, agent: Agent, message_id: str, now: float, *, ack: bool) -> Receipt:
+def _note(db: Sql, agent: Agent, message_id: str, now: float, *, ack: bool) -> Receipt:
     row = db.execute(
         "SELECT kind, read_ts, ack_ts, project_id FROM message_recipients"
         " JOIN messages ON messages.seq = message_recipients.seq WHERE message_id = ? AND agent_id = ?",

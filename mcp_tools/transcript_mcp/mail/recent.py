@@ -1,9 +1,9 @@
 """What goes on in a project: its threads, the one written to last first, and how much mail its agents have not read."""
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.rows import HEADERS, letter
 from transcript_mcp.mail.values import Letter, Page
@@ -35,7 +35,7 @@ _SENDERS: Final = (
 )
 
 
-def conversations(db: sqlite3.Connection, project_id: int, limit: int, before: str | None = None) -> Page[Conversation]:
+def conversations(db: Sql, project_id: int, limit: int, before: str | None = None) -> Page[Conversation]:
     """The threads of a project, the one written to last first.
 
     ``before`` is the id of a message: only threads whose newest message was accepted before it. Raises
@@ -56,7 +56,7 @@ def conversations(db: sqlite3.Connection, project_id: int, limit: int, before: s
     return Page(found, more, end)
 
 
-def _conversation(db: sqlite3.Connection, project_id: int, newest: Letter) -> Conversation:
+def _conversation(db: Sql, project_id: int, newest: Letter) -> Conversation:
     name = newest.thread_id or newest.id
     senders = db.execute(_SENDERS, {"project": project_id, "thread": name}).fetchall()
     first = min(row["first"] for row in senders)
@@ -65,7 +65,7 @@ def _conversation(db: sqlite3.Connection, project_id: int, newest: Letter) -> Co
     return Conversation(name, newest, subject, messages, tuple(row["from_agent"] for row in senders))
 
 
-def unread(db: sqlite3.Connection, project_id: int) -> dict[str, int]:
+def unread(db: Sql, project_id: int) -> dict[str, int]:
     """How many messages of a project each agent has not read, by name."""
     rows = db.execute(
         "SELECT agent_name, count(*) AS count FROM message_recipients"
@@ -76,7 +76,7 @@ def unread(db: sqlite3.Connection, project_id: int) -> dict[str, int]:
     return {row["agent_name"]: row["count"] for row in rows}
 
 
-def written_to_last(db: sqlite3.Connection) -> str | None:
+def written_to_last(db: Sql) -> str | None:
     """The key of the project with the newest message."""
     row = db.execute(
         "SELECT human_key FROM projects WHERE id = (SELECT project_id FROM messages ORDER BY seq DESC LIMIT 1)"

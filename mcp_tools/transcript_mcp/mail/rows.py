@@ -1,10 +1,10 @@
 """Messages from rows of the database."""
 
-import sqlite3
 from typing import Any, Final
 
 import msgspec
 
+from nanobot_transcript.sql.contract import Row
 from transcript_mcp.mail.values import Letter
 
 __all__ = ["HEADERS", "URGENT", "WHOLE", "RecipientNames", "letter", "recipients_encoder"]
@@ -33,7 +33,7 @@ _names = msgspec.json.Decoder(RecipientNames)
 _attachments = msgspec.json.Decoder(tuple[dict[str, Any], ...])
 
 
-def letter(row: sqlite3.Row) -> Letter:
+def letter(row: Row) -> Letter:
     """The message of a row with the columns ``HEADERS`` or ``WHOLE``."""
     names = _names.decode(row["recipients_json"])
     return Letter(

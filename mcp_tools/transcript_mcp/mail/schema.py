@@ -6,7 +6,7 @@ beyond it stands at the end of each table.
 
 from typing import Final
 
-from nanobot_transcript.database import Shape
+from nanobot_transcript.sql.contract import Shape
 from transcript_mcp.mail.spacing import spaced
 
 __all__ = ["SHAPE"]

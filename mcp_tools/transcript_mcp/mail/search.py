@@ -1,10 +1,10 @@
 """Finding messages of a project by their words, the newest first."""
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
-from nanobot_transcript.database import Database
+from nanobot_transcript.sql.contract import Row, Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.embedded import without_embedded
 from transcript_mcp.mail.query import Query, parse
@@ -66,7 +66,7 @@ def search(database: Database, project_id: int, query: str, limit: int = 20, bef
         return Found(Page(), understood.notes)
     bound = max(1, min(limit, MOST_FOUND))
 
-    def work(db: sqlite3.Connection) -> Page[Hit]:
+    def work(db: Sql) -> Page[Hit]:
         below = number_of(db, before) if before else LAST
         rows = db.execute(_FIND, (expression, below, bound)).fetchall()
         hits = _hits(understood, rows)
@@ -77,7 +77,7 @@ def search(database: Database, project_id: int, query: str, limit: int = 20, bef
     return Found(database.read(work, Page()), understood.notes)
 
 
-def _hits(query: Query, rows: list[sqlite3.Row]) -> list[Hit]:
+def _hits(query: Query, rows: list[Row]) -> list[Hit]:
     marker = Marker(query.terms())
     return [
         {

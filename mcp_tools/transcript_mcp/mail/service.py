@@ -1,13 +1,13 @@
 """Agent Mail as one process serves it: mail and claims, the archiver beside them, images, and the group."""
 
 import logging
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import letters
 from transcript_mcp.mail.archiver import ArchiverProcess, wait_for
 from transcript_mcp.mail.checking import CleanDraft, checked
@@ -113,7 +113,7 @@ class MailService:
         if self._archiver is not None:
             self._archiver.start()
 
-    def _look(self, draft: Draft, find: Callable[[sqlite3.Connection, CleanDraft], object], *, is_reply: bool) -> None:
+    def _look(self, draft: Draft, find: Callable[[Sql, CleanDraft], object], *, is_reply: bool) -> None:
         """Refuse a message that would be refused later, before a picture of it is written."""
         clean = checked(replace(draft, body=""), self.mail.options, is_reply=is_reply)
         self.mail.reader.read(lambda db: find(db, clean), None)

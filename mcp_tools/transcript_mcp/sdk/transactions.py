@@ -4,12 +4,12 @@ waits for the disk. What is kept is told in that order, whoever still waits for 
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from nanobot_transcript.database import Database
 from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.sql.contract import Sql
+from nanobot_transcript.sql.sqlite import ROW_ERRORS, Database
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["OneByOneError", "Then", "Transactions"]
@@ -26,9 +26,7 @@ _OF_A_WORK: Final = (
     TranscriptError,
     ValueError,
     OverflowError,
-    sqlite3.IntegrityError,
-    sqlite3.DataError,
-    sqlite3.InterfaceError,
+    *ROW_ERRORS,
 )
 """Errors that are a work's own, and no reason for the others of its transaction to fail."""
 
@@ -42,8 +40,8 @@ Then: TypeAlias = Callable[[Sequence[Any]], None]
 before anybody who waits for them goes on, and also when nobody does any more."""
 
 _Result = TypeVar("_Result")
-_Work: TypeAlias = Callable[[sqlite3.Connection], Any]
-_AtOnce: TypeAlias = Callable[[sqlite3.Connection], Sequence[Any]]
+_Work: TypeAlias = Callable[[Sql], Any]
+_AtOnce: TypeAlias = Callable[[Sql], Sequence[Any]]
 
 
 class _Job(NamedTuple):
@@ -65,7 +63,7 @@ class Transactions:
         self._jobs: list[_Job] = []
         self._writing: asyncio.Task[None] | None = None
 
-    async def write(self, work: Callable[[sqlite3.Connection], _Result], then: Then | None = None) -> _Result:
+    async def write(self, work: Callable[[Sql], _Result], then: Then | None = None) -> _Result:
         """The result of ``work``, once it is on the disk. It happens also when whoever waits here is cancelled."""
         (outcome,) = await self.write_all([work], then)
         if isinstance(outcome, Exception):
@@ -105,7 +103,7 @@ class Transactions:
                 return
 
     async def _outcomes(self, jobs: Sequence[_Job]) -> list[Sequence[Any]]:
-        def transaction(connection: sqlite3.Connection) -> list[Sequence[Any]]:
+        def transaction(connection: Sql) -> list[Sequence[Any]]:
             return [_all_of(connection, job) for job in jobs]
 
         try:
@@ -114,7 +112,7 @@ class Transactions:
             return [[error] * len(job.works) for job in jobs]
 
 
-def _all_of(connection: sqlite3.Connection, job: _Job) -> Sequence[Any]:
+def _all_of(connection: Sql, job: _Job) -> Sequence[Any]:
     if job.at_once is not None:
         together = _tried(connection, job.at_once)
         if not isinstance(together, Exception):
@@ -122,7 +120,7 @@ def _all_of(connection: sqlite3.Connection, job: _Job) -> Sequence[Any]:
     return [_tried(connection, work) for work in job.works]
 
 
-def _tried(connection: sqlite3.Connection, work: _Work) -> Any:
+def _tried(connection: Sql, work: _Work) -> Any:
     """What it gives, or the error of its own; nothing of the work stays then."""
     connection.execute("SAVEPOINT work")
     try:

@@ -5,12 +5,13 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.statements import statements_of
 from support.waiting import PATIENCE
 
-from nanobot_transcript.database import Database, Shape
+from nanobot_transcript.sql.contract import Shape, Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.tables import SHAPE
@@ -160,7 +161,7 @@ async def test_what_waited_for_the_index_before_is_found_with_all_its_words(tmp_
     values = "'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0"
     text = f"begin {'word ' * 30_000} end"
 
-    def fill(connection: sqlite3.Connection) -> None:
+    def fill(connection: Sql) -> None:
         insert = f"INSERT INTO records ({names}, text, choices) VALUES ('s', ?, {values}, ?, x'90')"
         connection.executemany(insert, [("old", text), ("gone", text)])
         connection.execute("UPDATE records SET state = 'answered', answer = '周五'")
@@ -194,22 +195,10 @@ async def test_a_long_question_that_waited_before_is_found_once_it_is_answered(t
 
 
 async def test_records_are_found_by_their_ids_without_a_look_at_all_others(
-    store: SqliteQuestionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SqliteQuestionStore, tmp_path: Path
 ) -> None:
     await ask(store, "q1", "q2", "q3")
-    read, asked = Database.read, list[str]()
-
-    def traced(self: Database, work: Any, missing: Any) -> Any:
-        def noted(connection: sqlite3.Connection) -> Any:
-            connection.set_trace_callback(asked.append)
-            try:
-                return work(connection)
-            finally:
-                connection.set_trace_callback(None)
-
-        return read(self, noted, missing)
-
-    monkeypatch.setattr(Database, "read", traced)
+    asked = statements_of(store._database)
     page = await store.history(("s",), HistoryQuery(ids=("q1", "q3"), words_only=True))
     assert [record.question.id for record in page.records] == ["q3", "q1"]
     with closing(sqlite3.connect(tmp_path / "assistant.sqlite3")) as connection:

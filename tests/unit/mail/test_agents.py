@@ -1,7 +1,6 @@
 """Agents: registered, found, listed, and let act."""
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from nanobot_transcript.errors import (
     UnknownProjectError,
     UnregisteredAgentError,
 )
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail.mail import AgentMail
 from transcript_mcp.mail.names import skeleton
 from transcript_mcp.mail.projects import slug
@@ -196,7 +196,7 @@ def test_names_of_any_one_script_are_registered(box: Letterbox, name: str) -> No
 
 
 def test_names_that_look_alike_and_exist_already_keep_working(box: Letterbox) -> None:
-    def rename(db: sqlite3.Connection) -> None:
+    def rename(db: Sql) -> None:
         names = ("GreenC\u0430stle", "greenc\u0430stle")
         db.execute("UPDATE agents SET name = ?, folded = ? WHERE name = 'RedStone'", names)
 

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import io
 import json
-import sqlite3
 import threading
 from typing import Any
 
@@ -13,6 +12,7 @@ from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_desk import resource, told
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import letters
 from transcript_mcp.mail.checking import checked
 from transcript_mcp.mail.layout import Archive
@@ -37,7 +37,7 @@ def rows(box: Letterbox, sql: str) -> list[tuple[Any, ...]]:
 def discuss(box: Letterbox, *bodies: str) -> None:
     """GreenCastle writes to BlueLake again and again in one thread; one transaction is quicker than hundreds."""
 
-    def work(db: sqlite3.Connection) -> None:
+    def work(db: Sql) -> None:
         for number, body in enumerate(bodies):
             draft = Draft("Re: Cache" if number else "Cache", body, to=["BlueLake"], thread_id="TKT-123")
             known = letters.addressed(db, BACKEND, checked(draft, box.mail.options, is_reply=False))

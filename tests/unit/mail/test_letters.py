@@ -1,7 +1,6 @@
 """Sending and answering."""
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from nanobot_transcript.errors import (
     UnknownProjectError,
     UnregisteredAgentError,
 )
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import jobs, letters
 from transcript_mcp.mail.checking import checked
 from transcript_mcp.mail.frontmatter import parse
@@ -49,7 +49,7 @@ def test_an_id_that_is_taken_is_drawn_again(box: Letterbox) -> None:
     draft = checked(Draft("another", to=["RedStone"]), box.mail.options, is_reply=False)
     draws = iter([first.id[-8:], first.id[-8:], "00000001"])
 
-    def work(db: sqlite3.Connection) -> Sent:
+    def work(db: Sql) -> Sent:
         known = letters.addressed(db, BACKEND, draft)
         return letters.put(db, known, box.green, box.mail.archive, box.time, draw=lambda: next(draws))
 
@@ -240,7 +240,7 @@ def test_halves_of_characters_in_a_text_are_replaced(box: Letterbox) -> None:
 
 
 def test_when_the_archives_job_cannot_be_noted_nobody_gets_the_message(box: Letterbox) -> None:
-    def broken(db: sqlite3.Connection) -> None:
+    def broken(db: Sql) -> None:
         db.execute("CREATE TRIGGER no BEFORE INSERT ON archive_jobs BEGIN SELECT RAISE(ABORT, 'no'); END")
 
     box.mail.database.write(broken)

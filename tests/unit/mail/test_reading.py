@@ -2,7 +2,6 @@
 
 import json
 import math
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -14,9 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.letterbox import BACKEND, FRONTEND, Letterbox
+from support.statements import statements_of
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError, UnknownProjectError
+from nanobot_transcript.sql.contract import Sql
 from transcript_mcp.mail import reading
 from transcript_mcp.mail.checking import checked
 from transcript_mcp.mail.letters import addressed, put
@@ -77,7 +78,7 @@ def test_what_came_after_a_clock_was_set_back_is_not_missed(box: Letterbox) -> N
 def fill(box: Letterbox, count: int, **fields: Any) -> list[str]:
     """Messages to RedStone in one transaction, the newest first; all in the same millisecond."""
 
-    def work(db: sqlite3.Connection) -> list[str]:
+    def work(db: Sql) -> list[str]:
         draft = checked(Draft("s", "text", to=["RedStone"], **fields), box.mail.options, is_reply=False)
         known = addressed(db, BACKEND, draft)
         ids = [put(db, known, box.green, box.mail.archive, box.time).id for _ in range(count)]
@@ -172,7 +173,7 @@ def test_reading_an_inbox_changes_nothing(box: Letterbox) -> None:
 def test_who_reads_does_not_wait_for_who_writes(box: Letterbox) -> None:
     sent = box.send()
 
-    def reading_meanwhile(_: sqlite3.Connection) -> list[Delivery]:
+    def reading_meanwhile(_: Sql) -> list[Delivery]:
         with ThreadPoolExecutor(1) as pool:
             return pool.submit(box.mail.inbox, box.red).result(PATIENCE)
 
@@ -327,10 +328,8 @@ def test_a_thread_that_is_not_there_says_so(box: Letterbox, thread_id: str) -> N
 
 
 def test_nothing_that_is_read_walks_through_a_table(box: Letterbox) -> None:
-    statements: list[str] = []
     first = box.send(thread_id="T")
-    box.mail.database.read(lambda db: db.set_trace_callback(statements.append), None)
-    box.mail.reader.read(lambda db: db.set_trace_callback(statements.append), None)
+    written, read = statements_of(box.mail.database), statements_of(box.mail.reader)
     box.mail.reply(box.red, first.id, Draft(body="x", idempotency_key="k"))
     box.mail.reply(box.red, first.id, Draft(body="x", idempotency_key="k"))
     box.mail.acknowledge(box.red, first.id)
@@ -342,7 +341,7 @@ def test_nothing_that_is_read_walks_through_a_table(box: Letterbox) -> None:
     box.mail.acting(BACKEND, "BlueLake")
     box.mail.most_recent("BlueLake")
     box.mail.agents(BACKEND)
-    reads = [each for each in statements if each.lstrip().startswith(("SELECT", "WITH"))]
+    reads = [each for each in (*written, *read) if each.lstrip().startswith(("SELECT", "WITH"))]
     assert len(reads) > 20
     scans = {step for each in reads for step in explained(box, each) if step.startswith("SCAN")}
     # The newest message, the first row from the end; and the rows that the search for a thread's projects itself made.

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from nanobot_transcript.database import Database
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail.schema import SHAPE
 from transcript_mcp.mail.search import MOST_FOUND, Found, Hit, search
 
@@ -239,11 +239,8 @@ def test_what_is_only_excluded_leaves_the_rest(post: Post) -> None:
 
 def test_changed_and_removed_messages_are_found_as_they_are(post: Post) -> None:
     post.put_all([("one", "发布ｖ２"), ("two", "𠮷野家")])
-    post.database.write(
-        lambda connection: connection.executescript(
-            "UPDATE messages SET body_md = '回滚' WHERE id = 'm0'; DELETE FROM messages WHERE id = 'm1'; BEGIN"
-        )
-    )
+    for statement in ("UPDATE messages SET body_md = '回滚' WHERE id = 'm0'", "DELETE FROM messages WHERE id = 'm1'"):
+        post.database.write(lambda sql, statement=statement: sql.execute(statement))
     assert post.ids("发布v2") == post.ids("𠮷") == []
     assert post.ids("回滚") == ["m0"]
 

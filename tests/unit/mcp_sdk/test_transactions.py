@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.errors import QueueFullError, StoreUnavailableError
+from nanobot_transcript.sql.contract import Shape, Sql
+from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.sdk.transactions import OneByOneError, Transactions
 
 SHAPE = Shape(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))
@@ -22,8 +23,8 @@ def database(tmp_path: Path) -> Iterator[Database]:
     made.close()
 
 
-def keep(word: str) -> Callable[[sqlite3.Connection], str]:
-    def work(connection: sqlite3.Connection) -> str:
+def keep(word: str) -> Callable[[Sql], str]:
+    def work(connection: Sql) -> str:
         connection.execute("INSERT INTO kept VALUES (?)", (word,))
         return word
 
@@ -35,7 +36,7 @@ def kept(database: Database) -> list[str]:
 
 
 async def test_a_work_that_fails_takes_no_other_of_its_transaction_with_it(database: Database) -> None:
-    def half(connection: sqlite3.Connection) -> None:
+    def half(connection: Sql) -> None:
         connection.execute("INSERT INTO kept VALUES ('half')")
         connection.execute("INSERT INTO kept VALUES ('a')")
 
@@ -48,20 +49,20 @@ async def test_a_work_that_fails_takes_no_other_of_its_transaction_with_it(datab
     assert kept(database) == ["a", "b"]
 
 
-def twice(connection: sqlite3.Connection) -> None:
+def twice(connection: Sql) -> None:
     connection.execute("INSERT INTO kept VALUES ('other')")
     connection.execute("INSERT INTO kept VALUES ('other')")
 
 
-def too_large(connection: sqlite3.Connection) -> None:
+def too_large(connection: Sql) -> None:
     connection.execute("INSERT INTO kept VALUES (?)", (2**70,))
 
 
-def half_a_character(connection: sqlite3.Connection) -> None:
+def half_a_character(connection: Sql) -> None:
     connection.execute("INSERT INTO kept VALUES (?)", ("\ud83d",))
 
 
-def full(connection: sqlite3.Connection) -> None:
+def full(connection: Sql) -> None:
     connection.execute("INSERT INTO kept VALUES ('full')")
     raise QueueFullError("No more.", hint="Wait.")
 
@@ -76,7 +77,7 @@ def full(connection: sqlite3.Connection) -> None:
     ],
 )
 async def test_a_work_that_cannot_be_done_fails_alone(
-    database: Database, wrong: Callable[[sqlite3.Connection], None], kind: type[Exception]
+    database: Database, wrong: Callable[[Sql], None], kind: type[Exception]
 ) -> None:
     transactions = Transactions(database)
     works = (keep("one"), wrong, keep("two"))
@@ -119,7 +120,7 @@ async def test_a_transaction_that_cannot_be_made_fails_all_who_share_it(tmp_path
 
 
 async def test_works_that_can_be_done_at_once_are(database: Database) -> None:
-    def together(connection: sqlite3.Connection) -> list[str]:
+    def together(connection: Sql) -> list[str]:
         connection.executemany("INSERT INTO kept VALUES (?)", [("a",), ("b",)])
         return ["at", "once"]
 
@@ -129,7 +130,7 @@ async def test_works_that_can_be_done_at_once_are(database: Database) -> None:
 
 @pytest.mark.parametrize("error", [OneByOneError(), QueueFullError("No more.", hint="Wait.")])
 async def test_works_that_cannot_be_done_at_once_are_done_one_by_one(database: Database, error: Exception) -> None:
-    def together(connection: sqlite3.Connection) -> list[str]:
+    def together(connection: Sql) -> list[str]:
         connection.execute("INSERT INTO kept VALUES ('half')")
         raise error
 

@@ -13,9 +13,10 @@ import pytest
 from support.waiting import PATIENCE
 
 from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathError
-from nanobot_transcript.database import Database, Shape
 from nanobot_transcript.outbox import Action, Outbox
 from nanobot_transcript.outbox.schema import MIGRATIONS
+from nanobot_transcript.sql.contract import Shape
+from nanobot_transcript.sql.sqlite import Database
 
 KEY = "feishu:oc_1"
 MakeOutbox = Callable[..., Outbox]

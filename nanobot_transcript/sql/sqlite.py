@@ -9,8 +9,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,8 +22,9 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.lock import exclusive
+from nanobot_transcript.sql.contract import Parameters, Shape, Sql
 
-__all__ = ["Database", "Shape"]
+__all__ = ["ROW_ERRORS", "Database", "peek"]
 
 _T = TypeVar("_T")
 _SIDES: Final = ("", "-wal", "-shm")
@@ -36,25 +36,28 @@ _WRITE_FAILED: Final = frozenset(
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 
+ROW_ERRORS: Final = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError)
+"""A value or a row that the database does not take; the rest of the transaction may go on."""
+
 logger = logging.getLogger(__name__)
 
 _of_parents: list[sqlite3.Connection] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a file holds.
+class _Statements:
+    """``Sql`` over one connection."""
 
-    ``migrations`` are the statements that lead from each version to the next; the version is ``user_version``.
-    ``functions`` are known to its SQL: (number of arguments, function) by name; they depend on their arguments alone.
-    With ``set_aside`` a file that cannot be read is kept under another name and an empty one takes its place; without
-    it every call raises StoreUnavailableError with the hint ``mending``.
-    """
+    __slots__ = ("execute", "executemany")
 
-    migrations: Sequence[Sequence[str]]
-    functions: Mapping[str, tuple[int, Callable[..., Any]]] = field(default_factory=dict)
-    set_aside: bool = True
-    mending: str = "Check that the folder exists and that you may write there."
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.execute: Callable[..., sqlite3.Cursor] = connection.execute
+        self.executemany: Callable[..., sqlite3.Cursor] = connection.executemany
+
+    def insert(self, statement: str, parameters: Parameters = ()) -> int:
+        """See ``Sql.insert``."""
+        number = self.execute(statement, parameters).lastrowid
+        assert number is not None
+        return number
 
 
 class Database:
@@ -77,11 +80,36 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._opened_as: tuple[int, int, int] | None = None
 
-    def read(self, work: Callable[[sqlite3.Connection], _T], missing: _T) -> _T:
+    def read(self, work: Callable[[Sql], _T], missing: _T) -> _T:
         """What ``work`` finds; ``missing`` when there is no file yet. Creates nothing. Raises StoreError kinds."""
-        return self._run(work, missing, create=False)
+        return self._run(lambda connection: work(_Statements(connection)), missing, create=False)
 
-    def write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
+    def read_at_once(self, work: Callable[[Sql], _T], missing: _T) -> _T:
+        """The same, for a ``work`` of several statements: it sees everything as it is at one moment."""
+
+        def looking(connection: sqlite3.Connection) -> _T:
+            connection.execute("BEGIN")
+            try:
+                return work(_Statements(connection))
+            finally:
+                connection.execute("ROLLBACK")
+
+        return self._run(looking, missing, create=False)
+
+    def edition(self) -> int | None:
+        """Another number whenever another process has changed something; None while there is no file."""
+        return self._run(lambda found: found.execute("PRAGMA data_version").fetchone()[0], None, create=False)
+
+    def damage(self) -> str:
+        """What is wrong with the file; empty when it is sound, or there is none."""
+        said = self._run(lambda found: found.execute("PRAGMA quick_check(1)").fetchone()[0], "ok", create=False)
+        return "" if said == "ok" else str(said)
+
+    def settle(self) -> None:
+        """Carry what was written into the file itself, so that nothing that was removed stays beside it."""
+        self._run(lambda found: found.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), [], create=False)
+
+    def write(self, work: Callable[[Sql], _T]) -> _T:
         """``work`` as one transaction that sees and changes everything at once, on the disk when this returns.
 
         Raises StoreError kinds; then nothing was changed.
@@ -90,7 +118,7 @@ class Database:
         def transaction(connection: sqlite3.Connection) -> _T:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                result = work(connection)
+                result = work(_Statements(connection))
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -260,3 +288,17 @@ def _code(error: sqlite3.Error) -> int:
 
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def peek(path: Path, statement: str, missing: Any) -> Any:
+    """The first value that a statement finds in a file as it is: without its lock, its migrations or its mending.
+
+    ``missing`` when it cannot be read.
+    """
+    connection = sqlite3.connect(f"file:{path}?mode=rw", uri=True)
+    try:
+        return connection.execute(statement).fetchone()[0]
+    except sqlite3.Error:
+        return missing
+    finally:
+        connection.close()

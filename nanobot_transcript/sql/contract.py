@@ -1,0 +1,81 @@
+"""What rooms may do with a database: statements inside of a transaction, and rows by the names of their columns.
+
+Statements are SQLite's; another dialect translates what differs. Parameters stand as ``?`` or ``:name``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+__all__ = ["Parameters", "Row", "Rows", "Shape", "Sql"]
+
+Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
+
+
+class Row(Protocol):
+    """One row: its values by the names or the places of the columns."""
+
+    def __getitem__(self, column: str | int, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def keys(self) -> list[str]:
+        """The names of the columns."""
+        ...
+
+
+class Rows(Protocol):
+    """What a statement gives, read as it is asked for. Close what is not read to its end."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows a statement has changed."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def fetchone(self) -> Any:
+        """The next row; None behind the last."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All that are left."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        ...
+
+
+class Sql(Protocol):
+    """A database within a call of ``read`` or ``write``; not to be kept."""
+
+    def execute(self, statement: str, parameters: Parameters = (), /) -> Rows:
+        """One statement."""
+        ...
+
+    def executemany(self, statement: str, parameters: Sequence[Parameters], /) -> Rows:
+        """The same statement for each of many parameters."""
+        ...
+
+    def insert(self, statement: str, parameters: Parameters = ()) -> int:
+        """Insert one row; the number that the database has given it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a database holds.
+
+    ``migrations`` are the statements that lead from each version to the next.
+    ``functions`` are known to its SQL: (number of arguments, function) by name; they depend on their arguments alone.
+    With ``set_aside`` a file that cannot be read is kept under another name and an empty one takes its place; without
+    it every call raises StoreUnavailableError with the hint ``mending``.
+    """
+
+    migrations: Sequence[Sequence[str]]
+    functions: Mapping[str, tuple[int, Callable[..., Any]]] = field(default_factory=dict)
+    set_aside: bool = True
+    mending: str = "Check that the folder exists and that you may write there."
