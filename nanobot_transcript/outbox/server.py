@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
+from nanobot_transcript.coordination.contract import new_holder
 from nanobot_transcript.errors import (
     DeliveryError,
     MessageGoneError,
@@ -17,7 +18,6 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.outbox.outbox import Outbox
 from nanobot_transcript.outbox.values import Job, Receipt, Revision
-from nanobot_transcript.turns.coordination import new_holder
 
 __all__ = ["OutboxServer", "Revise", "Send"]
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
+from nanobot_transcript.coordination.contract import Grant, Lease, agent_of, new_holder
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns.coordination import Grant, Lease, agent_of, new_holder
 from nanobot_transcript.turns.speakers import id_at, ids_of, is_bot, speaker, talk_of
 
 __all__ = ["AnswerClaims", "Claim", "ClaimLimits", "is_answered"]

@@ -13,9 +13,9 @@ from support.leases import FOR_EVER
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
-from nanobot_transcript.turns.coordination import new_holder
-from nanobot_transcript.turns.file_budget import FileBudget
-from nanobot_transcript.turns.file_lease import FileLease
+from nanobot_transcript.coordination.contract import new_holder
+from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.lease import FileLease
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
 from transcript_channels.feishu.history import FeishuHistory

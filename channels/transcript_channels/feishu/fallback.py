@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from nanobot_transcript.coordination.contract import Budget, Grant, Lease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import FEISHU, is_group_chat_id, split
-from nanobot_transcript.turns.coordination import Budget, Grant, Lease
 from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
 
 __all__ = ["FallbackOptions", "HistoryFallback"]

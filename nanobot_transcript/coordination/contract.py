@@ -1,7 +1,7 @@
 """What processes need in order to agree: the sole right to do something for a while, and a shared allowance.
 
-Both are small protocols. The files of ``file_lease`` and ``file_budget`` are one backend; ``tests/contract`` holds
-every backend to the same behaviour, so that a networked one can stand beside it.
+Both are small protocols. ``files`` is one backend; ``tests/contract`` holds every backend to the same behaviour, so
+that a networked one can stand beside it.
 """
 
 import secrets

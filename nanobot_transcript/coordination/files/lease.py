@@ -4,10 +4,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
+from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.files.facts import Clock, SharedFiles
-from nanobot_transcript.turns.coordination import Grant
 
 __all__ = ["FileLease"]
 

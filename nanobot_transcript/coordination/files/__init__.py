@@ -1,0 +1,1 @@
+"""Agreement through files on one machine."""
