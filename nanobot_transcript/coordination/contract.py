@@ -1,15 +1,17 @@
-"""What processes need in order to agree: the sole right to do something for a while, and a shared allowance.
+"""What processes need in order to agree: the sole right to do something for a while, a shared allowance, and what is to
+be known after a restart.
 
-Both are small protocols. ``files`` is one backend; ``tests/contract`` holds every backend to the same behaviour, so
+These are small protocols. ``files`` is one backend; ``tests/contract`` holds every backend to the same behaviour, so
 that a networked one can stand beside it.
 """
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os import getpid
-from typing import Protocol
+from typing import Any, Protocol
 
-__all__ = ["Budget", "Grant", "Lease", "agent_of", "new_holder"]
+__all__ = ["Budget", "Grant", "Lease", "Marks", "agent_of", "new_holder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,34 @@ class Budget(Protocol):
         There is no window of this length in which more than ``limit`` were granted. Callers that share a name give
         the same window.
         """
+        ...
+
+
+class Marks(Protocol):
+    """Where somebody has come to, and what else is to be known after a restart: small documents by kind and name.
+
+    A name is any strings. One process writes a document, and reads what it wrote. Plain calls. All raise StoreError
+    kinds when the backend cannot be asked.
+    """
+
+    def get(self, kind: str, *name: str) -> dict[str, Any] | None:
+        """The document; None when there is none that this version understands."""
+        ...
+
+    def put(self, kind: str, document: dict[str, Any], *name: str) -> None:
+        """Keep a document of JSON values; one that a newer version has written stays as it is."""
+        ...
+
+    def has(self, kind: str, *name: str) -> bool:
+        """True when there is anything under this name."""
+        ...
+
+    def each(self, kind: str) -> Iterator[dict[str, Any]]:
+        """All documents of a kind, in no order."""
+        ...
+
+    def prune(self, kind: str, keep: int) -> int:
+        """Remove all but the ``keep`` of a kind that were put last; returns how many."""
         ...
 
 

@@ -5,18 +5,17 @@ and remembers in the store's hidden folder how far it has come, so that a restar
 """
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal
 
+from nanobot_transcript.coordination.contract import Marks
+from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
-from nanobot_transcript.files.document import StateFile
-from nanobot_transcript.files.layout import STATE_FOLDER
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import Page
@@ -28,11 +27,10 @@ __all__ = ["Relay", "RelayMode", "RelaySettings"]
 
 RelayMode = Literal["off", "mentions", "all"]
 
-_VERSION: Final = 1
+_KIND: Final = "relay"
 _PAGE: Final = 100
 _WAITING: Final = 100
 _LOOK_FOR_CHATS: Final = 1.0
-_LOCK_WAIT: Final = 2.0
 
 logger = logging.getLogger(__name__)
 
@@ -46,13 +44,6 @@ class RelaySettings:
 
     mode: RelayMode = "off"
     max_age: float = 300.0
-
-
-class _Document(TypedDict, total=False):
-    v: int
-    cursor: str
-    waiting: list[str]
-    handed: list[str]
 
 
 class Relay:
@@ -78,6 +69,7 @@ class Relay:
     ) -> None:
         self.settings: RelaySettings = settings or RelaySettings()
         self._store: AsyncGroupTranscriptStore = store
+        self._marks: Marks = FileMarks(store.base_dir)
         self._agent: AgentProfile = agent
         self._guard: LoopGuard = guard or LoopGuard()
         self._members: Callable[[str], Iterable[AgentProfile]] = members
@@ -91,7 +83,7 @@ class Relay:
         """Entries of one chat as they come, without end; the chat may begin later. Nothing in mode ``off``."""
         if self.settings.mode == "off":
             return
-        place = _Place(self._store, self._agent.name, session_key)
+        place = _Place(self._marks, self._agent.name, session_key)
         await asyncio.to_thread(place.load)
         while True:
             async with aclosing(self._unread(session_key, place)) as unread:
@@ -205,12 +197,10 @@ class Relay:
 
 
 class _Place:
-    """How far the relay of an agent has come in one chat, kept in ``.state/cursors``."""
+    """How far the relay of an agent has come in one chat."""
 
-    def __init__(self, store: AsyncGroupTranscriptStore, agent: str, session_key: str) -> None:
-        name = hashlib.sha256(f"{agent}\0{session_key}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        folder = store.base_dir / STATE_FOLDER / "cursors"
-        self._file: StateFile = StateFile(folder, f"relay-{name}.json", version=_VERSION, shape=_Document)
+    def __init__(self, marks: Marks, agent: str, session_key: str) -> None:
+        self._marks: Marks = marks
         self._named: dict[str, str] = {"agent": agent, "session": session_key}
         self.cursor: str | None = None
         self.waiting: tuple[str, ...] = ()
@@ -221,13 +211,14 @@ class _Place:
     def load(self) -> None:
         """Go on where the last process stopped. What cannot be read is as good as not there."""
         try:
-            document: dict[str, Any] = self._file.read().document
+            document = self._marks.get(_KIND, *self._named.values()) or {}
         except StoreError as error:
             logger.warning("How far the relay had come is not known: %s", error)
             return
-        self.cursor = document.get("cursor")
-        self.waiting = tuple(document.get("waiting", ()))
-        self.handed = tuple(document.get("handed", ()))
+        cursor = document.get("cursor")
+        self.cursor = cursor if isinstance(cursor, str) else None
+        self.waiting = _texts(document.get("waiting"))
+        self.handed = _texts(document.get("handed"))
 
     def hand_out(self, mark: str) -> None:
         """This one is handed out now."""
@@ -247,14 +238,16 @@ class _Place:
         self._save()
 
     def _save(self) -> None:
+        place = {"waiting": list(self.waiting), "handed": list(self.handed)}
+        cursor = {"cursor": self.cursor} if self.cursor is not None else {}
         try:
-            with self._file.locked(_LOCK_WAIT) as free:
-                if free and self._file.read().state != "newer":
-                    place = {"waiting": list(self.waiting), "handed": list(self.handed)}
-                    cursor = {"cursor": self.cursor} if self.cursor is not None else {}
-                    self._file.write({**self._named, **cursor, **place})
+            self._marks.put(_KIND, {**self._named, **cursor, **place}, *self._named.values())
         except StoreError as error:
             logger.warning("How far the relay has come is kept until the next restart only: %s", error)
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(value for value in values if isinstance(value, str)) if isinstance(values, list) else ()
 
 
 def _mark(entry: Entry) -> str:

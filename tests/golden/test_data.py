@@ -14,6 +14,7 @@ from support.assistant_clients import page
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
+from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.turns import Relay, RelaySettings
@@ -179,7 +180,7 @@ async def test_a_relay_hands_nothing_out_again(golden: Path) -> None:
 
 
 def test_the_plugin_knows_how_far_a_session_was_told(golden: Path) -> None:
-    mark = Watermarks(golden / "record").load("cli_alpha", TEAM)
+    mark = Watermarks(FileMarks(golden / "record")).load("cli_alpha", TEAM)
     assert mark is not None
     assert (mark.cursor, mark.chat, mark.turn) == (CURSORS["early"], "oc_team", "om_1")
     assert (mark.turns, mark.answers, mark.told) == ({"om_1": "d1"}, {"om_2": "d2"}, ("om_3",))

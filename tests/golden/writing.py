@@ -22,6 +22,7 @@ from support.hubs import listening
 from support.waiting import until
 
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
+from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Action, Outbox, OutboxLimits, Receipt
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
@@ -108,7 +109,7 @@ def write_record(base: Path) -> None:
         )
         _write_members(folder, now)
     asyncio.run(_relay(folder))
-    marks = Watermarks(folder)
+    marks = Watermarks(FileMarks(folder))
     cursor = cursors["early"]
     marks.save(
         "cli_alpha", TEAM, Watermark(cursor, "oc_team", cursor, "om_1", {"om_1": "d1"}, {"om_2": "d2"}, ("om_3",))

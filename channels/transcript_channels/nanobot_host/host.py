@@ -6,6 +6,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.session_key import FEISHU, split
 from nanobot_transcript.settings import Settings
@@ -66,8 +67,9 @@ class Host:
         self.clients: Clients = Clients(lambda app_id: self._of_channel(app_id, "config"), settings.feishu.base_url)
         self.posts: Posts = Posts(settings.outbox, store.base_dir)
         self.async_store: AsyncGroupTranscriptStore = self._opened(store)
-        self.private: PrivateChats = PrivateChats(store.base_dir)
-        self.watermarks: Watermarks = Watermarks(store.base_dir)
+        marks = FileMarks(store.base_dir)
+        self.private: PrivateChats = PrivateChats(marks)
+        self.watermarks: Watermarks = Watermarks(marks)
         self.deciders: Deciders = Deciders(settings, self.async_store, self.names.profile)
         self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.background: Background = Background(self._maintain)

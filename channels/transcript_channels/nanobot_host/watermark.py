@@ -1,7 +1,7 @@
 """How far each of nanobot's sessions has been told what was said in its group.
 
-One file per bot and session under ``.state/cursors``; a restart of the gateway finds it again, because nanobot's
-session, in which the lines stand, outlives the restart too.
+One mark for each bot and session; a restart of the gateway finds it again, because nanobot's session, in which the
+lines stand, outlives the restart too.
 """
 
 import hashlib
@@ -10,16 +10,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
-from transcript_channels.nanobot_host.statefiles import make_folder, read_json, write_json
+from nanobot_transcript.coordination.contract import Marks
+from nanobot_transcript.errors import StoreError
 
 __all__ = ["Watermark", "Watermarks", "digest"]
 
 logger = logging.getLogger(__name__)
 
-_VERSION: Final = 1
+_KIND: Final = "session"
 _CACHED: Final = 512
 _TURNS: Final = 64
 _ANSWERS: Final = 64
@@ -72,46 +72,39 @@ class Watermark:
 class Watermarks:
     """The marks of all sessions of the bots of this process."""
 
-    def __init__(self, base_dir: Path) -> None:
-        self._base: Path = base_dir
-        self._folder: Path = base_dir / ".state" / "cursors"
-        self._cache: OrderedDict[str, Watermark] = OrderedDict()
+    def __init__(self, marks: Marks) -> None:
+        self._marks: Marks = marks
+        self._cache: OrderedDict[tuple[str, str], Watermark] = OrderedDict()
         self._mutex: threading.Lock = threading.Lock()
 
     def load(self, app_id: str, session_key: str) -> Watermark | None:
         """The mark of a session; None when it was told nothing yet."""
-        name = _name(app_id, session_key)
+        name = (app_id, session_key)
         mark = self._cache.get(name)
         if mark is None:
-            document = _read(self._folder / name)
-            mark = _mark(document) if document is not None else None
+            mark = self._found(name)
             if mark is not None:
                 self._keep(name, mark)
         return mark
 
     def save(self, app_id: str, session_key: str, mark: Watermark) -> None:
         """Keep a mark, in memory even when the disk refuses."""
-        name = _name(app_id, session_key)
+        name = (app_id, session_key)
         self._keep(name, mark)
-        document: dict[str, Any] = {"v": _VERSION, "app_id": app_id, "session": session_key, "cursor": mark.cursor}
+        document: dict[str, Any] = {"app_id": app_id, "session": session_key, "cursor": mark.cursor}
         document |= {"chat": mark.chat, "checked": mark.checked, "turn": mark.turn}
         document |= {"turns": dict(mark.turns), "answers": dict(mark.answers)}
         document |= {"told": list(mark.told), "waiting": list(mark.waiting)}
         try:
-            path = self._folder / name
-            if (read_json(path) or document).get("v") != _VERSION:
-                return  # written by a newer version, which may come back
-            make_folder(self._base, self._folder)
-            write_json(path, document)
-        except OSError as error:
+            self._marks.put(_KIND, document, *name)
+        except StoreError as error:
             logger.warning("How far a session was told is kept until the next restart only: %s", error)
 
     def holding(self, app_ids: Iterable[str], message_id: str) -> list[str]:
         """The sessions of these bots that hold a message, as far as their newest messages tell."""
         wanted, found = set(app_ids), []
-        for path in self._files():
-            document = _read(path)
-            if document is None or document.get("app_id") not in wanted:
+        for document in self._marks.each(_KIND):
+            if document.get("app_id") not in wanted:
                 continue
             mark, session_key = _mark(document), document.get("session")
             if mark is not None and isinstance(session_key, str) and mark.holds(message_id):
@@ -120,18 +113,17 @@ class Watermarks:
 
     def prune(self, keep: int = _FILES) -> int:
         """Remove the marks of the sessions that were quiet longest; returns how many."""
+        return self._marks.prune(_KIND, keep)
+
+    def _found(self, name: tuple[str, str]) -> Watermark | None:
         try:
-            files = sorted(self._files(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-            for path in files[keep:]:
-                path.unlink(missing_ok=True)
-        except FileNotFoundError:
-            return 0  # another process was quicker
-        return max(0, len(files) - keep)
+            document = self._marks.get(_KIND, *name)
+        except StoreError as error:
+            logger.warning("How far a session was told cannot be read: %s", error)
+            return None
+        return _mark(document) if document is not None else None
 
-    def _files(self) -> list[Path]:
-        return list(self._folder.glob("*.json"))
-
-    def _keep(self, name: str, mark: Watermark) -> None:
+    def _keep(self, name: tuple[str, str], mark: Watermark) -> None:
         with self._mutex:
             self._cache[name] = mark
             self._cache.move_to_end(name)
@@ -148,22 +140,9 @@ def _added(digests: Mapping[str, str], message_id: str, text: str | None, limit:
     return dict(list({**digests, message_id: digest(text or "")}.items())[-limit:])
 
 
-def _name(app_id: str, session_key: str) -> str:
-    text = f"{app_id}\0{session_key}".encode("utf-8", "surrogatepass")
-    return f"{hashlib.sha256(text).hexdigest()[:32]}.json"
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        return read_json(path)
-    except OSError as error:
-        logger.warning("%s cannot be read: %s", path, error)
-        return None
-
-
 def _mark(document: Mapping[str, Any]) -> Watermark | None:
     cursor = document.get("cursor")
-    if document.get("v") != _VERSION or not isinstance(cursor, str):
+    if not isinstance(cursor, str):
         return None
     return Watermark(
         cursor,

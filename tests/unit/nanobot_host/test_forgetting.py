@@ -12,6 +12,7 @@ from support.stub_nanobot import Outbound, group_event, recall_event, sdk_object
 from support.waiting import until
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.entry import Entry
 from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.forgetting import Forgetting
@@ -323,7 +324,7 @@ class Counting(GroupTranscriptStore):
 def test_a_session_is_not_looked_through_message_by_message(tmp_path: Path, erase: str) -> None:
     """Neither what it was shown, nor its turns, nor what these reply to."""
     with Counting(tmp_path / "transcripts") as store:
-        watermarks = Watermarks(store.base_dir)
+        watermarks = Watermarks(FileMarks(store.base_dir))
         for number in range(40):
             sender = "on_bo" if number % 2 else "on_ada"
             reply: Any = {"reply_to": f"om_{number - 1}"} if number else {}

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from support.waiting import PATIENCE
 
+from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.settings import GroupsSettings
 from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.plain import plain
@@ -35,13 +36,13 @@ def test_a_chat_has_its_own_mode_or_that_of_all(
 
 
 def test_people_and_chats_seen_to_be_private_are_private(tmp_path: Path) -> None:
-    chats = PrivateChats(tmp_path / "t")
+    chats = PrivateChats(FileMarks(tmp_path / "t"))
     assert "ou_ada" in chats
     assert "oc_group" not in chats
     assert not (tmp_path / "t").exists()
     chats.remember("oc_private")
     chats.remember("oc_private")
-    for known in (chats, PrivateChats(tmp_path / "t")):
+    for known in (chats, PrivateChats(FileMarks(tmp_path / "t"))):
         assert "oc_private" in known
         assert "oc_group" not in known
 
@@ -50,7 +51,7 @@ def test_a_folder_that_refuses_is_reported_and_the_chat_stays_private(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "t").write_text("in the way", encoding="utf-8")
-    chats = PrivateChats(tmp_path / "t")
+    chats = PrivateChats(FileMarks(tmp_path / "t"))
     chats.remember("oc_private")
     assert "oc_private" in chats
     assert "until the next restart only" in caplog.text

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot_transcript.coordination.files.marks import FileMarks
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks, digest
 
 SESSION = "feishu:oc_1:om_1"
@@ -26,21 +27,21 @@ def files(base: Path) -> list[Path]:
 def test_a_mark_is_found_again_by_another_process(base: Path) -> None:
     mark = Watermark("c1", "oc_1", "c0", "turn 1").with_turn("om_1", "hello").with_told(["om_0", None, "om_0"])
     mark = mark.with_answer("om_2", "hi")
-    Watermarks(base).save("cli_a", SESSION, mark)
-    assert Watermarks(base).load("cli_a", SESSION) == mark
+    Watermarks(FileMarks(base)).save("cli_a", SESSION, mark)
+    assert Watermarks(FileMarks(base)).load("cli_a", SESSION) == mark
     assert (mark.turns, mark.told) == ({"om_1": digest("hello")}, ("om_0",))
     assert mark.answers == {"om_2": digest(" hi\n")}
 
 
 def test_bots_and_sessions_do_not_share_marks(base: Path) -> None:
-    marks = Watermarks(base)
+    marks = Watermarks(FileMarks(base))
     marks.save("cli_a", SESSION, Watermark("c1"))
     assert marks.load("cli_b", SESSION) is None
     assert marks.load("cli_a", "feishu:oc_1") is None
 
 
 def test_files_are_private_and_left_whole(base: Path) -> None:
-    marks = Watermarks(base)
+    marks = Watermarks(FileMarks(base))
     for number in range(3):
         marks.save("cli_a", SESSION, Watermark(f"c{number}"))
     (path,) = files(base)
@@ -53,12 +54,12 @@ def test_files_are_private_and_left_whole(base: Path) -> None:
 
 
 def test_a_mark_that_cannot_be_read_is_told_and_counts_as_none(base: Path, caplog: pytest.LogCaptureFixture) -> None:
-    Watermarks(base).save("cli_a", SESSION, Watermark("c1"))
+    Watermarks(FileMarks(base)).save("cli_a", SESSION, Watermark("c1"))
     (path,) = files(base)
     path.unlink()
     path.symlink_to(base)
-    assert Watermarks(base).load("cli_a", SESSION) is None
-    assert f"{path} cannot be read" in caplog.text
+    assert Watermarks(FileMarks(base)).load("cli_a", SESSION) is None
+    assert f"How far a session was told cannot be read: {path} is not a plain file" in caplog.text
 
 
 def test_what_is_kept_of_a_session_is_bounded() -> None:
@@ -73,18 +74,18 @@ def test_what_is_kept_of_a_session_is_bounded() -> None:
 @given(junk=st.binary(max_size=40) | st.sampled_from([b'{"v":1}', b'{"v":1,"cursor":7}', b"[]", b"{", b"null"]))
 def test_a_file_of_junk_counts_as_none(tmp_path_factory: pytest.TempPathFactory, junk: bytes) -> None:
     base = tmp_path_factory.mktemp("junk")
-    Watermarks(base).save("cli_a", SESSION, Watermark("c1"))
+    Watermarks(FileMarks(base)).save("cli_a", SESSION, Watermark("c1"))
     (path,) = files(base)
     path.write_bytes(junk)
-    assert Watermarks(base).load("cli_a", SESSION) is None
+    assert Watermarks(FileMarks(base)).load("cli_a", SESSION) is None
 
 
 def test_a_file_of_a_newer_version_is_left_alone(base: Path) -> None:
-    marks = Watermarks(base)
+    marks = Watermarks(FileMarks(base))
     marks.save("cli_a", SESSION, Watermark("c1"))
     (path,) = files(base)
     path.write_text('{"v": 2, "cursor": "new"}', encoding="utf-8")
-    fresh = Watermarks(base)
+    fresh = Watermarks(FileMarks(base))
     assert fresh.load("cli_a", SESSION) is None
     fresh.save("cli_a", SESSION, Watermark("c2"))
     assert fresh.load("cli_a", SESSION) == Watermark("c2")
@@ -95,7 +96,7 @@ def test_a_link_is_not_followed(base: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (base / ".state").mkdir(parents=True)
     (base / ".state" / "cursors").symlink_to(tmp_path / "elsewhere")
-    marks = Watermarks(base)
+    marks = Watermarks(FileMarks(base))
     marks.save("cli_a", SESSION, Watermark("c1"))
     assert marks.load("cli_a", SESSION) == Watermark("c1")
     assert list((tmp_path / "elsewhere").iterdir()) == []
@@ -105,14 +106,14 @@ def test_a_disk_that_refuses_costs_only_the_next_restart(
     base: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     base.write_text("a file where the folder should be", encoding="utf-8")
-    marks = Watermarks(base)
+    marks = Watermarks(FileMarks(base))
     marks.save("cli_a", SESSION, Watermark("c1"))
     assert marks.load("cli_a", SESSION) == Watermark("c1")
     assert "until the next restart only" in caplog.text
 
 
 def test_the_quietest_sessions_are_pruned(base: Path) -> None:
-    marks = Watermarks(base)
+    marks = Watermarks(FileMarks(base))
     assert marks.prune() == 0
     for number in range(5):
         marks.save("cli_a", f"s{number}", Watermark("c"))
@@ -124,10 +125,10 @@ def test_the_quietest_sessions_are_pruned(base: Path) -> None:
 
 
 def test_the_sessions_that_hold_a_message_are_found(base: Path) -> None:
-    marks = Watermarks(base)
+    marks = Watermarks(FileMarks(base))
     marks.save("cli_a", "told", Watermark("c").with_told(["om_1"]))
     marks.save("cli_a", "asked", Watermark("c").with_turn("om_1", "hi"))
     marks.save("cli_a", "neither", Watermark("c").with_told(["om_2"]))
     marks.save("cli_b", "of another bot", Watermark("c").with_told(["om_1"]))
     marks.save("cli_a", "answered", Watermark("c").with_answer("om_1", "hi"))
-    assert sorted(Watermarks(base).holding(["cli_a"], "om_1")) == ["answered", "asked", "told"]
+    assert sorted(Watermarks(FileMarks(base)).holding(["cli_a"], "om_1")) == ["answered", "asked", "told"]
