@@ -39,12 +39,14 @@ def _is_soak(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays to the end: the garbage collector need not look at it again and again."""
+    """What is imported and collected stays to the end: the garbage collector need not look at it again and again. And
+    it need not look after every 700 objects: seldom costs a tenth less."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 
