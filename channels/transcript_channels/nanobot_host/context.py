@@ -61,10 +61,14 @@ class GroupContext:
             entries, cursor = await self._unread(key, mark, edited)  # something may have been taken back meanwhile
         waiting = [str(entry.get("message_id")) for entry in entries if is_unreadable(entry)]
         told, omitted = self._choice(list(filter(is_news, entries)), bot.app_id)
-        latest = self._host.watermarks.load(bot.app_id, session) if mark else None  # it may have changed meanwhile
-        latest = self._checked(latest or Watermark(""), request, session, cursor).moved(cursor, waiting)
-        latest = latest.with_turn(request.message_id, request.original_user_text)
-        self._host.watermarks.save(bot.app_id, session, latest.with_told(line.get("id") for line in told))
+
+        def moved(latest: Watermark | None) -> Watermark:
+            known = (latest if mark else None) or Watermark("")
+            known = self._checked(known, request, session, cursor).moved(cursor, waiting)
+            known = known.with_turn(request.message_id, request.original_user_text)
+            return known.with_told(line.get("id") for line in told)
+
+        self._host.watermarks.change(bot.app_id, session, moved)  # not ``mark``: it may have changed meanwhile
         return _wording(told, omitted)
 
     def _checked(self, mark: Watermark, request: Any, session: str, cursor: str) -> Watermark:

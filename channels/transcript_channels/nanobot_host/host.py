@@ -188,9 +188,7 @@ class Host:
             return
         bot.answers.sent(trigger)
         session = bot.turns.session_of(trigger) or f"{bot.channel_name}:{chat_id}"
-        mark = self.watermarks.load(app_id, session)
-        if mark is not None:
-            self.watermarks.save(app_id, session, mark.with_answer(message_id, text))
+        self.watermarks.change(app_id, session, lambda mark: mark and mark.with_answer(message_id, text))
 
     def _hop(self, app_id: str, trigger: str | None) -> int | None:
         bot = self.bots.get(app_id)

@@ -118,9 +118,8 @@ class GroupTranscriptTool(Tool):
             return ToolResult.error(f"Error: the record cannot be read now ({error}).")
 
     def _note_shown(self, app_id: str, session_key: str | None, answer: Answer) -> None:
-        mark = self._host.watermarks.load(app_id, session_key) if session_key else None
-        if session_key and mark is not None:
-            self._host.watermarks.save(app_id, session_key, mark.with_told(answer.message_ids))
+        if session_key:
+            self._host.watermarks.change(app_id, session_key, lambda mark: mark and mark.with_told(answer.message_ids))
 
     def runtime_context_provider(self) -> Any:
         """nanobot calls the answer at every turn of every session."""

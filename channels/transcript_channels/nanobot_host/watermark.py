@@ -8,7 +8,7 @@ import hashlib
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -76,6 +76,7 @@ class Watermarks:
         self._marks: Marks = marks
         self._cache: OrderedDict[tuple[str, str], Watermark] = OrderedDict()
         self._mutex: threading.Lock = threading.Lock()
+        self._changing: threading.RLock = threading.RLock()
 
     def load(self, app_id: str, session_key: str) -> Watermark | None:
         """The mark of a session; None when it was told nothing yet."""
@@ -86,6 +87,16 @@ class Watermarks:
             if mark is not None:
                 self._keep(name, mark)
         return mark
+
+    def change(self, app_id: str, session_key: str, change: Callable[[Watermark | None], Watermark | None]) -> None:
+        """Put what ``change`` makes of the mark in its place, or nothing; nobody else changes it meanwhile.
+
+        The loop moves a mark on while a thread notes an answer in it.
+        """
+        with self._changing:
+            mark = change(self.load(app_id, session_key))
+            if mark is not None:
+                self.save(app_id, session_key, mark)
 
     def save(self, app_id: str, session_key: str, mark: Watermark) -> None:
         """Keep a mark, in memory even when the disk refuses."""

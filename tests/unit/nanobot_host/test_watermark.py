@@ -3,11 +3,13 @@
 import json
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.waiting import PATIENCE
 
 from nanobot_transcript.coordination.files.marks import FileMarks
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks, digest
@@ -132,3 +134,27 @@ def test_the_sessions_that_hold_a_message_are_found(base: Path) -> None:
     marks.save("cli_b", "of another bot", Watermark("c").with_told(["om_1"]))
     marks.save("cli_a", "answered", Watermark("c").with_answer("om_1", "hi"))
     assert sorted(Watermarks(FileMarks(base)).holding(["cli_a"], "om_1")) == ["answered", "asked", "told"]
+
+
+def test_an_answer_that_is_noted_while_the_mark_moves_on_takes_nothing_back(base: Path) -> None:
+    marks = Watermarks(FileMarks(base))
+    marks.save("cli_a", SESSION, Watermark("c1"))
+    moves = threading.Event()
+
+    def noted(mark: Watermark | None) -> Watermark | None:
+        moves.set()
+        return mark and mark.with_answer("om_1", "First answer.")
+
+    def moved(mark: Watermark | None) -> Watermark | None:
+        other = threading.Thread(target=marks.change, args=("cli_a", SESSION, noted))
+        other.start()
+        assert not moves.wait(0.05), "it has not waited"
+        others.append(other)
+        return mark and mark.moved("c2").with_turn("om_2", "second question")
+
+    others: list[threading.Thread] = []
+    marks.change("cli_a", SESSION, moved)
+    others[0].join(PATIENCE)
+    mark = Watermarks(FileMarks(base)).load("cli_a", SESSION)
+    assert mark is not None
+    assert (mark.cursor, list(mark.turns), list(mark.answers)) == ("c2", ["om_2"], ["om_1"])
