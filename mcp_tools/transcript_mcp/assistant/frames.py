@@ -5,9 +5,9 @@ import binascii
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from nanobot_transcript.coordination.clock import by_the_clock
 from transcript_mcp.assistant import wire
 from transcript_mcp.assistant.checking import clean
-from transcript_mcp.assistant.uptime import by_the_clock
 from transcript_mcp.assistant.values import Choice, Content, Kind, Option, Question, Record, text_of
 
 __all__ = [

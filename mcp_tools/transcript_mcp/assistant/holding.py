@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from nanobot_transcript.coordination.clock import moment
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.checking import size_of
-from transcript_mcp.assistant.uptime import moment
 from transcript_mcp.assistant.values import Question, Record
 
 __all__ = ["Held", "Holding", "Key", "TimeUp", "seconds_left"]

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
 from nanobot_transcript.sql.sqlite import Database
@@ -18,7 +19,6 @@ from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
 from transcript_mcp.assistant.tables import SHAPE, index, index_later, is_indexed
-from transcript_mcp.assistant.uptime import Moment, moment
 from transcript_mcp.assistant.values import (
     Choice,
     Content,

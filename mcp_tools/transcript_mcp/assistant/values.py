@@ -4,7 +4,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from transcript_mcp.assistant.uptime import Moment
+from nanobot_transcript.coordination.clock import Moment
 
 __all__ = [
     "Answer",

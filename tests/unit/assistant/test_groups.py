@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.coordination.clock import Moment
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Action, Job, Outbox
 from nanobot_transcript.store.members import Member, MemberDirectory
@@ -18,7 +19,6 @@ from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
-from transcript_mcp.assistant.uptime import Moment
 from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
 
 CHAT = "feishu:oc_1"

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from support.loop_clock import later, no_time_passes
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
 from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
-from transcript_mcp.assistant.uptime import Moment, moment
 from transcript_mcp.assistant.values import (
     Answer,
     Choice,

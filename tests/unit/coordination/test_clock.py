@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from transcript_mcp.assistant import uptime
-from transcript_mcp.assistant.uptime import Moment, by_the_clock, moment
+from nanobot_transcript.coordination import clock
+from nanobot_transcript.coordination.clock import Moment, by_the_clock, moment
 
 
 def test_seconds_between_two_moments_of_one_start() -> None:
@@ -46,7 +46,7 @@ def test_what_was_before_the_clock_was_set_is_told_by_the_clock_of_now(set_by: f
 @pytest.fixture
 def known_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """A system that tells one start of the machine from another."""
-    monkeypatch.setattr(uptime, "_boot", lambda: "a")
+    monkeypatch.setattr(clock, "_boot", lambda: "a")
 
 
 @pytest.mark.usefixtures("known_start")
