@@ -234,7 +234,9 @@ async def test_a_question_that_nobody_foresaw_is_passed_over(place: Place, caplo
     assert list(place.posts) == [post_id("other")]
 
 
-async def test_what_waits_at_the_start_is_told_once_although_the_outbox_is_busy_in_between(place: Place) -> None:
+async def test_what_waits_at_the_start_is_told_once_although_the_outbox_is_busy_in_between(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
     for number in range(30):
         await place.assistant.ask(question(str(number)))
     place.members.trouble = {20: StoreBusyError("busy"), 25: StoreBusyError("busy")}
@@ -243,7 +245,9 @@ async def test_what_waits_at_the_start_is_told_once_although_the_outbox_is_busy_
         assert place.press(message_id)
         await answered(place, "29")
     assert len(place.posts) == 30
-    assert place.members.asked == 32
+    tried_again = caplog.text.count("Questions cannot be asked in groups now")  # twice, unless it really was busy, too
+    assert tried_again >= 2
+    assert place.members.asked == 30 + tried_again
 
 
 async def test_a_question_that_ended_while_it_could_not_be_asked_is_not_left_open(place: Place) -> None:
