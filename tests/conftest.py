@@ -31,6 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile(MANY if _is_soak(config) else FEW)
+    # Side by side nobody says so, and no test would fail.
+    if missing := [path for path in config.args if not Path(path.partition("::")[0]).exists()]:
+        raise pytest.UsageError(f"There is no {', '.join(missing)}.")
 
 
 def _is_soak(config: pytest.Config) -> bool:

@@ -123,7 +123,9 @@ def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
     project = project_here(mail) if key is None else None
     if key is None and project is None and mail.projects():
         with said_to_people():
-            return mail.most_recent(name)
+            found = mail.most_recent(name)
+        notice(f"{found.name} of {found.project}, active last under this name; --project means another.")
+        return found
     chosen = project or meant_project(mail, key)
     with said_to_people():
         return mail.whois(chosen.key, name)

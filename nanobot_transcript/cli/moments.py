@@ -21,7 +21,8 @@ UntilOption: TypeAlias = Annotated[str | None, typer.Option("--until", metavar="
 
 
 def moment_ms(text: str | None) -> float | None:
-    """Milliseconds since 1970 of an age (``30m``, ``2h``, ``3d``, ``1w``), a time of today, a day, or a day and time.
+    """Milliseconds since 1970 of an age (``30m``, ``2h``, ``3d``, ``1w``), ``now``, a time of today, a day, or a day
+    and time.
 
     Without a zone it is local time. Raises UsageError.
     """
@@ -30,7 +31,9 @@ def moment_ms(text: str | None) -> float | None:
     age = _AGE.fullmatch(text.strip())
     now = datetime.now().astimezone()
     try:
-        if age:
+        if text.strip() == "now":
+            moment = now
+        elif age:
             moment = now - timedelta(**{_UNIT[age[2]]: int(age[1])})
         elif _CLOCK.fullmatch(text.strip()):
             hour, _, rest = text.strip().partition(":")
@@ -39,7 +42,7 @@ def moment_ms(text: str | None) -> float | None:
             moment = datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError) as error:
         raise UsageError(
-            f"{text!r} is no point in time.", hint="Write 30m, 2h, 3d, 20:30, 2025-11-20 or 2025-11-20T20:30."
+            f"{text!r} is no point in time.", hint="Write now, 30m, 2h, 3d, 20:30, 2025-11-20 or 2025-11-20T20:30."
         ) from error
     return moment.timestamp() * 1000
 

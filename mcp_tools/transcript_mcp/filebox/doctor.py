@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.filebox.config import ConfigSource, Roster
@@ -12,6 +12,8 @@ from transcript_mcp.filebox.places import BELOW, Place
 from transcript_mcp.filebox.values import BOXES
 
 __all__ = ["Check", "checks", "token_checks"]
+
+_BEGIN: Final = "To begin, write one in the agent's folder, or ~/.filebox, as docs/en/filebox.md shows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ def checks(source: ConfigSource, identity: str = "") -> list[Check]:
     """
     try:
         if source.file() is None:
-            return [Check("info", "No mailboxes are set up here: there is no .filebox.")]
+            return [Check("info", "No mailboxes are set up here: there is no .filebox.", _BEGIN)]
         roster = source.load()
     except TranscriptError as error:
         return [Check("error", str(error), error.hint)]

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from transcript_mcp.mail import matching
 
-__all__ = ["expanded"]
+__all__ = ["expanded", "is_open"]
 
 # A class of characters as ``matching`` reads it, a mark, or text without any of them.
 _PIECES: Final = re.compile(r"\[[!^]?+[^/][^\]/]*\]|[{},\[]|[^{},\[]+")
@@ -44,6 +44,20 @@ def expanded(pattern: str, limit: int) -> list[str]:
             _add(groups[-1], [f"{mark}{text}" for text in texts], limit)
             mark = ","
     return groups[0][0]
+
+
+def is_open(pattern: str) -> bool:
+    """True when a brace has no other end.
+
+    >>> is_open("src/{a,b.py"), is_open("a}.py"), is_open("{id}/[{].c")
+    (True, True, False)
+    """
+    depth = 0
+    for piece in _PIECES.findall(pattern):
+        depth += (piece == "{") - (piece == "}")
+        if depth < 0:
+            return True
+    return depth > 0
 
 
 def _ended(group: _Group) -> list[str]:

@@ -11,7 +11,17 @@ from transcript_mcp.mail import braces, matching
 from transcript_mcp.mail.claim_values import ClaimOptions
 from transcript_mcp.mail.texts import line
 
-__all__ = ["as_they_lie", "bounded", "flag", "paths", "patterns", "reason", "ttl", "without_folder_mark"]
+__all__ = [
+    "as_they_lie",
+    "bounded",
+    "flag",
+    "paths",
+    "patterns",
+    "reason",
+    "refuse_open_braces",
+    "ttl",
+    "without_folder_mark",
+]
 
 _LONGEST_REASON: Final = 500
 _RUN: Final = re.compile(r"\{[^{}/]*\.\.[^{}/]*\}")
@@ -54,6 +64,16 @@ def paths(given: Any, options: ClaimOptions) -> list[str]:
         if len(found) > options.max_paths:
             raise _too_many(f"more than {options.max_paths:,} paths with the braces expanded", options)
     return found
+
+
+def refuse_open_braces(listed: Sequence[str]) -> None:
+    """A claim on a slip of the pen protects nothing, and nobody notices. Raises InvalidLetterError."""
+    for path in listed:
+        if isinstance(path, str) and braces.is_open(path):
+            raise InvalidLetterError(
+                f"A brace has no other end: {path[:80]}",
+                hint="Close it. Write ? where the name of a file has a brace of its own.",
+            )
 
 
 def _too_many(said: str, options: ClaimOptions) -> InvalidLetterError:

@@ -87,6 +87,7 @@ class Claims:
         """
         now = to_the_millisecond(self._clock())
         listed, bound = claim_checking.paths(paths, self.options), {"project": project_id, "now": now}
+        claim_checking.refuse_open_braces(listed)
         key, known = self._database.read(
             lambda db: (_root(db, project_id), db.execute(_HELD, bound).fetchall()), ("", [])
         )

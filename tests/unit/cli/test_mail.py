@@ -122,8 +122,11 @@ def test_an_inbox_can_be_narrowed(run: Run, box: Letterbox) -> None:
 
 
 def test_an_empty_inbox_is_no_failure(run: Run, box: Letterbox) -> None:
-    ended = run("mail", "inbox", "RedStone")
+    ended = run("mail", "inbox", "RedStone", "--project", BACKEND)
     assert (ended.code, ended.out, ended.err) == (0, "", "No messages.\n")
+    ended = run("mail", "inbox", "RedStone")
+    whose = f"RedStone of {BACKEND}, active last under this name; --project means another.\n"
+    assert (ended.code, ended.out, ended.err) == (0, "", f"{whose}No messages.\n")
 
 
 def test_bodies_are_shown_without_what_would_command_the_terminal(run: Run, box: Letterbox) -> None:

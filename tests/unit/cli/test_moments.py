@@ -16,6 +16,13 @@ def test_an_age_counts_back_from_now(text: str, seconds: int) -> None:
     assert before - 3_600_000 <= moment <= time.time() * 1000 - seconds * 1000 + 3_600_000
 
 
+def test_now_is_now() -> None:
+    before = time.time() * 1000
+    moment = moment_ms("now")
+    assert moment is not None
+    assert before - 1 <= moment <= time.time() * 1000 + 1
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
