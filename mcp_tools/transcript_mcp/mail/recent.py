@@ -8,7 +8,7 @@ from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.rows import HEADERS, letter
 from transcript_mcp.mail.values import Letter, Page
 
-__all__ = ["Conversation", "conversations", "unread", "written_to_last"]
+__all__ = ["Conversation", "conversations", "subject_of", "unread", "written_to_last"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ _NEWEST: Final = (
     "SELECT 1 FROM messages AS later WHERE later.thread_id = coalesce(newest.thread_id, newest.id)"
     " AND later.project_id = :project AND later.seq > newest.seq)"
 )
+_OF_THREAD: Final = "FROM messages WHERE project_id = :project AND (thread_id = :thread OR id = :thread)"
 _SENDERS: Final = (
-    "SELECT from_agent, count(*) AS messages, max(seq) AS last, min(seq) AS first FROM messages"
-    " WHERE project_id = :project AND (thread_id = :thread OR id = :thread) GROUP BY from_agent ORDER BY last DESC"
+    f"SELECT from_agent, count(*) AS messages, max(seq) AS last {_OF_THREAD} GROUP BY from_agent ORDER BY last DESC"
 )
 
 
@@ -59,10 +59,16 @@ def conversations(db: Sql, project_id: int, limit: int, before: str | None = Non
 def _conversation(db: Sql, project_id: int, newest: Letter) -> Conversation:
     name = newest.thread_id or newest.id
     senders = db.execute(_SENDERS, {"project": project_id, "thread": name}).fetchall()
-    first = min(row["first"] for row in senders)
-    (subject,) = db.execute("SELECT subject FROM messages WHERE seq = ?", (first,)).fetchone()
     messages = sum(row["messages"] for row in senders)
+    subject = subject_of(db, project_id, name)
     return Conversation(name, newest, subject, messages, tuple(row["from_agent"] for row in senders))
+
+
+def subject_of(db: Sql, project_id: int, thread_id: str) -> str:
+    """What a thread is about: the subject of its first message. Empty where there is no such thread."""
+    sql = f"SELECT subject {_OF_THREAD} ORDER BY seq LIMIT 1"
+    row = db.execute(sql, {"project": project_id, "thread": thread_id}).fetchone()
+    return "" if row is None else str(row["subject"])
 
 
 def unread(db: Sql, project_id: int) -> dict[str, int]:

@@ -255,7 +255,7 @@ async def test_a_long_thread_and_long_lists_are_read_to_their_ends(page: ClientS
     ids = [home.mail.send(where, agents[0], each).id for each in drafts]
     newest = await ask(page, "mail/thread", project=where, id="steps", limit="2")
     assert ([each["id"] for each in newest["messages"]], newest["more"]) == (ids[3:], 3)
-    assert newest["summary"]["left_out"]["messages"] == 3
+    assert (newest["subject"], newest["summary"]["left_out"]["messages"]) == ("Step 0", 3)
     older = await ask(page, "mail/thread", project=where, id="steps", before=newest["before"])
     assert ([each["id"] for each in older["messages"]], "more" in older) == (ids[:3], False)
 

@@ -85,9 +85,11 @@ class MailRoom:
 
         limit, before = _stretch(asked, MOST)
         thread = self._mail.thread(asked.text("id"), asked.text("project"), limit=limit, before=before)
+        project = self._mail.project(thread.project).id
         return {
             "id": thread.id,
             "project": thread.project,
+            "subject": self._mail.reader.read(lambda db: recent.subject_of(db, project, thread.id), ""),
             "messages": [showing.shown_letter(each) for each in thread.letters],
             "summary": summarize_letters(thread.letters, older=thread.more),
             **showing.shown_more(thread),

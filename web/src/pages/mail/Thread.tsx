@@ -26,7 +26,7 @@ export function Thread({ project, id, view }: { project: string; id: string; vie
       <Bar>
         <Back to={href("mail", project, view)} />
         <div className="min-w-0 flex-1">
-          <h2 className="line-clamp-2 text-sm font-semibold [overflow-wrap:anywhere]">{letters[0]?.subject ?? id}</h2>
+          <h2 className="line-clamp-2 text-sm font-semibold [overflow-wrap:anywhere]">{thread.value?.[0]?.subject ?? id}</h2>
           <p className="truncate text-xs text-muted-foreground">{id}</p>
         </div>
       </Bar>

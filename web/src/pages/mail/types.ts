@@ -61,6 +61,7 @@ export interface Summary {
 /** The newest letters of a thread, or older ones; the oldest of them first. */
 export interface LettersOfThread extends Page {
   id: string;
+  subject: string;
   messages: Letter[];
   summary: Summary;
 }
