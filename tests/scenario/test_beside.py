@@ -145,7 +145,10 @@ async def test_a_gap_is_filled_once_by_one_process(two: Scene) -> None:
     assert f"unheard {GAP - 2}" in two.request("what was said").last_user_text
     await two.ask(group, two.ada, "@Beta what was said?", two.beta, "A lot.")
     asked = [call for call in two.feishu.calls_to(HISTORY)[before:] if group.chat_id in str(call.query)]
-    assert GAP / 50 <= len(asked) <= 2 * GAP / 50
+    # The newest pages tell whether anything is missing; a slow machine looks there more often. The oldest is read once.
+    pages = [call.query.get("page_token", "") for call in asked]
+    oldest = list(dict.fromkeys(pages))[-1]
+    assert (len(set(pages)) >= GAP / 50, pages.count(oldest)) == (True, 1)
     ids = [entry["message_id"] for entry in two.record(group)]
     assert len(set(ids)) == len(ids)
 
