@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 from support.forking import HUB, Forked, preload
-from support.letterbox import BACKEND, Letterbox
+from support.letterbox import BACKEND, FRONTEND, Letterbox
 from support.mail_archive import git
 from support.waiting import PATIENCE
 
@@ -41,7 +41,7 @@ def done(command: Command, env: dict[str, str]) -> "Callable[..., subprocess.Com
 def test_columns_hold_on_a_terminal_of_80_characters(box: Letterbox, on_terminal: OnTerminal) -> None:
     box.send(["BlueLake"], "关于用户接口的发布计划：周三晚上的发布窗口之前要完成的全部事情", ack_required=True)
     box.send(["BlueLake"], "Short", importance="urgent")
-    watched = on_terminal("mail", "inbox", "BlueLake", NO_COLOR="1")
+    watched = on_terminal("mail", "inbox", "BlueLake", "--project", FRONTEND, NO_COLOR="1")
     assert watched.end() == 0
     lines = watched.seen.splitlines()
     assert len(lines) == 3
