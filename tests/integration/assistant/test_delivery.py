@@ -79,13 +79,17 @@ async def test_what_goes_with_an_answer_to_a_caller_who_has_gone_comes_with_the_
             await ada.reply(f"q{number}", "Yes.")
             await asyncio.sleep(0.02 * number)
         assert await state(ada) == "waiting"
-        calling = asyncio.create_task(http.post(f"{hub.url}{path}", json=body("last")))
-        await ada.until("AskQuestion")
-        await ada.reply("last", "Yes.")
-        async with await calling as response:
-            assert (await response.text()).count("Stop everything.") == 1
+        told, question = list[int](), ""
+        while not any(told):  # the last caller's going may not have been noticed when the first of these is answered
+            question = f"last {len(told)}"
+            calling = asyncio.create_task(http.post(f"{hub.url}{path}", json=body(question)))
+            await ada.until("AskQuestion")
+            await ada.reply(question, "Yes.")
+            async with await calling as response:
+                told.append((await response.text()).count("Stop everything."))
+        assert sum(told) == 1
         assert (await ada.until("AgentMessage")).AgentMessage.state == "picked_up"
-        async with http.post(f"{hub.url}{path}", json=body("last")) as response:
+        async with http.post(f"{hub.url}{path}", json=body(question)) as response:
             assert (await response.text()).count("Stop everything.") == 1
         async with http.post(f"{hub.url}{path}", json=body("q0")) as response:
             assert "Stop everything." not in await response.text()
