@@ -132,9 +132,9 @@ def _archived(store: "MailStore") -> bool:
     from nanobot_transcript.sql.sqlite import Database
     from transcript_mcp.mail.archiver import ArchiverProcess
     from transcript_mcp.mail.jobs import has_waiting
-    from transcript_mcp.mail.schema import SHAPE
+    from transcript_mcp.mail.schema import SCHEMA
 
-    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
     deadline = time.monotonic() + _PATIENCE
     try:
         with ArchiverProcess(store):

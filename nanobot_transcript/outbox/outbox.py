@@ -17,7 +17,7 @@ from nanobot_transcript.outbox import answering, early, offers, queueing, revisi
 from nanobot_transcript.outbox.checking import card_text, checked, lifetime
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt, Revision
-from nanobot_transcript.sql.contract import Shape, Sql
+from nanobot_transcript.sql.contract import Schema, Sql
 from nanobot_transcript.sql.sqlite import Database
 
 __all__ = ["Outbox"]
@@ -44,7 +44,7 @@ class Outbox:
         self.limits: OutboxLimits = limits or OutboxLimits()
         layout = Layout(Path(base_dir).expanduser())
         path, lock = layout.state / "outbox" / "outbox.db", layout.locks / "outbox.lock"
-        self._database: Database = Database(path, lock, Shape(MIGRATIONS), busy=busy, make_folders=layout.create)
+        self._database: Database = Database(path, lock, Schema(MIGRATIONS), busy=busy, make_folders=layout.create)
         self._clock: Callable[[], float] = clock
 
     # -- whoever wants to say something

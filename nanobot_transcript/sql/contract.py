@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Parameters", "Row", "Rows", "Shape", "Sql"]
+__all__ = ["Parameters", "Row", "Rows", "Schema", "Sql"]
 
 Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 
@@ -66,7 +66,7 @@ class Sql(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Schema:
     """What a database holds.
 
     ``migrations`` are the statements that lead from each version to the next.

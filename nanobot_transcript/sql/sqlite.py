@@ -22,7 +22,7 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.lock import exclusive
-from nanobot_transcript.sql.contract import Parameters, Shape, Sql
+from nanobot_transcript.sql.contract import Parameters, Schema, Sql
 
 __all__ = ["ROW_ERRORS", "Database", "peek"]
 
@@ -68,12 +68,18 @@ class Database:
     """
 
     def __init__(
-        self, path: Path, lock: str | Path, shape: Shape, *, busy: float, make_folders: Callable[[], None] | None = None
+        self,
+        path: Path,
+        lock: str | Path,
+        schema: Schema,
+        *,
+        busy: float,
+        make_folders: Callable[[], None] | None = None,
     ) -> None:
         self.path: Path = path
         self._folder: Path = path.parent
         self._lock: str = str(lock)
-        self._shape: Shape = shape
+        self._schema: Schema = schema
         self._busy: float = busy
         self._make_folders: Callable[[], None] | None = make_folders
         self._mutex: threading.RLock = threading.RLock()
@@ -215,13 +221,13 @@ class Database:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        version, migrations = _version(connection), self._shape.migrations
+        version, migrations = _version(connection), self._schema.migrations
         if version > len(migrations):
             raise StoreUnavailableError(
                 f"{self.path} was written by a newer version.", hint="Update this installation of nanobot-transcript."
             )
         connection.row_factory = sqlite3.Row
-        for name, (arguments, function) in self._shape.functions.items():
+        for name, (arguments, function) in self._schema.functions.items():
             connection.create_function(name, arguments, function, deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")  # what was accepted survives a power cut, too
@@ -238,7 +244,7 @@ class Database:
 
     def _heal(self, error: sqlite3.Error) -> bool:
         """Move a file that cannot be read aside, for a person; False when that is not what is wrong."""
-        if _code(error) not in _DAMAGED or not self._shape.set_aside:
+        if _code(error) not in _DAMAGED or not self._schema.set_aside:
             return False
         self.close()
         with exclusive(self._lock, _OPENING, f"mending {self.path.name}"):
@@ -279,7 +285,7 @@ class Database:
             return StoreFullError(sentence, hint="Free space or raise the quota, then try again.")
         if code & 0xFF in _BUSY:
             return StoreBusyError(sentence, hint="Try again in a moment.")
-        return StoreUnavailableError(sentence, hint=self._shape.mending)
+        return StoreUnavailableError(sentence, hint=self._schema.mending)
 
 
 def _code(error: sqlite3.Error) -> int:

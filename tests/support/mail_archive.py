@@ -10,7 +10,7 @@ from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.layout import Archive, MailStore
-from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.schema import SCHEMA
 
 __all__ = ["MailArchive", "git", "message_files"]
 
@@ -39,7 +39,7 @@ class MailArchive:
 
     def __init__(self, root: Path, *slugs: str) -> None:
         self.store = MailStore(root)
-        self.database = Database(self.store.database, self.store.lock, SHAPE, busy=30.0)
+        self.database = Database(self.store.database, self.store.lock, SCHEMA, busy=30.0)
         for slug in slugs:
             self.add_project(slug)
 

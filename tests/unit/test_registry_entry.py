@@ -28,7 +28,7 @@ INPUT = {
         "isSecret": {"type": "boolean"},
     },
 }
-SHAPE = {
+SCHEMA = {
     "type": "object",
     "additionalProperties": False,
     "required": ["$schema", "name", "description", "version", "packages"],
@@ -76,7 +76,7 @@ def project() -> dict[str, Any]:
 
 
 def test_it_has_the_shape_that_the_registry_asks_for(entry: dict[str, Any]) -> None:
-    jsonschema.validate(entry, SHAPE)
+    jsonschema.validate(entry, SCHEMA)
 
 
 def test_it_speaks_of_the_package_that_is_built_here(entry: dict[str, Any], project: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE
 from transcript_mcp.assistant.store import End, Ended
-from transcript_mcp.assistant.tables import SHAPE, index, index_later, is_indexed
+from transcript_mcp.assistant.tables import SCHEMA, index, index_later, is_indexed
 from transcript_mcp.assistant.values import (
     Choice,
     Content,
@@ -83,7 +83,7 @@ class SqliteQuestionStore:
     def __init__(
         self, folder: Path, *, clock: Callable[[], float] = time.time, moment: Callable[[], Moment] = moment
     ) -> None:
-        self._database = Database(folder / "assistant.sqlite3", folder / ".assistant.lock", SHAPE, busy=_BUSY)
+        self._database = Database(folder / "assistant.sqlite3", folder / ".assistant.lock", SCHEMA, busy=_BUSY)
         self._clock = clock
         self._moment = moment
         self._transactions = Transactions(self._database)

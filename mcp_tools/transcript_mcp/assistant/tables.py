@@ -7,10 +7,10 @@ answer is on the disk in half the time.
 from collections.abc import Iterable
 from typing import Final
 
-from nanobot_transcript.sql.contract import Shape, Sql
+from nanobot_transcript.sql.contract import Schema, Sql
 from transcript_mcp.assistant.searching import scope_word, spaced
 
-__all__ = ["SHAPE", "index", "index_later", "is_indexed"]
+__all__ = ["SCHEMA", "index", "index_later", "is_indexed"]
 
 _RECORDS: Final = """
 CREATE TABLE records (
@@ -116,7 +116,7 @@ _THEIR_BEGINNING: Final = (
     f" SELECT seq, spaced(substr(text, 1, {_LONGEST_INDEXED})), '', scope_word(scope) {_LONG_ONES}"
 )
 
-SHAPE: Final = Shape(
+SCHEMA: Final = Schema(
     migrations=(
         (_RECORDS, _WAITING, _TALKS, _TAKEN, _SEARCH, _INSERTED, _ANSWERED),
         (_IN_CHATS,),

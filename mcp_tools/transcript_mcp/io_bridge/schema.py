@@ -7,9 +7,9 @@ was off takes anything away.
 
 from typing import Final
 
-from nanobot_transcript.sql.contract import Shape
+from nanobot_transcript.sql.contract import Schema
 
-__all__ = ["SHAPE"]
+__all__ = ["SCHEMA"]
 
 _SESSIONS: Final = """
 CREATE TABLE sessions (
@@ -49,7 +49,7 @@ CREATE TABLE keys (
 _CLOCK: Final = "CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), running REAL NOT NULL, wall REAL NOT NULL)"
 _START: Final = "INSERT INTO clock VALUES (1, 0, 0)"
 
-SHAPE: Final = Shape(
+SCHEMA: Final = Schema(
     ((_SESSIONS, _BY_USE, _ITEMS, _QUEUES, _HELD, _KEYS, _CLOCK, _START),),
     set_aside=False,
     mending="Restore the file from a backup, or move it away to begin with empty queues.",

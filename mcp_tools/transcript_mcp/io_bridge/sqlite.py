@@ -9,7 +9,7 @@ from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.io_bridge.holders import Holder
-from transcript_mcp.io_bridge.schema import SHAPE
+from transcript_mcp.io_bridge.schema import SCHEMA
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.sdk.transactions import Transactions
@@ -52,7 +52,7 @@ class SqliteQueueStore:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database = Database(folder / "io.sqlite3", folder / "io.lock", SHAPE, busy=_BUSY)
+        self._database = Database(folder / "io.sqlite3", folder / "io.lock", SCHEMA, busy=_BUSY)
         self._holder = Holder(folder / "io.holders")
         self._limits = limits or Limits()
         self._clock = clock

@@ -7,7 +7,6 @@ file; the others wait for its end. An archiver ends with the process that starte
 stays in the database, for the next one.
 """
 
-import fcntl
 import logging
 import os
 import select
@@ -22,10 +21,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.files.descriptors import to_append
+from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.schema import SCHEMA
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.archiving import Archiving
@@ -179,27 +179,19 @@ def main(argv: list[str]) -> None:
         lock = to_append(str(store.archiver_lock))
     except OSError as error:
         sys.exit(f"No mail is archived: {error}")
-    while not _locked(lock):
+    while not acquire(lock, timeout=0):
         ending.wait(_FOR_THE_LOCK)
         if ending.asked:
             return
     from transcript_mcp.mail.archiving import Archiving
 
-    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
     archiving = Archiving(store, database)
     try:
         _work(archiving, database, ending)
     finally:
         archiving.close()
         database.close()
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:

@@ -20,7 +20,7 @@ from transcript_mcp.mail.expecting import attachments, expected
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.rebuilding import only_one
 from transcript_mcp.mail.repository import keep_aside
-from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
@@ -48,7 +48,7 @@ def complete(store: MailStore) -> Completed:
     Raises StoreError kinds.
     """
     done = Completed()
-    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
     try:
         for project in database.read(projects.all_projects, []):
             try:

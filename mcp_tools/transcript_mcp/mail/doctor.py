@@ -20,7 +20,7 @@ from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import guards, jobs, projects, snapshots
 from transcript_mcp.mail.expecting import attachments, expected, same
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
@@ -80,7 +80,7 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
         return [Finding("mail", "info", f"There is no mail in {store.root} yet.")]
     if not store.database.exists():
         return [Finding("database", "error", f"{store.database} is missing, and the archive has mail.", _REBUILD)]
-    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
     try:
         damage = database.damage() if whole else ""
         if damage:

@@ -15,7 +15,7 @@ from transcript_mcp.mail.checking import check_count, checked
 from transcript_mcp.mail.layout import Archive, MailStore
 from transcript_mcp.mail.moments import to_the_millisecond
 from transcript_mcp.mail.overdue import OVERDUE, Overdue, Whose, overdue, until
-from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.values import (
     Agent,
     Delivery,
@@ -260,7 +260,7 @@ class AgentMail:
         self.close()
 
     def _opened(self) -> Database:
-        return Database(self.places.database, self.places.lock, SHAPE, busy=self.options.busy)
+        return Database(self.places.database, self.places.lock, SCHEMA, busy=self.options.busy)
 
     def _read(self, work: Callable[[Sql], _T]) -> _T:
         found: list[_T] = self.reader.read(lambda db: [work(db)], [])

@@ -15,13 +15,13 @@ from typing import Final
 
 from nanobot_transcript.errors import ArchiveError, StoreError
 from nanobot_transcript.files.descriptors import open_append
-from nanobot_transcript.files.lock import exclusive
+from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.files.replace import force_folder
 from nanobot_transcript.sql.sqlite import Database, peek
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore
-from transcript_mcp.mail.schema import SHAPE
+from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.snapshots import Snapshot, slugs, take
 from transcript_mcp.mail.texts import amount
 
@@ -68,10 +68,8 @@ def only_one(store: MailStore) -> Iterator[None]:
     """Be the only process that writes to git. Raises ArchiveError when another one does, and StoreError kinds."""
     descriptor = open_append(str(store.archiver_lock))
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise _in_use(store) from error
+        if not acquire(descriptor, timeout=0):
+            raise _in_use(store)
         yield
     finally:
         os.close(descriptor)
@@ -80,7 +78,7 @@ def only_one(store: MailStore) -> Iterator[None]:
 def _archive_what_waits(store: MailStore) -> None:
     if not store.database.exists():
         return
-    database = Database(store.database, store.lock, SHAPE, busy=_BUSY)
+    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
     archiving = Archiving(store, database)
     try:
         before = -1
@@ -118,7 +116,7 @@ def _refuse_if_used(store: MailStore) -> None:
 def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     _remove(fresh)
     lock = store.root / f"{fresh.name}.lock"
-    database = Database(fresh, lock, SHAPE, busy=_BUSY)
+    database = Database(fresh, lock, SCHEMA, busy=_BUSY)
     found, unreadable = _found(store)
     try:
         filled = database.write(lambda db: fill(db, found))

@@ -6,10 +6,10 @@ beyond it stands at the end of each table.
 
 from typing import Final
 
-from nanobot_transcript.sql.contract import Shape
+from nanobot_transcript.sql.contract import Schema
 from transcript_mcp.mail.spacing import spaced
 
-__all__ = ["SHAPE"]
+__all__ = ["SCHEMA"]
 
 _PROJECTS: Final = """
 CREATE TABLE projects (
@@ -157,7 +157,7 @@ CREATE TABLE archive_jobs (
 _WAITING: Final = "CREATE INDEX archive_jobs_waiting ON archive_jobs (project_id, seq) WHERE done_ts IS NULL"
 _DONE: Final = "CREATE INDEX archive_jobs_done ON archive_jobs (done_ts) WHERE done_ts IS NOT NULL"
 
-SHAPE: Final = Shape(
+SCHEMA: Final = Schema(
     migrations=(
         (
             _PROJECTS,

@@ -15,7 +15,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathError
 from nanobot_transcript.outbox import Action, Outbox
 from nanobot_transcript.outbox.schema import MIGRATIONS
-from nanobot_transcript.sql.contract import Shape
+from nanobot_transcript.sql.contract import Schema
 from nanobot_transcript.sql.sqlite import Database
 
 KEY = "feishu:oc_1"
@@ -84,7 +84,7 @@ def test_a_database_that_lost_its_tables_is_kept_aside(outbox: Outbox, base_dir:
 
 def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_outbox: MakeOutbox) -> None:
     path = database(base_dir)
-    older = Database(path, path.with_name("lock"), Shape(MIGRATIONS[:2]), busy=5)
+    older = Database(path, path.with_name("lock"), Schema(MIGRATIONS[:2]), busy=5)
     insert = (
         "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
         " lease_until, uncertain_since) VALUES (?, 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"

@@ -2,9 +2,9 @@ import { Archive, Search, ShieldAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { Avatar, Empty, Highlit } from "@/components/common";
 import { HitList } from "@/components/HitList";
+import { Listed } from "@/components/Listed";
 import { ListRow, rowStyle } from "@/components/ListRow";
 import { Loaded } from "@/components/Loaded";
-import { More } from "@/components/More";
 import { Badge } from "@/components/ui/badge";
 import { type Page, useData, usePages } from "@/lib/data";
 import { useT } from "@/lib/i18n";
@@ -17,26 +17,15 @@ export function Mails({ agent, box, current }: { agent: string; box: BoxName; cu
   const t = useT();
   const data = usePages<Page & { messages: MailRow[] }>("/api/boxes/page", { agent, box }, concerns(agent));
   return (
-    <Loaded data={data}>
-      {(pages) => {
-        const messages = pages.flatMap((page) => page.messages);
-        if (!messages.length) return <Empty icon={<Archive />} title={t("emptyBox")} />;
-        return (
-          <>
-            <ul>
-              {messages.map((mail) => (
-                <li key={mail.file}>
-                  <MailLink agent={agent} box={box} mail={mail} current={mail.id === current}>
-                    {box === "outbox" ? `→ ${mail.to}` : mail.from}
-                  </MailLink>
-                </li>
-              ))}
-            </ul>
-            <More of={data} />
-          </>
-        );
-      }}
-    </Loaded>
+    <Listed data={data} items={(page) => page.messages} empty={<Empty icon={<Archive />} title={t("emptyBox")} />}>
+      {(mail) => (
+        <li key={mail.file}>
+          <MailLink agent={agent} box={box} mail={mail} current={mail.id === current}>
+            {box === "outbox" ? `→ ${mail.to}` : mail.from}
+          </MailLink>
+        </li>
+      )}
+    </Listed>
   );
 }
 

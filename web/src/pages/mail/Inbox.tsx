@@ -1,9 +1,8 @@
 import { Mail, MailPlus } from "lucide-react";
 import { useState } from "react";
 import { Avatar, Empty } from "@/components/common";
+import { Listed } from "@/components/Listed";
 import { ListRow } from "@/components/ListRow";
-import { Loaded } from "@/components/Loaded";
-import { More } from "@/components/More";
 import { Back, Bar } from "@/components/Split";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
@@ -42,28 +41,17 @@ export function Inbox({ project, agent, write }: { project: string; agent: strin
         )}
       </Bar>
       <div className="min-h-0 flex-1 overflow-y-auto">
-        <Loaded data={data}>
-          {(pages) => {
-            const letters = pages.flatMap((page) => page.messages);
-            if (!letters.length) return <Empty icon={<Mail />} title={t("emptyBox")} />;
-            return (
-              <>
-                <ul>
-                  {letters.map((letter) => (
-                    <li key={letter.id}>
-                      <LetterRow
-                        project={project}
-                        letter={letter}
-                        people={box === "inbox" ? [letter.from] : letter.to}
-                      />
-                    </li>
-                  ))}
-                </ul>
-                <More of={data} />
-              </>
-            );
-          }}
-        </Loaded>
+        <Listed data={data} items={(page) => page.messages} empty={<Empty icon={<Mail />} title={t("emptyBox")} />}>
+          {(letter) => (
+            <li key={letter.id}>
+              <LetterRow
+                project={project}
+                letter={letter}
+                people={box === "inbox" ? [letter.from] : letter.to}
+              />
+            </li>
+          )}
+        </Listed>
       </div>
     </>
   );
