@@ -7,8 +7,9 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.exchange.lines import Line, decoded, lines_of
 from nanobot_transcript.store.exchange.logs import Clock, LogLine, Parser, text_line
 from nanobot_transcript.store.exchange.report import ImportReport
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
-from nanobot_transcript.store.jsonl.fold import HIDING, apply_edit, is_op
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import HIDING, apply_edit, is_op
+from nanobot_transcript.store.lines.ids import ids_of
 
 __all__ = ["Ahead", "Candidate", "from_log", "from_transcript", "read_ahead"]
 

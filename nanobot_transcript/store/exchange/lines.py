@@ -10,7 +10,7 @@ from nanobot_transcript.errors import ImportFormatError
 from nanobot_transcript.store.contract import Progress
 from nanobot_transcript.store.exchange.logs import Clock, Parser, irc_line, text_line
 from nanobot_transcript.store.exchange.report import ImportFormat, ImportReport
-from nanobot_transcript.store.jsonl.codec import decode
+from nanobot_transcript.store.lines.codec import decode
 
 __all__ = ["PARSERS", "Line", "decoded", "lines_of", "settle_format", "watched"]
 

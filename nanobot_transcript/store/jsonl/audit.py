@@ -4,10 +4,11 @@ import os
 import stat
 
 from nanobot_transcript.store.contract import VerifyReport
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.erase import is_json
-from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import is_op
+from nanobot_transcript.store.lines.ids import ids_of
 
 __all__ = ["audit"]
 

@@ -20,15 +20,16 @@ from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceRep
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.changes import changes
 from nanobot_transcript.store.jsonl.chatlog import ChatLog
-from nanobot_transcript.store.jsonl.codec import EDIT_SENT, hidden_key, ids_of, is_sent
 from nanobot_transcript.store.jsonl.copies import Copies
 from nanobot_transcript.store.jsonl.cursor import format_cursor
-from nanobot_transcript.store.jsonl.fold import HIDING, OVERHEARD, is_op, upgrade
 from nanobot_transcript.store.jsonl.ops import OpLog
-from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import Segments
 from nanobot_transcript.store.jsonl.sync import FsyncPolicy, Syncer
-from nanobot_transcript.store.jsonl.window import Window, brief
+from nanobot_transcript.store.jsonl.window import Window
+from nanobot_transcript.store.lines.fold import HIDING, OVERHEARD, is_op, upgrade
+from nanobot_transcript.store.lines.ids import EDIT_SENT, hidden_key, ids_of, is_sent
+from nanobot_transcript.store.lines.messages import brief
+from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["DEFAULT_SEGMENT_BYTES", "FsyncPolicy", "JsonlBackend"]
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from nanobot_transcript.store.contract import Changes
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, parse_cursor
-from nanobot_transcript.store.jsonl.fold import HIDING, is_erasure_mark
 from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.reader import lines_with
 from nanobot_transcript.store.jsonl.segments import Segments
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import HIDING, is_erasure_mark
+from nanobot_transcript.store.lines.ids import ids_of
 
 __all__ = ["changes"]
 

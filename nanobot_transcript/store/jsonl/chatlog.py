@@ -17,12 +17,13 @@ from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.store.jsonl import keys, tables
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
-from nanobot_transcript.store.jsonl.codec import encode, id_keys
 from nanobot_transcript.store.jsonl.idtable import INDEXED, DamagedTableError, IdTable, NewerFormatError, hash_key
 from nanobot_transcript.store.jsonl.indexing import add_lines, line_with
 from nanobot_transcript.store.jsonl.lines import complete_end
 from nanobot_transcript.store.jsonl.sync import Syncer
 from nanobot_transcript.store.jsonl.unlocked import write_unlocked
+from nanobot_transcript.store.lines.codec import encode
+from nanobot_transcript.store.lines.ids import id_keys
 
 __all__ = ["ChatLog"]
 

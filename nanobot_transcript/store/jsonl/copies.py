@@ -7,12 +7,13 @@ second one out, wherever they begin: the id table says where an id stood first.
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
-from nanobot_transcript.store.jsonl.fold import Ops, is_op
 from nanobot_transcript.store.jsonl.idtable import DamagedTableError, IdTable, Owner, hash_key
 from nanobot_transcript.store.jsonl.indexing import add_lines
 from nanobot_transcript.store.jsonl.lines import complete_end, line_at, stands_alone, start_of_line
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import Ops, is_op
+from nanobot_transcript.store.lines.ids import ids_of
 
 __all__ = ["Copies", "Places"]
 

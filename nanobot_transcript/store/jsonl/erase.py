@@ -7,45 +7,29 @@ that a process killed in the middle of it leaves work for the next one and never
 
 import logging
 import os
-from collections.abc import Callable, Iterable
-from typing import Final, cast
+from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
-from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.files.descriptors import open_read
 from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.files.replace import write_whole
-from nanobot_transcript.store.jsonl.codec import decode, encode
-from nanobot_transcript.store.jsonl.fold import HIDING
 from nanobot_transcript.store.jsonl.lines import Line, split
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.erasure import Eraser
+from nanobot_transcript.store.lines.fold import HIDING
 
-__all__ = ["Eraser", "blank", "clear_away", "erase_lines", "erase_unreadable", "is_json", "replay", "without_text"]
+__all__ = ["clear_away", "erase_lines", "erase_unreadable", "is_json", "replay"]
 
 _BATCH: Final = 500
 _VERSION: Final = 1
 
 _anything: Final = msgspec.json.Decoder(msgspec.Raw)
 logger = logging.getLogger(__name__)
-_KEPT: Final = (
-    "role",
-    "content",
-    "sender",
-    "message_id",
-    "ts",
-    "op",
-    "target",
-    "rts",
-    "message_ids",
-    "source",
-    "v",
-)
-
-Eraser = Callable[[Entry], bytes | None]
-"""What a line becomes, without newline, or None to leave it as it is."""
 
 
 class _Edit(msgspec.Struct, array_like=True):
@@ -62,18 +46,6 @@ class _Journal(_Versioned):
     number: int
     inode: int
     edits: list[_Edit]
-
-
-def blank(_: Entry) -> bytes:
-    """Nothing stays of the line."""
-    return b""
-
-
-def without_text(entry: Entry) -> bytes:
-    """The line stays, so that its id stays known; its text and names go."""
-    kept = {name: value for name, value in entry.items() if name in _KEPT}
-    kept["content"] = ""
-    return encode(cast("Entry", cast("object", kept)))[:-1]
 
 
 def erase_lines(segments: Segments, segment: OpenSegment, lines: Iterable[Line], eraser: Eraser) -> int:

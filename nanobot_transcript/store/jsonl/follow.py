@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.copies import Copies
 from nanobot_transcript.store.jsonl.cursor import Place, parse_cursor
-from nanobot_transcript.store.jsonl.fold import is_erasure_mark, is_op
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.watch import changes
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op
+from nanobot_transcript.store.lines.ids import ids_of
 
 __all__ = ["follow"]
 

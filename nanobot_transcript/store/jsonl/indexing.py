@@ -5,11 +5,12 @@ from typing import Final
 import msgspec
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.codec import decode, id_keys
-from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.idtable import IdTable, hash_key
 from nanobot_transcript.store.jsonl.lines import line_at, lines_between
 from nanobot_transcript.store.jsonl.spelling import is_plain
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import is_op
+from nanobot_transcript.store.lines.ids import id_keys
 
 __all__ = ["add_lines", "capacity_for", "line_with"]
 

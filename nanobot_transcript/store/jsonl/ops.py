@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from nanobot_transcript.store.jsonl.codec import decode
 from nanobot_transcript.store.jsonl.cursor import START, Place
-from nanobot_transcript.store.jsonl.fold import Ops, is_erasure_mark
 from nanobot_transcript.store.jsonl.lines import grep
 from nanobot_transcript.store.jsonl.segments import Segments
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import Ops, is_erasure_mark
 
 __all__ = ["OpLog"]
 

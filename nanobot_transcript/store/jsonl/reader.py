@@ -5,15 +5,16 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.contract import Hit, Page
-from nanobot_transcript.store.jsonl.codec import decode, encode_text, id_keys, ids_of, json_fragment
 from nanobot_transcript.store.jsonl.copies import Copies, Places
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.fold import is_op
 from nanobot_transcript.store.jsonl.lines import blocks_backward, grep, line_at, split
 from nanobot_transcript.store.jsonl.ops import OpLog
-from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.spelling import candidates
+from nanobot_transcript.store.lines.codec import decode, encode_text, json_fragment
+from nanobot_transcript.store.lines.fold import is_op
+from nanobot_transcript.store.lines.ids import id_keys, ids_of
+from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["find_message", "find_messages", "lines_with", "message_with", "read", "read_back", "scan", "search"]
 

@@ -7,8 +7,9 @@ all lines in it do so; only where it cannot vouch for that is more looked at tha
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from nanobot_transcript.store.jsonl.codec import decode, ids_of, json_fragment
 from nanobot_transcript.store.jsonl.lines import Line, grep
+from nanobot_transcript.store.lines.codec import decode, json_fragment
+from nanobot_transcript.store.lines.ids import ids_of
 
 __all__ = ["candidates", "is_plain"]
 

@@ -9,11 +9,12 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.store.jsonl import keys
 from nanobot_transcript.store.jsonl.activefile import ActiveFile
-from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, id_keys, is_sent
-from nanobot_transcript.store.jsonl.fold import as_edit
 from nanobot_transcript.store.jsonl.lines import blocks_forward, grep, line_at, start_of_line
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.tables import horizon
+from nanobot_transcript.store.lines.codec import decode, encode, encode_text
+from nanobot_transcript.store.lines.fold import as_edit
+from nanobot_transcript.store.lines.ids import id_keys, is_sent
 
 __all__ = ["write_unlocked"]
 

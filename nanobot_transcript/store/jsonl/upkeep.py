@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
@@ -13,15 +13,15 @@ from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.lock import exclusive
 from nanobot_transcript.files.replace import write_whole
 from nanobot_transcript.store.contract import MaintenanceReport, Retention
-from nanobot_transcript.store.jsonl.codec import decode, encode, encode_text, ids_of
 from nanobot_transcript.store.jsonl.cursor import START, Place, format_cursor, parse_cursor
-from nanobot_transcript.store.jsonl.erase import blank, clear_away, erase_lines, erase_unreadable, replay, without_text
-from nanobot_transcript.store.jsonl.fold import HIDING, is_op
+from nanobot_transcript.store.jsonl.erase import clear_away, erase_lines, erase_unreadable, replay
 from nanobot_transcript.store.jsonl.lines import Line, blocks_backward, split
 from nanobot_transcript.store.jsonl.ops import OpLog
-from nanobot_transcript.store.jsonl.order import moment_of
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.jsonl.spelling import candidates
+from nanobot_transcript.store.lines.codec import decode, encode_text
+from nanobot_transcript.store.lines.erasure import Hidden, Purge
+from nanobot_transcript.store.lines.order import moment_of
 
 __all__ = ["apply_retention", "erase_hidden", "maintenance", "purge_lines", "purged_at", "remember_purge"]
 
@@ -51,7 +51,7 @@ def erase_hidden(segments: Segments) -> int:
     ops = OpLog(segments).since(START)
     count = _erase_everywhere(segments, ops.together(OpLog(segments).since(since).hidden))
     # And what was written since about messages that were hidden before.
-    hidden = _Hidden(ops.together(ops.hidden))
+    hidden = Hidden(ops.together(ops.hidden))
     for segment in segments.each():
         if segment.number >= since.number:
             lines = segment.lines_from(since.offset if segment.number == since.number else 0)
@@ -64,7 +64,7 @@ def _erase_everywhere(segments: Segments, targets: set[str]) -> int:
     """Take off the text of these messages; ids that turn out to be of the same ones count, too."""
     count, done = 0, set[str]()
     while targets - done:
-        hidden, done = _Hidden(targets), set(targets)
+        hidden, done = Hidden(targets), set(targets)
         needles = [encode_text(target) for target in sorted(targets)]
         for segment in segments.each():
             count += erase_lines(segments, segment, _lines_about(segments, segment, needles), hidden)
@@ -77,23 +77,6 @@ def _lines_about(segments: Segments, segment: OpenSegment, needles: list[bytes])
     plain_to = segments.plain_to(segment)
     for offset, block in segment.blocks_from(0):
         yield from candidates(offset, block, needles, plain_to)
-
-
-class _Hidden:
-    """Takes the text off what is hidden; a message that only refers to it (a reply) is left alone."""
-
-    def __init__(self, targets: set[str]) -> None:
-        self.targets = set(targets)
-
-    def __call__(self, entry: Entry) -> bytes | None:
-        if entry.get("op") in HIDING:
-            return None  # has no text, and must go on hiding
-        ids = ids_of(entry)
-        if not self.targets.isdisjoint(ids):
-            self.targets.update(ids)
-        elif entry.get("target") not in self.targets:
-            return None
-        return without_text(entry)
 
 
 def _erased_to(segments: Segments) -> Place:
@@ -122,7 +105,7 @@ def purge_lines(segments: Segments, senders: frozenset[str], before_ms: float | 
     edits of those messages.
     """
     report = MaintenanceReport("")
-    eraser = _Purge(segments, senders, before_ms)
+    eraser = Purge(OpLog(segments).since(START), _entries(segments), senders, before_ms)
     for segment in segments.each():
         eraser.kept = 0
         report.erased_entries += erase_lines(segments, segment, segment.lines_from(0), eraser)
@@ -132,65 +115,9 @@ def purge_lines(segments: Segments, senders: frozenset[str], before_ms: float | 
     return report
 
 
-class _Purge:
-    """Decides for each line whether it goes, and takes a person out of the lines that stay."""
-
-    def __init__(self, segments: Segments, senders: frozenset[str], before_ms: float | None) -> None:
-        self._senders = senders
-        self._before_ms = before_ms
-        self._forgets = bool(senders) and before_ms is None
-        self.kept = 0
-        ops = OpLog(segments).since(START)
-        self._own = set[str]().union(*(ops.sent_by(sender) for sender in senders))
-        gone = {
-            known
-            for segment in segments.each()
-            for _, line in segment.lines_from(0)
-            if (entry := decode(line)) is not None and not is_op(entry) and self._matches(entry)
-            for known in ids_of(entry)
-        }
-        self._gone = ops.together(gone) if senders else gone
-
-    def __call__(self, entry: Entry) -> bytes | None:
-        if is_op(entry):
-            about = entry.get("target") in self._gone or (self._forgets and _is_by(entry, self._senders))
-            goes = entry.get("op") not in HIDING and about
-        else:
-            goes = self._matches(entry) or not self._gone.isdisjoint(ids_of(entry))
-        if goes:
-            return blank(entry)
-        self.kept += 1
-        return _without_person(entry, self._senders) if self._forgets else None
-
-    def _matches(self, entry: Entry) -> bool:
-        if self._before_ms is not None and entry["ts"] >= self._before_ms:
-            return False
-        return not self._senders or _is_by(entry, self._senders) or not self._own.isdisjoint(ids_of(entry))
-
-
-def _is_by(entry: Entry, senders: frozenset[str]) -> bool:
-    ids = entry.get("ids")
-    others = ids.values() if isinstance(ids, dict) else ()
-    return entry["sender"] in senders or any(_names(one, senders) for one in others)
-
-
-def _names(value: Any, senders: frozenset[str]) -> bool:
-    return isinstance(value, str) and value in senders
-
-
-def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
-    """The line without a person who is named in it or who edited or recalled; None when there is nothing to take."""
-    changed = entry.copy()
-    if _is_by(entry, senders):
-        changed["sender"] = ""
-        changed.pop("sender_name", None)
-        changed.pop("ids", None)
-    mentions = entry.get("mentions")
-    if isinstance(mentions, list):
-        changed["mentions"] = [
-            named for named in mentions if not (isinstance(named, dict) and _names(named.get("id"), senders))
-        ]
-    return None if changed == entry else encode(changed)[:-1]
+def _entries(segments: Segments) -> Iterator[Entry]:
+    lines = (line for segment in segments.each() for _, line in segment.lines_from(0))
+    return (entry for line in lines if (entry := decode(line)) is not None)
 
 
 def remember_purge(segments: Segments) -> None:

@@ -2,69 +2,26 @@
 
 import os
 import threading
-from bisect import insort
 from collections.abc import Iterator
-from operator import itemgetter
 from typing import Final
 
 from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.store.contract import Page
-from nanobot_transcript.store.jsonl.codec import decode, ids_of
 from nanobot_transcript.store.jsonl.cursor import Place, format_cursor
-from nanobot_transcript.store.jsonl.fold import Ops, is_erasure_mark, is_op, joins_parts
 from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, lines_between, split
-from nanobot_transcript.store.jsonl.order import SLACK, moment_of, sort_key
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
+from nanobot_transcript.store.lines.codec import decode
+from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_parts
+from nanobot_transcript.store.lines.messages import Messages, brief
+from nanobot_transcript.store.lines.order import SLACK
 
-__all__ = ["Window", "brief"]
+__all__ = ["Window"]
 
 _LOOK_PAST: Final = 2000
 """How many lines of history newer messages are looked for behind; a gap is filled with fewer."""
 
 _INTERRUPTED: Final = 1 << 62
 """No file is so long: what was taken in half is read again from the beginning."""
-
-_Key = tuple[float, int, int]
-
-
-class _Messages:
-    """Messages in the order in which they are shown, each once, and what other lines say about them."""
-
-    def __init__(self) -> None:
-        self._ordered: list[tuple[_Key, Entry]] = []
-        self._ids: set[str] = set()
-        self._ops = Ops()
-        self._count = 0
-        self._moment = 0.0
-
-    def __len__(self) -> int:
-        return len(self._ordered)
-
-    def add(self, place: Place, entry: Entry) -> None:
-        """Take in the next line of the file."""
-        if is_op(entry):
-            self._ops.note(place, entry)
-            return
-        ids = ids_of(entry)
-        if self._ops.is_part(entry) or not self._ids.isdisjoint(ids):
-            return
-        self._ids.update(ids)
-        self._count += 1
-        moment = moment_of(entry)
-        self._moment = self._moment if moment is None else moment
-        insort(self._ordered, (sort_key(entry, self._moment, self._count), entry), key=itemgetter(0))
-
-    def newest(self, count: int) -> list[Entry]:
-        """The last ``count`` that are not hidden, oldest first."""
-        found: list[Entry] = []
-        for _, entry in reversed(self._ordered):
-            if len(found) >= count:
-                break
-            folded = self._ops.folded(entry)
-            if folded is not None:
-                found.append(folded)
-        found.reverse()
-        return found
 
 
 class Window:
@@ -78,7 +35,7 @@ class Window:
         self._end = 0
         self._depth = 0
         self._began_with = 0
-        self._messages = _Messages()
+        self._messages = Messages()
         self._answer: tuple[int, list[RecentMessage]] = (-1, [])
 
     def get_recent(self, count: int) -> list[RecentMessage]:
@@ -191,7 +148,7 @@ class Window:
 
     def _take(self, blocks: list[list[tuple[Place, Entry]]], depth: int) -> int:
         """Put blocks that were read backwards in order; how many messages there are to show, at most ``depth``."""
-        self._messages = _Messages()
+        self._messages = Messages()
         lines = [line for block in reversed(blocks) for line in block]
         # What is only a part of another message must be known before it can pass for a first copy of it.
         for place, entry in sorted(lines, key=lambda line: not is_op(line[1])):
@@ -206,7 +163,7 @@ class Window:
         self._end = 0
         self._depth = 0
         self._began_with = 0
-        self._messages = _Messages()
+        self._messages = Messages()
         self._answer = (-1, [])
 
 
@@ -218,8 +175,3 @@ def _entries(number: int, offset: int, block: bytes) -> list[tuple[Place, Entry]
 def _is_news(entry: Entry) -> bool:
     """False for what may stand behind newer messages, because it was filled in from the platform's history."""
     return not is_op(entry) and entry.get("source") != "history"
-
-
-def brief(entry: Entry) -> RecentMessage:
-    """What ``get_recent`` gives of an entry."""
-    return {"role": entry["role"], "content": entry["content"], "sender": entry["sender"]}

@@ -10,7 +10,7 @@ import pytest
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.jsonl.cursor import Place
-from nanobot_transcript.store.jsonl.fold import Ops, apply_edit
+from nanobot_transcript.store.lines.fold import Ops, apply_edit
 
 KEY = "feishu:oc_a"
 MakeStore = Callable[..., GroupTranscriptStore]

@@ -8,24 +8,11 @@ import msgspec
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidEntryError
 
-__all__ = [
-    "EDIT_SENT",
-    "decode",
-    "encode",
-    "encode_text",
-    "hidden_key",
-    "id_keys",
-    "ids_of",
-    "is_sent",
-    "json_fragment",
-]
+__all__ = ["decode", "encode", "encode_text", "json_fragment"]
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
-_SENT = frozenset({"send", "stream"})
 _LONGEST_TIME = 1e18  # milliseconds; beyond that arithmetic with foreign numbers fails
-_HIDDEN = "\0hidden\0"
-EDIT_SENT = "\0sent\0"
 
 
 def encode(entry: Entry) -> bytes:
@@ -129,41 +116,3 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list):
         return [_clean(v) for v in value]
     return value
-
-
-def ids_of(entry: Entry) -> list[str]:
-    """Every id under which a message is known."""
-    first = entry["message_id"]
-    ids = [first] if first else []
-    if "message_ids" not in entry:
-        return ids
-    more = entry["message_ids"]
-    if type(more) is not list:
-        return ids
-    return ids + [i for i in more if type(i) is str and i and i not in ids]
-
-
-def hidden_key(target: str) -> str:
-    """The key under which a recall or redact of ``target`` is indexed."""
-    return _HIDDEN + target
-
-
-def is_sent(entry: Entry) -> bool:
-    """True for what the sender itself reported, whose text is the one as written."""
-    return entry.get("source") in _SENT
-
-
-def id_keys(entry: Entry) -> list[str]:
-    """The keys under which a line stands in the id table."""
-    op = entry.get("op")
-    if op is None:
-        return ids_of(entry)
-    target = entry.get("target")
-    if type(target) is not str or not target:
-        return []
-    if op in ("recall", "redact"):
-        return [target, hidden_key(target)]
-    if op == "edit":
-        keys = [i for i in ids_of(entry) if i != target]
-        return [*keys, EDIT_SENT + target] if is_sent(entry) else keys
-    return []

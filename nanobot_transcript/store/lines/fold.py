@@ -3,13 +3,26 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.store.jsonl.codec import ids_of, is_sent
-from nanobot_transcript.store.jsonl.cursor import Place
+from nanobot_transcript.store.lines.ids import ids_of, is_sent
 
-__all__ = ["HIDING", "OVERHEARD", "Ops", "apply_edit", "as_edit", "is_erasure_mark", "is_op", "joins_parts", "upgrade"]
+__all__ = [
+    "HIDING",
+    "OVERHEARD",
+    "Ops",
+    "Position",
+    "apply_edit",
+    "as_edit",
+    "is_erasure_mark",
+    "is_op",
+    "joins_parts",
+    "upgrade",
+]
+
+Position: TypeAlias = tuple[int, ...]
+"""Where a line stands in its transcript, as its backend counts; here only the order matters."""
 
 HIDING = frozenset({"recall", "redact"})
 OVERHEARD = frozenset({"peer_event", "history"})
@@ -93,28 +106,28 @@ class _Edits:
     A card that shows its progress is edited hundreds of times, so each edit is joined to the others only once.
     """
 
-    __slots__ = ("_changes", "_places", "lines")
+    __slots__ = ("_changes", "_positions", "lines")
 
     def __init__(self) -> None:
-        self._places: list[Place] = []
+        self._positions: list[Position] = []
         self.lines: list[Entry] = []
         self._changes: dict[str, Any] | None = {}
 
-    def add(self, place: Place, edit: Entry) -> None:
+    def add(self, position: Position, edit: Entry) -> None:
         """Take in an edit; they may come in any order, and twice."""
-        at = bisect_left(self._places, place)
-        if at < len(self._places) and self._places[at] == place:
+        at = bisect_left(self._positions, position)
+        if at < len(self._positions) and self._positions[at] == position:
             return
-        if at < len(self._places):
+        if at < len(self._positions):
             self._changes = None
         elif self._changes is not None:
             _join(self._changes, edit)
-        self._places.insert(at, place)
+        self._positions.insert(at, position)
         self.lines.insert(at, edit)
 
-    def by_place(self) -> Iterator[tuple[Place, Entry]]:
-        """Each edit with its place."""
-        return zip(self._places, self.lines, strict=True)
+    def by_position(self) -> Iterator[tuple[Position, Entry]]:
+        """Each edit with its position."""
+        return zip(self._positions, self.lines, strict=True)
 
     def changes(self) -> dict[str, Any]:
         """All edits as one."""
@@ -138,8 +151,8 @@ class Ops:
         self._edits: dict[str, _Edits] = {}
         self._parts: dict[str, str] = {}
 
-    def note(self, place: Place, entry: Entry) -> None:
-        """Take in the op that stands at a place; ops may come in any order, and twice."""
+    def note(self, position: Position, entry: Entry) -> None:
+        """Take in the op that stands at a position; ops may come in any order, and twice."""
         op, target = entry.get("op"), entry.get("target")
         if not target:
             return
@@ -148,7 +161,7 @@ class Ops:
         elif op == "edit":
             if target not in self._edits:
                 self._edits[target] = _Edits()
-            self._edits[target].add(place, entry)
+            self._edits[target].add(position, entry)
             for part in ids_of(entry):
                 if part != target:
                     self._parts[part] = target
@@ -175,7 +188,7 @@ class Ops:
         if len(edits) <= 1:
             return edits[0].changes() if edits else {}
         # Edited by more than one of its ids: the order of the lines counts.
-        lines = sorted((line for one in edits for line in one.by_place()), key=itemgetter(0))
+        lines = sorted((line for one in edits for line in one.by_position()), key=itemgetter(0))
         return _join_all(edit for _, edit in lines)
 
     def together(self, targets: set[str]) -> set[str]:

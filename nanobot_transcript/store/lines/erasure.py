@@ -1,0 +1,112 @@
+"""What goes of a line when text is erased: all of it, the text alone, or one person."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, cast
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.store.lines.codec import encode
+from nanobot_transcript.store.lines.fold import HIDING, Ops, is_op
+from nanobot_transcript.store.lines.ids import ids_of
+
+__all__ = ["Eraser", "Hidden", "Purge"]
+
+_KEPT: Final = (
+    "role",
+    "content",
+    "sender",
+    "message_id",
+    "ts",
+    "op",
+    "target",
+    "rts",
+    "message_ids",
+    "source",
+    "v",
+)
+
+Eraser = Callable[[Entry], bytes | None]
+"""What a line becomes, without newline; empty when nothing of it stays; None to leave it as it is."""
+
+
+class Hidden:
+    """Takes the text off what is hidden; a message that only refers to it (a reply) is left alone."""
+
+    def __init__(self, targets: set[str]) -> None:
+        self.targets: set[str] = set(targets)
+
+    def __call__(self, entry: Entry) -> bytes | None:
+        if entry.get("op") in HIDING:
+            return None  # has no text, and must go on hiding
+        ids = ids_of(entry)
+        if not self.targets.isdisjoint(ids):
+            self.targets.update(ids)
+        elif entry.get("target") not in self.targets:
+            return None
+        return _without_text(entry)
+
+
+def _without_text(entry: Entry) -> bytes:
+    """The line stays, so that its id stays known; its text and names go."""
+    kept = {name: value for name, value in entry.items() if name in _KEPT}
+    kept["content"] = ""
+    return encode(cast("Entry", cast("object", kept)))[:-1]
+
+
+class Purge:
+    """Decides for each line whether it goes, and takes a person out of the lines that stay.
+
+    ``ops`` are those of the whole transcript and ``entries`` its lines; ``senders`` are the ids by which the person is
+    known, none for everybody. What was said before ``before_ms`` goes; both filters combine. ``kept`` counts what
+    stayed.
+    """
+
+    def __init__(self, ops: Ops, entries: Iterable[Entry], senders: frozenset[str], before_ms: float | None) -> None:
+        self._senders: frozenset[str] = senders
+        self._before_ms: float | None = before_ms
+        self._forgets: bool = bool(senders) and before_ms is None
+        self.kept: int = 0
+        self._own: set[str] = set[str]().union(*(ops.sent_by(sender) for sender in senders))
+        matching = (entry for entry in entries if not is_op(entry) and self._matches(entry))
+        gone = {known for entry in matching for known in ids_of(entry)}
+        self._gone: set[str] = ops.together(gone) if senders else gone
+
+    def __call__(self, entry: Entry) -> bytes | None:
+        if is_op(entry):
+            about = entry.get("target") in self._gone or (self._forgets and _is_by(entry, self._senders))
+            goes = entry.get("op") not in HIDING and about
+        else:
+            goes = self._matches(entry) or not self._gone.isdisjoint(ids_of(entry))
+        if goes:
+            return b""
+        self.kept += 1
+        return _without_person(entry, self._senders) if self._forgets else None
+
+    def _matches(self, entry: Entry) -> bool:
+        if self._before_ms is not None and entry["ts"] >= self._before_ms:
+            return False
+        return not self._senders or _is_by(entry, self._senders) or not self._own.isdisjoint(ids_of(entry))
+
+
+def _is_by(entry: Entry, senders: frozenset[str]) -> bool:
+    ids = entry.get("ids")
+    others = ids.values() if isinstance(ids, dict) else ()
+    return entry["sender"] in senders or any(_names(one, senders) for one in others)
+
+
+def _names(value: Any, senders: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in senders
+
+
+def _without_person(entry: Entry, senders: frozenset[str]) -> bytes | None:
+    """The line without a person who is named in it or who edited or recalled; None when there is nothing to take."""
+    changed = entry.copy()
+    if _is_by(entry, senders):
+        changed["sender"] = ""
+        changed.pop("sender_name", None)
+        changed.pop("ids", None)
+    mentions = entry.get("mentions")
+    if isinstance(mentions, list):
+        changed["mentions"] = [
+            named for named in mentions if not (isinstance(named, dict) and _names(named.get("id"), senders))
+        ]
+    return None if changed == entry else encode(changed)[:-1]

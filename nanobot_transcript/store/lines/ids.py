@@ -1,0 +1,51 @@
+"""The ids of a message, and the keys under which a backend indexes its line."""
+
+from typing import Final
+
+from nanobot_transcript.entry import Entry
+
+__all__ = ["EDIT_SENT", "hidden_key", "id_keys", "ids_of", "is_sent"]
+
+EDIT_SENT: Final = "\0sent\0"
+"""Before a message's id: the key of its sender's own report, of which there is one."""
+
+_HIDDEN: Final = "\0hidden\0"
+_SENT: Final = frozenset({"send", "stream"})
+
+
+def ids_of(entry: Entry) -> list[str]:
+    """Every id under which a message is known."""
+    first = entry["message_id"]
+    ids = [first] if first else []
+    if "message_ids" not in entry:
+        return ids
+    more = entry["message_ids"]
+    if type(more) is not list:
+        return ids
+    return ids + [i for i in more if type(i) is str and i and i not in ids]
+
+
+def hidden_key(target: str) -> str:
+    """The key under which a recall or redact of ``target`` is indexed."""
+    return _HIDDEN + target
+
+
+def is_sent(entry: Entry) -> bool:
+    """True for what the sender itself reported, whose text is the one as written."""
+    return entry.get("source") in _SENT
+
+
+def id_keys(entry: Entry) -> list[str]:
+    """The keys under which a line stands in the id table."""
+    op = entry.get("op")
+    if op is None:
+        return ids_of(entry)
+    target = entry.get("target")
+    if type(target) is not str or not target:
+        return []
+    if op in ("recall", "redact"):
+        return [target, hidden_key(target)]
+    if op == "edit":
+        keys = [i for i in ids_of(entry) if i != target]
+        return [*keys, EDIT_SENT + target] if is_sent(entry) else keys
+    return []
