@@ -13,7 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.session_key import FEISHU, session_key
+from nanobot_transcript.store.contract import Changes
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns.speakers import id_at
 from transcript_channels.nanobot_host.sessions import forget, ids_in, write_ids
@@ -118,7 +120,7 @@ class Forgetting:
             self._clean.popitem(last=False)
 
     def _forget(self, session: Any, chat: str, after: str) -> bool:
-        changes = self._store.changes(chat, after)
+        changes = self._changes(chat, after)
         if not (changes.hidden or changes.erased):
             return False
         hidden = {shown_id(message_id) for message_id in changes.hidden}
@@ -130,6 +132,12 @@ class Forgetting:
             return message_id in hidden or (changes.erased and message_id not in there)
 
         return forget(session, is_gone, parents.get)
+
+    def _changes(self, chat: str, after: str) -> Changes:
+        try:
+            return self._store.changes(chat, after)
+        except InvalidCursorError:  # another record was put in this place
+            return Changes(erased=True)
 
     def _have_cleaned(self, key: str) -> None:
         try:

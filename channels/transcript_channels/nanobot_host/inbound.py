@@ -167,7 +167,7 @@ class Inbound:
     def _append(self, message: Message, observer: str) -> None:
         key, entry = session_key(FEISHU, message.chat_id), self.entry_of(message, observer)
         fields: dict[str, Any] = {name: value for name, value in entry.items() if name not in _PLAIN}
-        fresh = self._store.append(
+        self._store.append(
             key,
             entry["role"],
             entry["content"],
@@ -181,11 +181,11 @@ class Inbound:
         self._roster.heard(message.chat_id, observer)
         if "sender_name" not in entry and not message.from_bot:
             self._roster.ask(message.chat_id, observer, entry["sender"], message.sender_ids)
-        if message.from_bot and not fresh:
+        if message.from_bot:
             self._background.submit(self._recognise, message, key, observer)
 
     def _recognise(self, message: Message, key: str, observer: str) -> None:
-        """The bot that sent this had recorded it by itself: now its open id is known, too."""
+        """When the bot that sent this has recorded it by itself, its open id is known now, too."""
         entry = self._store.get(key, message.message_id)
         app_id = sender_ids(entry).get("app_id") if entry else None
         open_id = message.sender_ids.get("open_id")

@@ -259,7 +259,10 @@ def test_an_mcp_server_started_by_hand_says_what_it_is(on_terminal: OnTerminal) 
     terminal.until("An MCP server (filebox) that a client starts")
     terminal.until("mcp-config")
     terminal.process.send_signal(signal.SIGINT)
-    assert terminal.end() == 130, terminal.seen
+    # 0 from a server that serves, 130 from one that has not begun; Python turns that into the signal itself, a shell's
+    # 130, when it comes into an `exec` of a text, of which the imports are full.
+    assert terminal.end() in (0, 130, -signal.SIGINT), terminal.seen
+    assert "Traceback" not in terminal.seen
 
 
 def serve(env: dict[str, str], port: str = "0") -> Forked:

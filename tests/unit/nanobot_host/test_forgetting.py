@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from types import SimpleNamespace
@@ -178,6 +179,26 @@ async def test_a_purged_chat_is_gone_from_the_session(agent: Agent, other: Any) 
     prompt = await agent.ask("om_4", "Alpha??")
     assert "4711" not in prompt
     assert "harbour" not in prompt
+
+
+async def test_in_place_of_another_record_what_this_one_does_not_hold_counts_as_erased(
+    agent: Agent, start: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent.hear("om_1", "the code is 4711")
+    await agent.ask("om_3", "Alpha?", "yes?")
+    agent.host.store.purge(KEY)
+    agent.hear("om_3", "Alpha?")
+    agent.host.watermarks.change(
+        "cli_a", SESSION, lambda mark: mark and replace(mark, cursor="e1.x.1", checked="e1.x.1")
+    )
+    again = start()
+    prompt = await again.ask("om_4", "Alpha??")
+    assert "4711" not in prompt
+    assert "Alpha?" in prompt
+    assert "may still stand" not in caplog.text
+    mark = again.host.watermarks.load("cli_a", SESSION)
+    assert mark is not None
+    assert mark.checked == mark.cursor != "e1.x.1"
 
 
 async def test_what_is_taken_back_while_no_process_runs_is_gone_after_the_restart(

@@ -200,6 +200,22 @@ def test_a_peer_that_recorded_its_message_itself_is_recognised_from_then_on(make
     assert entry.get("ids", {}).get("app_id") == "cli_b"
 
 
+def test_a_peer_is_recognised_also_where_the_record_does_not_tell_a_copy(
+    make_host: Any, make_channel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that writes later than it says so."""
+    alpha, beta = make_host(), make_host()
+    make_channel(beta, app_id="cli_b", name="Beta")
+    beta.store.append(KEY, "assistant", "mine", "Beta", "om_1", sender_kind="bot", ids={"app_id": "cli_b"})
+    channel, append = make_channel(alpha), alpha.store.append
+    monkeypatch.setattr(alpha.store, "append", lambda *args, **fields: append(*args, **fields) or True)
+    receive(channel, "om_1", "mine", sender_type="bot", person="beta")
+    assert alpha.background.drain(PATIENCE)
+    bot = alpha.store.members.bot_of("cli_b")
+    assert bot is not None
+    assert bot.open_ids.get("cli_a")
+
+
 def test_the_name_of_a_group_is_asked_for_by_each_bot_that_hears_from_it_also_where_everybody_is_known(
     make_host: Any, make_channel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
