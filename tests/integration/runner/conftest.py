@@ -5,6 +5,7 @@ process; with ``long=True`` they come over the real long connection.
 """
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -79,6 +80,7 @@ class Site:
         self.group = self.feishu.add_group("Team", [self.ada, self.bo])
         self.key = f"feishu:{self.group.chat_id}"
         self.store = GroupTranscriptStore(self.folder / "transcripts")
+        self._numbers = itertools.count()
 
     def app(self, name: str) -> App:
         app = self.feishu.add_app(name)
@@ -135,7 +137,7 @@ class Site:
         env = {**kept, **secrets, "HOME": str(self.folder), "NO_PROXY": "*"}
         if listen is not None:
             env["NANOBOT_TRANSCRIPT_FEISHU__WEBHOOK__LISTEN"] = listen
-        log_path = self.folder / f"run-{len(self.processes)}.log"
+        log_path = self.folder / f"run-{next(self._numbers)}.log"
         with log_path.open("wb") as log:
             process = await Streamed.start(
                 *("nanobot_transcript", "run", "-c", str(config), "--jsonl", *arguments),
