@@ -1,5 +1,5 @@
-"""What processes need in order to agree: the sole right to do something for a while, a shared allowance, and what is to
-be known after a restart.
+"""What processes need in order to agree: the sole right to do something for a while, a shared allowance, what is to be
+known after a restart, that something has changed, and who still lives.
 
 These are small protocols. ``files`` is one backend; ``tests/contract`` holds every backend to the same behaviour, so
 that a networked one can stand beside it.
@@ -7,11 +7,12 @@ that a networked one can stand beside it.
 
 import secrets
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import getpid
 from typing import Any, Protocol
 
-__all__ = ["Budget", "Grant", "Lease", "Marks", "agent_of", "new_holder"]
+__all__ = ["Budget", "Ear", "Grant", "Lease", "Marks", "Processes", "Signals", "agent_of", "new_holder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,15 @@ class Grant:
 
 
 class Lease(Protocol):
-    """The sole right to do something, for a limited time. Plain calls of less than a millisecond.
+    """The sole right to do something, for a limited time; ``AsyncLease`` is the door for event loops.
 
     A name is any string. All calls raise StoreError kinds when the backend cannot be asked.
     """
+
+    @property
+    def blocking(self) -> bool:
+        """True when a call may wait for a network; else it takes less than a millisecond."""
+        ...
 
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
         """The lease for ``ttl`` seconds; None while anybody holds it, the same ``holder`` included."""
@@ -57,7 +63,12 @@ class Lease(Protocol):
 
 
 class Budget(Protocol):
-    """A number of calls within a time that all processes share. Plain calls of less than a millisecond."""
+    """A number of calls within a time that all processes share; ``AsyncBudget`` is the door for event loops."""
+
+    @property
+    def blocking(self) -> bool:
+        """True when a call may wait for a network; else it takes less than a millisecond."""
+        ...
 
     def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
         """True when ``cost`` more stay within ``limit`` in the last ``window`` seconds; only then they are counted.
@@ -74,6 +85,11 @@ class Marks(Protocol):
     A name is any strings. One process writes a document, and reads what it wrote. Plain calls. All raise StoreError
     kinds when the backend cannot be asked.
     """
+
+    @property
+    def blocking(self) -> bool:
+        """True when a call may wait for a network; else it takes less than a millisecond."""
+        ...
 
     def get(self, kind: str, *name: str) -> dict[str, Any] | None:
         """The document; None when there is none that this version understands."""
@@ -93,6 +109,47 @@ class Marks(Protocol):
 
     def prune(self, kind: str, keep: int) -> int:
         """Remove all but the ``keep`` of a kind that were put last; returns how many."""
+        ...
+
+
+class Ear(Protocol):
+    """What listens to signals. For one event loop."""
+
+    async def wait(self, timeout: float) -> frozenset[str]:  # noqa: ASYNC109 - its end is no error
+        """The names that were told since the last call, or since it began to listen: as soon as there is one, and none
+        after ``timeout`` seconds.
+        """
+        ...
+
+
+class Signals(Protocol):
+    """Hints that something has changed. A hint says to look again and no more: it may come twice, or for nothing.
+
+    Who listens before it looks misses nothing that was told after its look, by whichever process.
+    """
+
+    def listen(self, *names: str) -> AbstractContextManager[Ear]:
+        """Listen to these names for as long as the ``with`` lasts. For event loops."""
+        ...
+
+    def tell(self, name: str) -> None:
+        """Wake whoever listens to a name. Never raises and never waits; for any thread."""
+        ...
+
+
+class Processes(Protocol):
+    """Which processes live. An id stands for a process from ``join`` until that ends, however it ends."""
+
+    def join(self) -> str:
+        """This process's id, once others can see that it lives. Raises StoreError kinds."""
+        ...
+
+    def alive(self, other: str) -> bool:
+        """False once the process behind an id has ended, or when there never was one. Raises StoreError kinds."""
+        ...
+
+    def leave(self) -> None:
+        """Be seen as ended from now on; the next ``join`` gives another id."""
         ...
 
 

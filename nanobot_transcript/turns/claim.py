@@ -10,12 +10,15 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 from nanobot_transcript.coordination.contract import Grant, Lease, agent_of, new_holder
+from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -55,7 +58,7 @@ class AnswerClaims:
     ) -> None:
         self.limits: ClaimLimits = limits or ClaimLimits()
         self.holder: str = new_holder(agent)
-        self._lease: Lease = lease
+        self._lease: AsyncLease = AsyncLease(lease)
         self._store: AsyncGroupTranscriptStore = store
 
     async def win(
@@ -85,11 +88,11 @@ class AnswerClaims:
 
     async def _try(self, name: str, session_key: str, message: Entry) -> "Claim | None":
         """The claim; None as long as somebody else holds it; a closed claim when there is nothing left to answer."""
-        claim = Claim(self._lease, name, self.limits)
-        if claim.is_settled():
+        claim = Claim(self._lease.plain, name, self.limits)
+        if await self._is_settled(name):
             claim.open = False
             return claim
-        grant = self._lease.acquire(name, self.holder, self.limits.ttl)
+        grant = await self._lease.acquire(name, self.holder, self.limits.ttl)
         if grant is None:
             return None
         claim.grant = grant
@@ -97,7 +100,7 @@ class AnswerClaims:
             # Only now, with the claim in hand, nobody else can add the answer that we are looking for.
             entries = (await self._store.recent(session_key, _LOOK_BACK)).entries
             by = agent_of(grant.succeeds) if grant.succeeds else None
-            if claim.is_settled():
+            if await self._is_settled(name):
                 claim.release()
             elif is_answered(message, entries, by=by):
                 claim.settle()
@@ -106,9 +109,14 @@ class AnswerClaims:
             raise
         return claim
 
+    async def _is_settled(self, name: str) -> bool:
+        """True when some process has settled this message."""
+        return await self._lease.current(_settled(name)) is not None
+
 
 class Claim:
-    """The right to answer one message, renewed for as long as the ``async with`` block lasts.
+    """The right to answer one message, renewed for as long as the ``async with`` block lasts. For event loops: nothing
+    here waits for a network.
 
     When the block ends well the message counts as answered; when it ends with an exception before ``settle`` was
     called, the claim is given back and another bot may answer.
@@ -124,6 +132,7 @@ class Claim:
         self._renewed_at: float = time.monotonic()
         self._over: threading.Event = threading.Event()
         self._renewing: threading.Thread | None = None
+        self._telling: threading.Thread | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -133,12 +142,13 @@ class Claim:
     def holds(self) -> bool:
         """Ask this right before sending: True when the claim is still ours, for ``ttl`` seconds since it was renewed.
 
-        It is renewed now, unless another process is busy with the leases for a moment. Raises other StoreError kinds.
+        It is renewed now, unless that could take a while or another process is busy with the leases for a moment: then
+        what was last known counts. Raises other StoreError kinds.
         """
-        try:
-            return self._renewed()
-        except StoreBusyError:
-            return self.is_ours and time.monotonic() - self._renewed_at < self._limits.ttl / 2
+        if not self._lease.blocking:
+            with suppress(StoreBusyError):
+                return self._renewed()
+        return self.is_ours and time.monotonic() - self._renewed_at < self._limits.ttl / 2
 
     def _renewed(self) -> bool:
         if self.grant is None or not self.open:
@@ -151,22 +161,32 @@ class Claim:
     def settle(self) -> None:
         """The message is answered, or needs no answer: nobody will be given it any more. Call it once it is sent."""
         if self.grant is not None and self.open:
-            self._lease.acquire(self._settled, self.grant.holder, self._limits.remembered)
-            self.release()
+            self._tell(partial(self._settle, self.grant))
 
     def release(self) -> None:
         """Let another bot answer."""
+        self._tell(partial(self._lease.release, self.grant) if self.grant is not None else None)
+
+    def _settle(self, grant: Grant) -> None:
+        self._lease.acquire(_settled(self._name), grant.holder, self._limits.remembered)
+        self._lease.release(grant)
+
+    def _tell(self, others: Callable[[], object] | None) -> None:
+        """Tell the other processes, in a thread where that may take a while."""
         self.open = False
-        if self.grant is not None:
-            self._lease.release(self.grant)
+        if others is None:
+            return
+        if not self._lease.blocking:
+            others()
+            return
+        self._telling = threading.Thread(target=self._told, args=(others,), name="claim")
+        self._telling.start()
 
-    def is_settled(self) -> bool:
-        """True when some process has settled this message."""
-        return self._lease.current(self._settled) is not None
-
-    @property
-    def _settled(self) -> str:
-        return f"settled {self._name}"
+    def _told(self, others: Callable[[], object]) -> None:
+        try:
+            others()
+        except StoreError as error:  # it runs out by itself
+            logger.warning("A claim could not be given back: %s", error)
 
     async def __aenter__(self) -> Self:
         # In a thread: an event loop that is busy for seconds must not cost the claim, or a second model is asked.
@@ -184,6 +204,8 @@ class Claim:
             self.settle() if exc is None else self.release()
         except StoreError as error:  # it runs out by itself
             logger.warning("A claim could not be given back: %s", error)
+        if self._telling is not None:
+            await asyncio.to_thread(self._telling.join)
 
     def _renew(self) -> None:
         """Never beyond ``patience``: an agent that hangs must not keep the message for ever."""
@@ -215,6 +237,11 @@ def is_answered(message: Entry, entries: Sequence[Entry], *, by: str | None = No
 def _is_later_word(entry: Entry, message: Entry, agent: str) -> bool:
     later = speaker(entry) == agent and entry["ts"] >= message["ts"] and not id_at(entry, "reply_to")
     return later and bool(talk_of(message, [entry]))
+
+
+def _settled(name: str) -> str:
+    """The lease that says of a message that it needs no answer any more."""
+    return f"settled {name}"
 
 
 def _name(session_key: str, message: Entry) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease
+from nanobot_transcript.coordination.doors import AsyncBudget, AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import FEISHU, is_group_chat_id, split
@@ -67,8 +68,8 @@ class HistoryFallback:
         began: float | None = None,
     ) -> None:
         self._options: FallbackOptions = options or FallbackOptions()
-        self._lease: Lease = lease
-        self._budget: Budget = budget
+        self._lease: AsyncLease = AsyncLease(lease)
+        self._budget: AsyncBudget = AsyncBudget(budget)
         self._holder: str = holder
         self._threads: Callable[[str], Collection[str]] = threads or (lambda key: ())
         self._histories: list[FeishuHistory] = [history.budgeted(self._pay) for history in histories]
@@ -89,13 +90,13 @@ class HistoryFallback:
         try:
             fetched = await self._ask(session_key, chat_id, since_ms, limit)
         except BaseException:
-            self._release(grant)
+            await self._release(grant)
             raise
         finally:
             beating.cancel()
         if fetched is not None and fetched.complete:
-            self._rest(session_key)
-        self._release(grant)
+            await self._rest(session_key)
+        await self._release(grant)
         return fetched.entries if fetched is not None else []
 
     # --- whose turn it is
@@ -106,13 +107,13 @@ class HistoryFallback:
         asked = time.time()
         deadline = time.monotonic() + self._options.wait
         while time.monotonic() < deadline:
-            grant = await asyncio.to_thread(self._lease.acquire, name, self._holder, self._options.ttl)
+            grant = await self._lease.acquire(name, self._holder, self._options.ttl)
             # looked at with the lease in hand: whoever is done rests before giving it back
-            rested = self._lease.current(resting)
+            rested = await self._lease.current(resting)
             if grant is not None and rested is None:
                 return grant
             if grant is not None:
-                self._release(grant)
+                await self._release(grant)
             if rested is not None and self._is_covered(session_key, since_ms, asked, rested):
                 await asyncio.sleep(self._options.settle)
                 return None
@@ -135,19 +136,19 @@ class HistoryFallback:
         while True:
             await asyncio.sleep(self._options.ttl / 3)
             with suppress(StoreError):
-                self._lease.renew(grant, self._options.ttl)
+                await self._lease.renew(grant, self._options.ttl)
 
-    def _rest(self, session_key: str) -> None:
+    async def _rest(self, session_key: str) -> None:
         """Nobody asks for this chat again for a while; that mark runs out by itself."""
         self._fetched[session_key] = time.time()
         try:
-            self._lease.acquire(_names(session_key)[1], self._holder, self._options.rest)
+            await self._lease.acquire(_names(session_key)[1], self._holder, self._options.rest)
         except StoreError as error:
             logger.info("Another process may ask for the same history: %s", error)
 
-    def _release(self, grant: Grant) -> None:
+    async def _release(self, grant: Grant) -> None:
         try:
-            self._lease.release(grant)
+            await self._lease.release(grant)
         except StoreError as error:
             logger.info("A lease was left to run out: %s", error)
 
@@ -179,8 +180,8 @@ class HistoryFallback:
 
     async def _pay(self) -> bool:
         limit = self._options.calls_per_hour
-        try:  # in a thread: another process may hold the lock
-            return await asyncio.to_thread(self._budget.take, _BUDGET, limit=limit, window=_HOUR)
+        try:
+            return await self._budget.take(_BUDGET, limit=limit, window=_HOUR)
         except StoreError as error:
             logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
             return False

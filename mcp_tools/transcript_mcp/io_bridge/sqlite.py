@@ -1,14 +1,16 @@
 """The queues in one SQLite file that several processes may share."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from nanobot_transcript.coordination.files.processes import FileProcesses
 from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
 from nanobot_transcript.sql.sqlite import Database
-from transcript_mcp.io_bridge.holders import Holder
+from transcript_mcp.io_bridge.arrivals import Arrivals
 from transcript_mcp.io_bridge.schema import SCHEMA
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
 from transcript_mcp.sdk.threads import in_thread
@@ -53,7 +55,10 @@ class SqliteQueueStore:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = Database(folder / "io.sqlite3", folder / "io.lock", SCHEMA, busy=_BUSY)
-        self._holder = Holder(folder / "io.holders")
+        self._processes = FileProcesses(folder / "io.holders")
+        self._arrivals = Arrivals(folder / "io.arrivals")
+        self._holder: str | None = None
+        self._joining = threading.Lock()
         self._limits = limits or Limits()
         self._clock = clock
         self._monotonic = monotonic
@@ -88,7 +93,7 @@ class SqliteQueueStore:
         # Looked at first, because whoever asks an empty queue time and again must not hold up those who write.
         if not await in_thread(self._database.read, look, missing=False):
             return None
-        holder = self._holder.id if self._holder.is_live else await in_thread(self._holder.live)
+        holder = self._holder or await in_thread(self._join)
 
         def work(db: Sql) -> Item | None:
             row = db.execute(_FREE, (session, direction)).fetchone()
@@ -100,7 +105,7 @@ class SqliteQueueStore:
 
         item = await self._transactions.write(work)
         if item is not None:
-            self._holder.taken(item.seq)
+            self._arrivals.taken(item.seq)
         return item
 
     async def peek(self, session: str, direction: Direction) -> Item | None:
@@ -114,7 +119,7 @@ class SqliteQueueStore:
         await self._each("UPDATE items SET holder = NULL WHERE seq = ? AND holder = ?", seqs)
 
     def note(self, seq: int) -> None:
-        self._holder.note(seq)
+        self._arrivals.note(seq)
 
     async def delivered(self, seqs: Sequence[int]) -> None:
         await self._each("UPDATE items SET delivered = 1 WHERE seq = ? AND holder = ?", seqs)
@@ -129,7 +134,7 @@ class SqliteQueueStore:
         dead = await in_thread(self._dead)
         if not dead:
             return [], 0
-        holder = self._holder.id if self._holder.is_live else await in_thread(self._holder.live)
+        holder = self._holder or await in_thread(self._join)
 
         def work(db: Sql) -> tuple[list[Item], int]:
             taken_over: list[Item] = []
@@ -146,7 +151,7 @@ class SqliteQueueStore:
             return taken_over, freed
 
         adopted = await self._transactions.write(work)
-        await in_thread(self._holder.tidy)
+        await in_thread(self._tidy)
         return adopted
 
     async def changed(self) -> bool:
@@ -177,12 +182,14 @@ class SqliteQueueStore:
             return db.execute("DELETE FROM sessions WHERE used < ?", (now - self._limits.keep,)).rowcount
 
         removed = await self._transactions.write(work)
-        await in_thread(self._holder.tidy)
+        await in_thread(self._tidy)
         return removed
 
     def close(self) -> None:
         self._database.close()
-        self._holder.close()
+        self._arrivals.close()
+        self._processes.leave()
+        self._holder = None
 
     # -- inside of a transaction
 
@@ -245,13 +252,13 @@ class SqliteQueueStore:
     # --
 
     async def _each(self, statement: str, seqs: Sequence[int]) -> None:
-        rows = [(seq, self._holder.id) for seq in seqs]
+        rows = [(seq, self._holder) for seq in seqs]
 
         def work(db: Sql) -> None:
             db.executemany(statement, rows)
 
         await self._transactions.write(work)
-        self._holder.settled(seqs)
+        self._arrivals.settled(seqs)
 
     def _dead(self) -> dict[str, list[int]]:
         """Processes that have ended, and which of the items that they held have arrived."""
@@ -259,8 +266,21 @@ class SqliteQueueStore:
         def work(db: Sql) -> list[str]:
             return [row[0] for row in db.execute("SELECT DISTINCT holder FROM items WHERE holder IS NOT NULL")]
 
-        dead = [other for other in self._database.read(work, []) if self._holder.is_dead(other)]
-        return {other: self._holder.noted_by(other) for other in dead}
+        dead = [other for other in self._database.read(work, []) if not self._processes.alive(other)]
+        return {other: self._arrivals.noted_by(other) for other in dead}
+
+    def _join(self) -> str:
+        """By which id this process holds what it takes, from now on."""
+        with self._joining:
+            if self._holder is None:
+                holder = self._processes.join()
+                self._arrivals.begin(holder)
+                self._holder = holder
+            return self._holder
+
+    def _tidy(self) -> None:
+        self._processes.tidy()
+        self._arrivals.tidy(self._processes.alive)
 
 
 def _known(db: Sql, session: str, direction: Direction, key: str) -> int | None:

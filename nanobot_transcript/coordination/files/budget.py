@@ -23,6 +23,11 @@ class FileBudget:
     def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock | None = None) -> None:
         self._files: SharedFiles = SharedFiles(base_dir, "budgets", wait=wait, grace=0.0, clock=clock)
 
+    @property
+    def blocking(self) -> bool:
+        """False: it takes microseconds."""
+        return False
+
     def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
         """See ``Budget.take``. Raises ConfigError for a ``window`` or ``cost`` that makes no sense."""
         _check(cost, window)

@@ -28,6 +28,11 @@ class FileLease:
     def __init__(self, base_dir: str | Path, *, wait: float = 0.05, clock: Clock | None = None) -> None:
         self._files: SharedFiles = SharedFiles(base_dir, "leases", wait=wait, grace=_REMEMBERED, clock=clock)
 
+    @property
+    def blocking(self) -> bool:
+        """False: it takes microseconds."""
+        return False
+
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
         """See ``Lease.acquire``. Raises ConfigError for a ``ttl`` that is no sensible time."""
         _check(ttl)

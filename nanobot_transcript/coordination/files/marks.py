@@ -33,6 +33,11 @@ class FileMarks:
         self._base: Path = Path(base_dir).expanduser()
         self._folder: Path = self._base / STATE_FOLDER / "cursors"
 
+    @property
+    def blocking(self) -> bool:
+        """False: it takes microseconds."""
+        return False
+
     def get(self, kind: str, *name: str) -> dict[str, Any] | None:
         """See ``Marks.get``."""
         document = self._read(self._path(kind, name))

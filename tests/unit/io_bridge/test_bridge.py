@@ -306,6 +306,7 @@ async def test_a_session_tells_who_waits_in_it(bridge: Bridge) -> None:
     agent.cancel()
     reader.cancel()
     await asyncio.gather(agent, reader, return_exceptions=True)
+    await until(lambda: not bridge._queues)  # somebody may still be looking for them
     assert await bridge.sessions() == []
 
 

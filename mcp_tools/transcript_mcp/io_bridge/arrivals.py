@@ -1,0 +1,96 @@
+"""Which of the items that a process had taken have arrived, until the database knows it: a small file for each process.
+
+Writing that takes microseconds, and what the kernel has got outlives the process, so that hardly a moment is left in
+which a killed process had handed something over and nobody knows. A power cut may cost these notes; then it is handed
+over again.
+"""
+
+import contextlib
+import os
+import struct
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+from nanobot_transcript.files.descriptors import open_append
+from nanobot_transcript.files.failures import store_error
+
+__all__ = ["Arrivals"]
+
+_RECORD: Final = struct.Struct("<q")
+"""The number of an item that has arrived, negative when it is taken once more after that."""
+
+
+class Arrivals:
+    """The notes of this process in ``folder``, and those that others left. Notes are taken on the event loop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder: Path = folder
+        self._path: Path = folder
+        self._descriptor: int | None = None
+        self._noted: set[int] = set()
+        self._unsettled: set[int] = set()
+
+    def begin(self, process: str) -> None:
+        """Take notes under a process's id from now on. Raises StoreError kinds."""
+        path = self._folder / process
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            store_error(error, str(self._folder))
+        self._path, self._descriptor = path, open_append(str(path))
+
+    def note(self, seq: int) -> None:
+        """Write down at once that an item has arrived."""
+        self._write(seq)
+        self._noted.add(seq)
+        self._unsettled.add(seq)
+
+    def taken(self, seq: int) -> None:
+        """An item was taken; what was noted of it before does not count any more."""
+        if seq in self._noted:
+            self._write(-seq)
+
+    def settled(self, seqs: Iterable[int]) -> None:
+        """The database knows of these items now."""
+        self._unsettled.difference_update(seqs)
+        if not self._unsettled and self._noted and self._descriptor is not None:
+            self._noted.clear()
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+
+    def noted_by(self, process: str) -> list[int]:
+        """What had arrived of a process that has ended. Any thread. Raises StoreError kinds."""
+        path = self._folder / process
+        try:
+            records = path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            store_error(error, str(path))
+        arrived = set[int]()
+        for (seq,) in _RECORD.iter_unpack(records[: len(records) // _RECORD.size * _RECORD.size]):
+            (arrived.add if seq > 0 else arrived.discard)(abs(seq))
+        return sorted(arrived)
+
+    def tidy(self, alive: Callable[[str], bool]) -> None:
+        """Remove the notes of processes that have ended; to be called once they were read."""
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                if not alive(path.name):
+                    path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Take no more notes. What the database does not know yet stays for the next process."""
+        if self._descriptor is not None:
+            if not self._noted:
+                with contextlib.suppress(OSError):
+                    self._path.unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._noted, self._unsettled = set(), set()
+            self._descriptor = None
+
+    def _write(self, number: int) -> None:
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):  # then the item is handed over once more
+                os.write(self._descriptor, _RECORD.pack(number))

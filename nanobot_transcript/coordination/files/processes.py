@@ -1,0 +1,73 @@
+"""Which processes live: each holds a lock on a file of its own, which the kernel frees when the process ends."""
+
+import contextlib
+import fcntl
+import os
+import threading
+from pathlib import Path
+from uuid import uuid4
+
+from nanobot_transcript.files.descriptors import open_append
+from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.lock import is_held
+
+__all__ = ["FileProcesses"]
+
+
+class FileProcesses:
+    """``Processes`` in ``folder``. Nothing is made before the first ``join``."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder: Path = folder
+        self._mutex: threading.Lock = threading.Lock()
+        self._id: str | None = None
+        self._descriptor: int = -1
+
+    def join(self) -> str:
+        """See ``Processes.join``."""
+        with self._mutex:
+            if self._id is None:
+                try:
+                    self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                except OSError as error:
+                    store_error(error, str(self._folder))
+                name = uuid4().hex
+                self._descriptor = self._locked(name)
+                self._id = name
+            return self._id
+
+    def alive(self, other: str) -> bool:
+        """See ``Processes.alive``."""
+        if other == self._id:
+            return True
+        path = self._folder / other
+        try:
+            return is_held(path)
+        except OSError as error:
+            store_error(error, str(path))
+
+    def tidy(self) -> None:
+        """Remove the files of processes that have ended."""
+        with contextlib.suppress(OSError):
+            for path in self._folder.iterdir():
+                if not self.alive(path.name):
+                    path.unlink(missing_ok=True)
+
+    def leave(self) -> None:
+        """See ``Processes.leave``."""
+        with self._mutex:
+            if self._id is not None:
+                with contextlib.suppress(OSError):
+                    (self._folder / self._id).unlink(missing_ok=True)
+                os.close(self._descriptor)
+                self._id, self._descriptor = None, -1
+
+    def _locked(self, name: str) -> int:
+        path = self._folder / name
+        while True:
+            descriptor = open_append(str(path))
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == os.fstat(descriptor).st_ino:
+                    return descriptor
+            os.close(descriptor)  # tidied away by another process between the two calls

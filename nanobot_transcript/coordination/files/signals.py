@@ -1,0 +1,174 @@
+"""Signals through files: who tells touches one, who listens looks at the times of a few, several times a second.
+
+What lies in files of its own has these as ``sources``, too: they say by themselves that they have changed, also when a
+process was killed between its change and its word, or does not know of signals.
+"""
+
+import asyncio
+import hashlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from nanobot_transcript.coordination.contract import Ear
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.files.layout import Layout
+
+__all__ = ["FileSignals", "Source"]
+
+logger = logging.getLogger(__name__)
+
+_LOOK_EVERY: Final = 0.2
+_TICK_NS: Final = 50_000_000
+"""Kernels give files the time of their last tick: two changes within one look like one."""
+
+
+class Source(NamedTuple):
+    """A file of a folder, or with a ``*`` in ``pattern`` those whose names match it (``fnmatch``)."""
+
+    folder: Path
+    pattern: str
+
+
+class FileSignals:
+    """``Signals`` in the folder ``.state/signals`` of a record; a name there is the file of its hash."""
+
+    def __init__(
+        self, base_dir: str | Path, sources: Mapping[str, Sequence[Source]] | None = None, *, every: float = _LOOK_EVERY
+    ) -> None:
+        """``every`` is how long (seconds) other processes' signals may take."""
+        self._layout: Layout = Layout(Path(base_dir).expanduser())
+        self._folder: Path = self._layout.state / "signals"
+        self._sources: Mapping[str, Sequence[Source]] = sources or {}
+        self._every: float = every
+        self._ears: set[_Ear] = set()
+        self._mutex: threading.Lock = threading.Lock()
+
+    @contextmanager
+    def listen(self, *names: str) -> Iterator[Ear]:
+        """See ``Signals.listen``."""
+        ear = _Ear(self, names, self._every)
+        with self._mutex:
+            self._ears.add(ear)
+        try:
+            yield ear
+        finally:
+            with self._mutex:
+                self._ears.discard(ear)
+
+    def tell(self, name: str) -> None:
+        """See ``Signals.tell``."""
+        with self._mutex:
+            ears = [ear for ear in self._ears if name in ear.names]
+        self._touch(name)
+        for ear in ears:
+            ear.told_here(name)
+
+    def look(self, name: str) -> "list[_Stamp]":
+        """How the files of a name look now; other than before when it was told, or when its sources have changed."""
+        sources = [Source(self._folder, self._path(name).name), *self._sources.get(name, ())]
+        return [stamp for source in sources for stamp in _stamps(source)]
+
+    def _touch(self, name: str) -> None:
+        path = self._path(name)
+        try:
+            os.utime(path, follow_symlinks=False)
+        except FileNotFoundError:
+            self._make(path)
+        except OSError as error:
+            logger.debug("%s was not told: %s", name, error)
+
+    def _make(self, path: Path) -> None:
+        try:
+            self._layout.create()
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        except (OSError, StoreError) as error:  # whoever listens looks again by itself after a while
+            logger.debug("%s cannot be made: %s", path, error)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class _Ear:
+    def __init__(self, signals: FileSignals, names: Iterable[str], every: float) -> None:
+        self.names: frozenset[str] = frozenset(names)
+        self._signals: FileSignals = signals
+        self._every: float = every
+        self._loop: asyncio.AbstractEventLoop = asyncio.get_running_loop()
+        self._here: set[str] = set()
+        self._doubtful: set[str] = set()
+        """Names whose files were just being written: the next change may bear the same time."""
+        self._woken: asyncio.Event = asyncio.Event()
+        self._seen: dict[str, list[_Stamp]] = {}
+        self._notice(*self._look())
+
+    async def wait(self, timeout: float) -> frozenset[str]:  # noqa: ASYNC109 - its end is no error
+        """See ``Ear.wait``."""
+        end = self._loop.time() + timeout
+        told = self._notice(*await asyncio.to_thread(self._look))
+        while not told and (left := end - self._loop.time()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(self._every, left)):
+                    await self._woken.wait()
+            doubtful, self._doubtful = self._doubtful, set()
+            told = doubtful | self._notice(*await asyncio.to_thread(self._look))
+        return frozenset(told)
+
+    def told_here(self, name: str) -> None:
+        """This process tells it, in any thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._wake, name)
+
+    def _wake(self, name: str) -> None:
+        self._here.add(name)
+        self._woken.set()
+
+    def _look(self) -> "tuple[int, dict[str, list[_Stamp]]]":
+        """When it looked (ns), and what it saw."""
+        return time.time_ns(), {name: self._signals.look(name) for name in self.names}
+
+    def _notice(self, looked: int, found: "dict[str, list[_Stamp]]") -> set[str]:
+        """Which names were told here, or have changed since the last look."""
+        told = self._here | {name for name, stamps in found.items() if stamps != self._seen.get(name)}
+        self._here = set()
+        self._woken.clear()
+        self._seen = found
+        young = looked - _TICK_NS
+        self._doubtful |= {name for name, stamps in found.items() if any(stamp.written > young for stamp in stamps)}
+        return told
+
+
+class _Stamp(NamedTuple):
+    name: str
+    written: int
+    size: int
+    inode: int
+
+
+def _stamps(source: Source) -> list[_Stamp]:
+    if "*" not in source.pattern:
+        try:
+            found = os.lstat(source.folder / source.pattern)
+        except OSError:
+            return []
+        return [_Stamp(source.pattern, found.st_mtime_ns, found.st_size, found.st_ino)]
+    return sorted(_matching(source))
+
+
+def _matching(source: Source) -> Iterator[_Stamp]:
+    try:
+        with os.scandir(source.folder) as entries:
+            for entry in entries:
+                if fnmatchcase(entry.name, source.pattern):
+                    with suppress(FileNotFoundError):
+                        found = entry.stat(follow_symlinks=False)
+                        yield _Stamp(entry.name, found.st_mtime_ns, found.st_size, found.st_ino)
+    except OSError:
+        return
