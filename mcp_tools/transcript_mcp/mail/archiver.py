@@ -198,10 +198,13 @@ def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:
     seen, due, tidy_at, pause, adopted = None, 0.0, 0.0, _LOOK, False
     while not ending.asked:
         try:
+            version = database.edition()  # before the round: what comes during it is seen by the next
+            if version is None:
+                ending.wait(_LOOK)  # there is no store yet, and it is not ours to make
+                continue
             if not adopted:
                 archiving.adopt()
                 adopted = True
-            version = database.edition()  # before the round: what comes during it is seen by the next
             if version != seen or time.monotonic() >= due:
                 due = archiving.round()
                 seen = version
@@ -216,7 +219,8 @@ def _work(archiving: "Archiving", database: Database, ending: _Ending) -> None:
         else:
             pause = _LOOK
             ending.wait(min(_LOOK, due - time.monotonic()))
-    _finish(archiving)
+    if adopted:
+        _finish(archiving)
 
 
 def _finish(archiving: "Archiving") -> None:

@@ -168,9 +168,8 @@ class MailRoom:
         return showing.shown_released(released, self._service.archived(released.job))
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
-        """The database as it is now."""
-        database = self._mail.places.database
-        return {(): (stamp(database), stamp(f"{database}-wal"))}
+        """The database as it is now. Its files change before what was written can be read."""
+        return {(): (self._mail.reader.edition(), stamp(self._mail.places.database))}
 
     def _told_of(self, posted: Posted) -> dict[str, Any]:
         for uri in inbox_uris(posted.sent):
