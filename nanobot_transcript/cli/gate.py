@@ -8,7 +8,7 @@ import typer
 
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import one_chat, shown_name
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_store, read_settings
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record, read_settings
 from nanobot_transcript.cli.output import amount, console, emit_json, notice, printable, progress_bar
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.tables import print_table
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.entry import Entry
     from nanobot_transcript.identity import AgentProfile
+    from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import Decision, RelevanceGate
     from nanobot_transcript.relevance.evaluation.run import Evaluation
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -65,12 +66,13 @@ def explain(
 
     settings = read_settings(config, store).gate
     gate = RelevanceGate(GateOptions(stale_after=settings.stale_after, threshold=settings.threshold))
-    with opened_store(config, store) as opened:
+    with opened_record(config, store) as record:
+        opened = record.store
         key = one_chat(opened, chat)
         message, history = _up_to(opened, key, message_id)
         known = members(opened, key, opened.scan(key))
         agents = _agents(known, agent)
-        replayed = [_replayed(gate, opened, key, message, history, one, known) for one in agents]
+        replayed = [_replayed(gate, record, key, message, history, one, known) for one in agents]
         if json:
             emit_json({"session_key": key, "message": message, "decisions": replayed})
         else:
@@ -134,18 +136,16 @@ def _agents(members: "Sequence[AgentProfile]", name: str | None) -> "list[AgentP
 
 def _replayed(
     gate: "RelevanceGate",
-    store: "GroupTranscriptStore",
+    record: "Record",
     key: str,
     message: "Entry",
     history: "list[Entry]",
     agent: "AgentProfile",
     members: "list[AgentProfile]",
 ) -> dict[str, Any]:
-    from nanobot_transcript.relevance import DecisionLog
-
     decision = gate.decide(message, history, agent, members)
     features, reasons = gate.explain(message, history, agent, members)
-    noted = DecisionLog(store.base_dir).read(key, message["message_id"])
+    noted = record.decisions.read(key, message["message_id"])
     return {
         **_decision(decision),
         "threshold": gate.threshold,

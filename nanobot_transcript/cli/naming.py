@@ -32,7 +32,7 @@ def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
     keys = [chat.session_key for chat in store.chats()]
     if not keys:
         hint = "Bots write it once the plugin runs; `nanobot-transcript doctor` finds out why they do not."
-        raise UsageError(f"There is no transcript in {store.base_dir} yet.", hint=hint)
+        raise UsageError(f"There is no transcript in {store.place} yet.", hint=hint)
     if name is None:
         return keys
     try:

@@ -16,6 +16,7 @@ from nanobot_transcript.errors import ConfigError, StoreUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from nanobot_transcript.record import Record
     from nanobot_transcript.settings import LoadedSettings
     from nanobot_transcript.settings.plain_names import DotenvUse
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -27,6 +28,7 @@ __all__ = [
     "JsonlOption",
     "StoreOption",
     "one_form",
+    "opened_record",
     "opened_store",
     "read_settings",
     "require_directory",
@@ -79,11 +81,20 @@ def opened_store(
     Raises StoreUnavailableError when its directory cannot be read, or was named and is missing, unless the command
     ``may_begin`` a store; and when it is to be ``written`` and cannot be.
     """
+    with opened_record(config, store, may_begin=may_begin, written=written) as record:
+        yield record.store
+
+
+@contextmanager
+def opened_record(
+    config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False
+) -> "Iterator[Record]":
+    """The same for the whole record."""
     settings = read_settings(config, store)
     named = settings.origin_of("store.dir").kind != "default"
     require_directory(settings.store.dir, must_exist=named and not may_begin, written=written)
-    with settings.store.open() as opened:
-        yield opened
+    with settings.open_record() as record:
+        yield record
 
 
 def one_form(*, json: bool, jsonl: bool) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nanobot_transcript.cli.naming import chat_keys
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record
 from nanobot_transcript.cli.output import emit_json, notice, printable
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.session_key import FEISHU, is_group_chat_id, session_key, split
 
 if TYPE_CHECKING:
-    from nanobot_transcript.outbox import Answer, Outbox, PostStatus
+    from nanobot_transcript.outbox import Answer, Postbox, PostStatus
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["post"]
@@ -61,14 +61,11 @@ def post(
     """
     if answer and not wait:
         raise UsageError("--answer needs to know how long to wait.", hint="Add --wait SECONDS.")
-    from nanobot_transcript.outbox import Outbox
-
     content, shown = _content(text, card), _card(card)
-    with opened_store(config, store, may_begin=True, written=True) as opened:
-        session, place = _session(opened, chat), opened.base_dir
-        known = any(one.session_key == session for one in opened.chats())
-    with Outbox(place) as outbox:
-        post_id = outbox.post(
+    with opened_record(config, store, may_begin=True, written=True) as record:
+        session = _session(record.store, chat)
+        known = any(one.session_key == session for one in record.store.chats())
+        post_id = record.outbox.post(
             session,
             content,
             card=shown,
@@ -77,7 +74,7 @@ def post(
             reply_to=reply_to,
             wants_answers=answer,
         )
-        status, answered = asyncio.run(_outcome(outbox, post_id, wait, answer=answer))
+        status, answered = asyncio.run(_outcome(record.outbox, post_id, wait, answer=answer))
     if json:
         emit_json(_document(status, answered))
     else:
@@ -89,7 +86,7 @@ def post(
         raise typer.Exit(NEGATIVE)
 
 
-async def _outcome(outbox: "Outbox", post_id: str, wait: float, *, answer: bool) -> "tuple[PostStatus, Answer | None]":
+async def _outcome(outbox: "Postbox", post_id: str, wait: float, *, answer: bool) -> "tuple[PostStatus, Answer | None]":
     loop = asyncio.get_running_loop()
     end = loop.time() + wait
     status = await outbox.wait_sent(post_id, wait)

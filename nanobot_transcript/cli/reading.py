@@ -59,7 +59,7 @@ def tail(
     with opened_store(config, store, may_begin=follow) as opened:
         waiting = follow and chat is None and not opened.chats()
         if waiting and sys.stderr.isatty():
-            notice(f"Waiting for the first message in {opened.base_dir}. Ctrl-C ends it.")
+            notice(f"Waiting for the first message in {opened.place}. Ctrl-C ends it.")
         keys = [] if waiting else chat_keys(opened, chat)
         newest, cursors = _newest(opened, keys, lines)
         if json:

@@ -1,5 +1,6 @@
 """From settings to agents that can run: the composition of our own host."""
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from nanobot_transcript.outbox import Outbox
+    from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
     from nanobot_transcript.settings import LoadedSettings, Settings
@@ -52,7 +53,7 @@ class Composed:
 
     runner: "Runner"
     store: AsyncGroupTranscriptStore
-    outbox: "Outbox"
+    record: "Record"
     gates: Sequence["RelevanceGate"]
 
     async def close(self) -> None:
@@ -60,7 +61,7 @@ class Composed:
         for gate in self.gates:
             await gate.aclose()
         await self.store.close()
-        self.outbox.close()
+        await asyncio.to_thread(self.record.close)
 
 
 def chosen(settings: "LoadedSettings", names: Iterable[str] = ()) -> list[Chosen]:
@@ -125,23 +126,17 @@ def compose(settings: "Settings", agents: Sequence[Chosen]) -> Composed:
         )
     builder = _Builder(settings, agents)
     runner = Runner([builder.agent(agent) for agent in agents], builder.store, grace=settings.runner.grace)
-    return Composed(runner, builder.store, builder.outbox, builder.gates)
+    return Composed(runner, builder.store, builder.record, builder.gates)
 
 
 class _Builder:
     """Makes agents that share a store, the leases and a webhook."""
 
     def __init__(self, settings: "Settings", agents: Sequence[Chosen]) -> None:
-        from nanobot_transcript.outbox import Outbox
-        from nanobot_transcript.turns import FileBudget, FileLease
-
-        base_dir = settings.store.dir
         self._settings: Settings = settings
-        self._lease: FileLease = FileLease(base_dir)
-        self._budget: FileBudget = FileBudget(base_dir)
+        self.record: Record = settings.open_record()
         self._clients: dict[str, FeishuClient] = {agent.app_id: self._client(agent) for agent in agents}
         self._webhooks: WebhookServer | None = _webhooks(settings.feishu.webhook.listen)
-        self.outbox: Outbox = Outbox(base_dir, settings.outbox.limits())
         self.store: AsyncGroupTranscriptStore = self._opened()
         self.gates: list[RelevanceGate] = []
 
@@ -155,7 +150,7 @@ class _Builder:
         profile = AgentProfile(agent.name, tuple(given.aliases), given.description, ids)
         guard = LoopGuard(settings.turns.limits())
         relay, members = settings.relay, members_of(self.store.members, [profile])
-        posting: Posting | None = Posting(self.outbox) if settings.outbox.serve else None
+        posting: Posting | None = Posting(self.record.outbox) if settings.outbox.serve else None
         return Agent(
             profile,
             self._channel(profile, agent),
@@ -163,9 +158,16 @@ class _Builder:
             options=self._options(given),
             gate=self._gate(given),
             guard=guard,
-            claims=AnswerClaims(self._lease, self.store, profile.name, settings.turns.claim.limits()),
+            claims=AnswerClaims(self.record.leases, self.store, profile.name, settings.turns.claim.limits()),
             members=members,
-            relay=Relay(self.store, profile, RelaySettings(relay.mode, relay.max_age), guard=guard, members=members),
+            relay=Relay(
+                self.store,
+                profile,
+                RelaySettings(relay.mode, relay.max_age),
+                guard=guard,
+                members=members,
+                marks=self.record.marks,
+            ),
             mode_of=settings.groups.mode_of,
             offer_reply=posting.offer_reply if posting else None,
             offer_action=posting.offer_action if posting else None,
@@ -189,11 +191,11 @@ class _Builder:
         )
 
     def _gate(self, given: "AgentSettings") -> "RelevanceGate":
-        from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+        from nanobot_transcript.relevance import RelevanceGate
 
         gate = self._settings.gate
-        log = DecisionLog(self._settings.store.dir) if gate.log else None
-        judge, allow = judge_for(gate.judge, given.responder), gate.judge.allowance(self._budget)
+        log = self.record.decisions if gate.log else None
+        judge, allow = judge_for(gate.judge, given.responder), gate.judge.allowance(self.record.budgets)
         made = RelevanceGate(gate.options(), judge, log, allow=allow)
         self.gates.append(made)
         return made
@@ -234,12 +236,14 @@ class _Builder:
         from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
         from transcript_channels.feishu.history import FeishuHistory
 
-        sync, history = self._settings.store.open(), self._settings.history
+        sync, history = self.record.store, self._settings.history
         if not history.enabled or history.calls_per_hour == 0:
             return AsyncGroupTranscriptStore.over(sync)
         histories = [FeishuHistory(client, sync.members) for client in self._clients.values()]
         options = FallbackOptions(calls_per_hour=history.calls_per_hour)
-        fallback = HistoryFallback(histories, self._lease, self._budget, new_holder("runner"), options=options)
+        fallback = HistoryFallback(
+            histories, self.record.leases, self.record.budgets, new_holder("runner"), options=options
+        )
         return AsyncGroupTranscriptStore.over(sync, fallback=fallback)
 
 

@@ -88,7 +88,7 @@ def stats(
         keys = chat_keys(opened, chat)
         counted = _count(opened, keys)
         if json:
-            emit_json({"store": str(opened.base_dir), "chats": [one.document() for one in counted]})
+            emit_json({"store": opened.place, "chats": [one.document() for one in counted]})
         elif chat is not None or len(counted) == 1:
             _print_chat(counted[0])
         else:

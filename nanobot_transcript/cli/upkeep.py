@@ -4,14 +4,20 @@ import sys
 import textwrap
 from collections import Counter
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nanobot_transcript.cli.moments import moment_ms
 from nanobot_transcript.cli.naming import chat_keys, is_called, nobody_called, one_chat, shown_name
-from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.options import (
+    ChatArgument,
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    opened_record,
+    opened_store,
+)
 from nanobot_transcript.cli.output import amount, console, emit_json, notice, number, printable, progress_bar, size
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.cli.tables import print_table
@@ -52,7 +58,7 @@ def verify(
     else:
         _print_reports(reports)
     if any(report.read_only for report in reports):
-        notice(f"Nothing may be changed in {opened.base_dir}: what could be mended was left as it is.")
+        notice(f"Nothing may be changed in {opened.place}: what could be mended was left as it is.")
     if not ok:
         raise typer.Exit(NEGATIVE)
 
@@ -107,25 +113,18 @@ def purge(
     """
     if chat is None and member is None and before is None:
         raise UsageError("Nothing says what to erase.", hint="Name a chat, --member or --before.")
-    with opened_store(config, store) as opened:
-        choice = _choose(opened, chat, member, moment_ms(before))
+    with opened_record(config, store) as record:
+        choice = _choose(record.store, chat, member, moment_ms(before))
         _ask(choice, yes=yes, json=json)
-        reports = opened.purge(choice.key, sender=choice.sender, before_ms=choice.before_ms)
-        _forget_posts(opened.base_dir, choice)
+        reports = record.store.purge(choice.key, sender=choice.sender, before_ms=choice.before_ms)
+        if choice.before_ms is None:  # what is old goes there by itself
+            # What waits to go into the chat, and the answers to it, hold texts, too.
+            record.outbox.forget(session_key=choice.key, sender=choice.sender)
     if json:
         emit_json({"erased": dict(choice.messages), "chats": [_document(choice, report) for report in reports]})
     else:
         freed = sum(report.dropped_bytes for report in reports)
         notice(f"Erased {amount(choice.messages.total(), 'message')}{f', {size(freed)}' if freed else ''}.")
-
-
-def _forget_posts(base_dir: Path, choice: _Choice) -> None:
-    """What waits to go into the chat, and the answers to it, hold texts too; what is old goes there by itself."""
-    if choice.before_ms is None:
-        from nanobot_transcript.outbox import Outbox
-
-        with Outbox(base_dir) as outbox:
-            outbox.forget(session_key=choice.key, sender=choice.sender)
 
 
 def _document(choice: _Choice, report: "MaintenanceReport") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Into the group, from any process: durable posts that a bot of the chat sends, and the answers that come back."""
 
+from nanobot_transcript.outbox.contract import Postbox
 from nanobot_transcript.outbox.outbox import Outbox
 from nanobot_transcript.outbox.server import OutboxServer, Revise, Send
 from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostState, PostStatus, Receipt, Revision
@@ -13,6 +14,7 @@ __all__ = [
     "OutboxServer",
     "PostState",
     "PostStatus",
+    "Postbox",
     "Receipt",
     "Revise",
     "Revision",

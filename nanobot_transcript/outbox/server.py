@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from nanobot_transcript.coordination.contract import new_holder
+from nanobot_transcript.coordination.waiting import first_of
 from nanobot_transcript.errors import (
     DeliveryError,
     MessageGoneError,
@@ -16,7 +18,7 @@ from nanobot_transcript.errors import (
     TranscriptError,
     UnexpectedAnswerError,
 )
-from nanobot_transcript.outbox.outbox import Outbox
+from nanobot_transcript.outbox.contract import Postbox
 from nanobot_transcript.outbox.values import Job, Receipt, Revision
 
 __all__ = ["OutboxServer", "Revise", "Send"]
@@ -42,13 +44,15 @@ logger = logging.getLogger(__name__)
 class OutboxServer:
     """Takes and sends one post after the other. ``sits_in`` says of a session key that this bot is in that chat.
 
+    It looks when the outbox has changed, and every ``look_every`` seconds: what failed before may be tried again.
+
     ``agent`` is the bot's name: it may send what is for anybody and what is for it. Without ``revise`` the cards that
     it sent stay as they are.
     """
 
     def __init__(
         self,
-        outbox: Outbox,
+        outbox: Postbox,
         send: Send,
         *,
         agent: str,
@@ -57,7 +61,7 @@ class OutboxServer:
         look_every: float = _LOOK_EVERY,
     ) -> None:
         self.holder: str = new_holder(agent)
-        self._outbox: Outbox = outbox
+        self._outbox: Postbox = outbox
         self._send: Send = send
         self._revise: Revise | None = revise
         self._agent: str = agent
@@ -69,23 +73,21 @@ class OutboxServer:
         """Send until ``stop``. Ends after the send that is going on; cancelled, it leaves that one to the next server,
         under the same uuid.
         """
-        loop = asyncio.get_running_loop()
-        clean_at = loop.time()
-        while not self._stopping.is_set():
-            pause = self._look_every
-            try:
-                if loop.time() >= clean_at:
-                    clean_at = loop.time() + _CLEAN_EVERY
-                    await asyncio.to_thread(self._outbox.clean)
-                if await self.send_next() or await self.revise_next():
-                    continue
-            except StoreError as error:
-                logger.warning("The outbox cannot be used now: %s %s", error, error.hint)
-                pause = _AFTER_TROUBLE
-            except Exception:
-                logger.exception("The outbox could not be served; it goes on in %.0f s", _AFTER_TROUBLE)
-                pause = _AFTER_TROUBLE
-            await self._rest(pause)
+        with self._outbox.listen() as ear:
+            clean_at = time.monotonic()
+            while not self._stopping.is_set():
+                try:
+                    if time.monotonic() >= clean_at:
+                        clean_at = time.monotonic() + _CLEAN_EVERY
+                        await asyncio.to_thread(self._outbox.clean)
+                    if not (await self.send_next() or await self.revise_next()):
+                        await first_of(ear.wait(self._look_every), self._stopping.wait())
+                except StoreError as error:
+                    logger.warning("The outbox cannot be used now: %s %s", error, error.hint)
+                    await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
+                except Exception:
+                    logger.exception("The outbox could not be served; it goes on in %.0f s", _AFTER_TROUBLE)
+                    await first_of(asyncio.sleep(_AFTER_TROUBLE), self._stopping.wait())
 
     def stop(self) -> None:
         """End ``serve`` as soon as the present send has ended."""
@@ -158,13 +160,6 @@ class OutboxServer:
         said = str(error) or type(error).__name__
         logger.warning("%s: post %s was not sent (attempt %d): %s", job.session_key, job.id, job.attempt, said)
         await asyncio.to_thread(self._outbox.failed, job, said, retry_after, doubtful=doubtful)
-
-    async def _rest(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stopping.wait()
-        except TimeoutError:
-            return
 
 
 def _pause(tried: Job | Revision) -> float:

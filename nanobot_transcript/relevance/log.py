@@ -1,34 +1,34 @@
-"""The decision log: one JSON line for each decision, kept small, shared by all processes.
+"""The decision log: what each bot decided about each message, kept small, shared by all processes.
 
-``<store>/.state/decisions/<chat>.jsonl`` and, when that was full, ``.1`` to ``.3`` behind it. Texts are not in it: a
-decision is replayed from the record, and what was erased there is not to live on here.
+Texts are not in it: a decision is replayed from the record, and what was erased there is not to live on here.
 """
 
-import contextlib
-import hashlib
-import logging
-import os
-import re
-import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
 
-import msgspec
-
-from nanobot_transcript.files.descriptors import to_append, to_read
 from nanobot_transcript.relevance.decision import Decision
 
-__all__ = ["DecisionLog", "decision_record"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["FORMAT", "DecisionLog", "decision_record"]
 
 FORMAT: Final = 1
-_MAX_BYTES: Final = 1_000_000
-_KEPT: Final = 3
-_MOST_TIMES: Final = 2
-_WAIT: Final = 0.02
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+class DecisionLog(Protocol):
+    """Where decisions are noted. ``write`` is called on event loops and must not wait for a network."""
+
+    def write(self, session_key: str, decision: Decision, now_ms: float | None = None) -> bool:
+        """Note a decision. Never raises: it counts, also when it is not noted, which is False."""
+        ...
+
+    def read(self, session_key: str, message_id: str | None = None) -> list[dict[str, Any]]:
+        """What was noted about a chat, or one message of it, oldest first, as in ``decision_record``. The newest
+        thousands are there, older ones may be gone.
+        """
+        ...
+
+    def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
+        """For each of these chats something that is another after each note, and the same until then."""
+        ...
 
 
 def decision_record(decision: Decision, session_key: str, now_ms: float) -> dict[str, Any]:
@@ -45,128 +45,3 @@ def decision_record(decision: Decision, session_key: str, now_ms: float) -> dict
         "score": round(decision.score, 4),
         "open": decision.open,
     }
-
-
-class DecisionLog:
-    """The log below the store in ``base_dir``. Writing never raises: a decision counts, also when it is not noted."""
-
-    def __init__(self, base_dir: str | Path, *, max_bytes: int = _MAX_BYTES, kept: int = _KEPT) -> None:
-        self.folder: Path = Path(base_dir) / ".state" / "decisions"
-        self._max_bytes = max_bytes
-        self._kept = max(1, kept)
-        self._complained: set[str] = set()
-        self._versions: dict[Path, tuple[int, bool]] = {}
-
-    def path_of(self, session_key: str) -> Path:
-        """The file that decisions about a chat are appended to."""
-        digest = hashlib.sha256(session_key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return self.folder / f"{_UNSAFE.sub('_', session_key)[:40]}-{digest}.log"
-
-    def write(self, session_key: str, decision: Decision, now_ms: float | None = None) -> bool:
-        """Note a decision with one write. False when it could not be noted."""
-        record = decision_record(decision, session_key, time.time() * 1000 if now_ms is None else now_ms)
-        path = self.path_of(session_key)
-        try:
-            line = msgspec.json.encode(record) + b"\n"
-            self._append(path, line)
-        except (OSError, _NewerFormatError, msgspec.EncodeError, UnicodeError) as error:
-            if str(path) not in self._complained:
-                self._complained.add(str(path))
-                logger.warning("decisions are not noted in %s: %s", path.name, error)
-            return False
-        return True
-
-    def read(self, session_key: str, message_id: str | None = None) -> list[dict[str, Any]]:
-        """What was noted about a chat, or one message of it, oldest first. Lines that are none are left out."""
-        path = self.path_of(session_key)
-        found: list[dict[str, Any]] = []
-        for number in range(self._kept, -1, -1):
-            found.extend(_records(_numbered(path, number)))
-        return [
-            record
-            for record in found
-            if record.get("chat") == session_key and (message_id is None or record.get("message_id") == message_id)
-        ]
-
-    def _append(self, path: Path, line: bytes) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = to_append(str(path))
-        try:
-            found = os.fstat(descriptor)
-            self._refuse_newer(path, found.st_ino)
-            if found.st_size + len(line) > self._max_bytes and found.st_size:
-                os.close(descriptor)
-                descriptor = -1
-                self._rotate(path, found)
-                descriptor = to_append(str(path))
-            os.write(descriptor, line)
-        finally:
-            if descriptor >= 0:
-                os.close(descriptor)
-
-    def _refuse_newer(self, path: Path, inode: int) -> None:
-        known = self._versions.get(path)
-        if known is None or known[0] != inode:
-            known = self._versions[path] = (inode, _is_newer(path))
-        if known[1]:
-            raise _NewerFormatError("it was written by a newer version")
-
-    def _rotate(self, path: Path, found: os.stat_result) -> None:
-        """Make room. Two processes may come here at once: who finds another file than the full one leaves it.
-
-        Nobody waits long for the lock, as decisions are made on event loops: while another process has it, the full
-        file takes a little more. Raises OSError when it holds twice what it may.
-        """
-        import filelock
-
-        try:
-            with filelock.FileLock(self.folder / "rotate.lock", timeout=_WAIT, mode=0o600, poll_interval=0.002):
-                if _inode(path) == found.st_ino:
-                    self._move_on(path)
-        except filelock.Timeout:
-            if found.st_size > _MOST_TIMES * self._max_bytes:
-                raise
-
-    def _move_on(self, path: Path) -> None:
-        for number in range(self._kept, 0, -1):
-            with contextlib.suppress(FileNotFoundError):
-                _numbered(path, number - 1).replace(_numbered(path, number))
-
-
-class _NewerFormatError(Exception):
-    """The file belongs to a newer version and is left as it is."""
-
-
-def _inode(path: Path) -> int | None:
-    """None while there is no file: another process has moved it on and not begun the next one."""
-    try:
-        return path.stat().st_ino
-    except FileNotFoundError:
-        return None
-
-
-def _numbered(path: Path, number: int) -> Path:
-    return path.with_name(f"{path.name}.{number}") if number else path
-
-
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with os.fdopen(to_read(str(path)), "rb") as file:
-            lines = file.read().split(b"\n")
-    except OSError:
-        return
-    for line in lines:
-        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
-            record = msgspec.json.decode(line) if line else None
-            if isinstance(record, dict) and record.get("v") == FORMAT:
-                yield record
-
-
-def _is_newer(path: Path) -> bool:
-    try:
-        with os.fdopen(to_read(str(path)), "rb") as file:
-            first = msgspec.json.decode(file.readline(4096))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    version = first.get("v") if isinstance(first, dict) else None
-    return isinstance(version, int) and version > FORMAT

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt, Revision
+from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
 from nanobot_transcript.runner.hosting import HostedAgent
 from nanobot_transcript.runner.messages import CardAction, OutboundMessage
 from nanobot_transcript.session_key import split
@@ -16,8 +16,8 @@ __all__ = ["Posting", "chat_of", "message_of"]
 class Posting:
     """Serves an outbox through one agent; its methods fit into ``Agent``."""
 
-    def __init__(self, outbox: Outbox) -> None:
-        self._outbox: Outbox = outbox
+    def __init__(self, outbox: Postbox) -> None:
+        self._outbox: Postbox = outbox
 
     async def serve(self, hosted: HostedAgent) -> None:
         """Send what lies there for the chats this agent sits in, as long as it runs."""

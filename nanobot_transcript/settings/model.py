@@ -1,5 +1,7 @@
 """All settings in one class: every knob with its default and its meaning in English and Chinese."""
 
+from typing import TYPE_CHECKING
+
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from nanobot_transcript.errors import ConfigError
@@ -19,6 +21,9 @@ from nanobot_transcript.settings.hosting import (
 from nanobot_transcript.settings.mailing import MailSettings
 from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
 from nanobot_transcript.settings.storing import StoreSettings
+
+if TYPE_CHECKING:
+    from nanobot_transcript.record import Record
 
 __all__ = ["Settings"]
 
@@ -84,6 +89,12 @@ class Settings(BaseSettings):
     def hub_wants_tokens(self) -> bool:
         """True when nobody comes into the hub without a token, also on this machine."""
         return bool(self.hub.tokens or self.filebox.tokens or self.hub.page_token)
+
+    def open_record(self) -> "Record":
+        """The record these settings describe, with all its parts. Creates nothing until something is written."""
+        from nanobot_transcript.record import Record
+
+        return Record.open(self.store.dir, posting=self.outbox.limits(), **self.store.options())
 
     def require(self, *keys: str) -> None:
         """Raise ConfigError when something at or below one of these keys refers to a variable that is not set."""

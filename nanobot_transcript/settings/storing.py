@@ -1,7 +1,7 @@
 """Settings of the record itself."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ByteSize
 
@@ -80,13 +80,17 @@ class StoreSettings(Section):
 
     def open(self) -> "GroupTranscriptStore":
         """The store these settings describe. Creates nothing until the first entry is written."""
-        from nanobot_transcript.store.contract import Retention
         from nanobot_transcript.store.front import GroupTranscriptStore
 
-        return GroupTranscriptStore(
-            self.dir,
-            fsync=self.fsync,
-            fsync_interval=self.fsync_interval,
-            segment_bytes=int(self.segment_bytes),
-            retention=Retention(**self.retention.model_dump()),
-        )
+        return GroupTranscriptStore(self.dir, **self.options())
+
+    def options(self) -> dict[str, Any]:
+        """How it is written and how much of it is kept."""
+        from nanobot_transcript.store.contract import Retention
+
+        return {
+            "fsync": self.fsync,
+            "fsync_interval": self.fsync_interval,
+            "segment_bytes": int(self.segment_bytes),
+            "retention": Retention(**self.retention.model_dump()),
+        }

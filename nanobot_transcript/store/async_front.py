@@ -1,6 +1,6 @@
 """The front door of a transcript store for code on an event loop."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -57,6 +57,11 @@ class AsyncGroupTranscriptStore:
     def base_dir(self) -> Path:
         """Where the transcripts lie."""
         return self.sync.base_dir
+
+    @property
+    def place(self) -> str:
+        """Where the transcripts lie, for a person."""
+        return self.sync.place
 
     @property
     def members(self) -> MemberDirectory:
@@ -173,7 +178,7 @@ class AsyncGroupTranscriptStore:
         """See ``GroupTranscriptStore.end``."""
         return await self._run(partial(self.sync.end, session_key))
 
-    def follow(self, session_key: str, after: str | None = None) -> AsyncIterator[Entry]:
+    def follow(self, session_key: str, after: str | None = None) -> AsyncGenerator[Entry, None]:
         """See ``GroupTranscriptStore.follow``."""
         return self.sync.follow(session_key, after)
 

@@ -4,7 +4,7 @@ The fronts in ``front.py`` check and shape arguments; a backend gets clean value
 backend to the same behaviour.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -112,6 +112,11 @@ class StoreBackend(Protocol):
     """
 
     @property
+    def place(self) -> str:
+        """Where it is, for a person."""
+        ...
+
+    @property
     def blocking(self) -> bool:
         """True when appends and reads may wait for a disk or a network, so that event loops must use a thread."""
         ...
@@ -146,8 +151,10 @@ class StoreBackend(Protocol):
         """The cursor behind the last entry."""
         ...
 
-    def follow(self, session_key: str, after: str | None) -> AsyncIterator[Entry]:
-        """Entries as they come, ``op`` lines included, from ``after`` (None = from now on), without end."""
+    def follow(self, session_key: str, after: str | None) -> AsyncGenerator[Entry, None]:
+        """Entries as they come, ``op`` lines included, without end: from ``after``, or without one from the moment in
+        which the first is asked for. The call itself waits for nothing; InvalidCursorError comes with the first entry.
+        """
         ...
 
     def get(self, session_key: str, message_id: str) -> Entry | None:

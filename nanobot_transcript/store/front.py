@@ -1,6 +1,6 @@
 """The front door of a transcript store for plain code; ``async_front`` has the one for code on an event loop."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from nanobot_transcript.store.contract import (
     VerifyReport,
 )
 from nanobot_transcript.store.jsonl.backend import DEFAULT_SEGMENT_BYTES, FsyncPolicy, JsonlBackend
+from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 
 __all__ = ["GroupTranscriptStore", "default_base_dir"]
@@ -49,6 +50,7 @@ class GroupTranscriptStore:
         lock_timeout: float = 2.0,
         retention: Retention | None = None,
         backend: StoreBackend | None = None,
+        members: MemberDirectory | None = None,
     ) -> None:
         self.base_dir: Path = Path(base_dir).expanduser() if base_dir is not None else default_base_dir()
         self.retention: Retention = retention or Retention()
@@ -59,9 +61,14 @@ class GroupTranscriptStore:
             segment_bytes=segment_bytes,
             lock_timeout=lock_timeout,
         )
-        self.members: MemberDirectory = MemberDirectory(self.base_dir)
+        self.members: MemberDirectory = members or FileMembers(self.base_dir)
         self.on_read: Callable[[str], object] | None = None
         """Told the session key of each ``get_recent``; the asynchronous door starts filling gaps from it."""
+
+    @property
+    def place(self) -> str:
+        """Where the transcripts lie, for a person."""
+        return self.backend.place
 
     def append(
         self,
@@ -159,10 +166,10 @@ class GroupTranscriptStore:
         """The cursor behind the last entry: what is read from it is new since now."""
         return self.backend.end(shape.key(session_key))
 
-    def follow(self, session_key: str, after: str | None = None) -> AsyncIterator[Entry]:
+    def follow(self, session_key: str, after: str | None = None) -> AsyncGenerator[Entry, None]:
         """Entries from any process as they come, without end; ``op`` lines (edit, recall, redact) come as they are.
 
-        ``after`` is a cursor; None means from now on.
+        ``after`` is a cursor; None means from the moment in which the first entry is asked for.
         """
         return self.backend.follow(shape.key(session_key), after)
 

@@ -1,39 +1,23 @@
 """Who is who in the groups of a store: names, ids under each app, bots' profiles, who was seen in which chat, and
 what each chat is called.
-
-All processes share one file, ``<base_dir>/.state/members.json``:
-
-    {"v": 1,
-     "bots":   {app_id: {"name", "aliases", "description", "open_ids": {observing app_id: open_id},
-                         "seen": last sign of life, ms, within a day}},
-     "people": {sender: {"name", "ids": {"union_id", "user_id", "open_id"}}},
-     "ids":    {observing app_id: {open_id: sender}},
-     "chats":  {session_key: {sender: last seen, ms, within an hour}},
-     "titles": {session_key: what the chat is called}}
-
-A change that another process's lock holds up stays in memory and is written with the next one.
 """
 
-import logging
 import os
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
-from nanobot_transcript.errors import StoreError
-from nanobot_transcript.files.document import Signature, Snapshot, StateFile
 from nanobot_transcript.identity import agent_names
 from nanobot_transcript.scripts import on_one_line
 from nanobot_transcript.store.member_document import (
     PERSON_IDS,
     SEEN_STEP_MS,
     Document,
-    Shape,
     drop_person,
     empty,
     is_known,
@@ -44,14 +28,12 @@ from nanobot_transcript.store.member_document import (
     put_title,
 )
 
-__all__ = ["BotProfile", "Member", "MemberDirectory"]
+__all__ = ["BotProfile", "Change", "Member", "MemberDirectory"]
 
-logger = logging.getLogger(__name__)
-
-_LOCK_TIMEOUT: Final = 0.1
 _LONGEST_TITLE: Final = 200
 
-_Change: TypeAlias = Callable[[Document], bool]
+Change: TypeAlias = Callable[[Document], bool]
+"""Changes the document; False when there is nothing to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,31 +64,30 @@ class Member:
 _directories: "WeakSet[MemberDirectory]" = WeakSet()
 
 
-class MemberDirectory:
-    """The members file of a store. Reading never creates anything; an unchanged ``remember_*`` costs no I/O.
+class MemberDirectory(ABC):
+    """Who is who, as one process knows it; a backend keeps it. An unchanged ``remember_*`` costs no I/O.
 
-    What is to be remembered and cannot be written raises StoreError kinds and stays in memory; looking up never raises.
+    Looking up never raises and never waits for a network: it answers with what this process knows. What is to be
+    remembered and cannot be written raises StoreError kinds and stays in memory.
     """
 
-    def __init__(self, base_dir: str | Path, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, *, now: Callable[[], float] = time.time) -> None:
         self._now: Callable[[], float] = now
-        self._file: StateFile = StateFile(Path(base_dir) / ".state", "members.json", version=1, shape=Shape)
         self._mutex: threading.RLock = threading.RLock()
         self._document: Document = empty()
-        self._signature: Signature | None = None
-        self._state: str = "absent"
-        self._pending: list[_Change] = []
-        self._unreadable = ""
         _directories.add(self)
+
+    @abstractmethod
+    def _refresh(self) -> None:
+        """Bring ``_document`` up to what other processes wrote, as far as that can be known at once. Never raises."""
+
+    @abstractmethod
+    def _change(self, change: Change) -> None:
+        """Change ``_document`` and keep that. Raises StoreError kinds when it cannot be kept now."""
 
     def after_fork(self) -> None:
         """In a forked child: another thread of the parent may have held the mutex."""
         self._mutex = threading.RLock()
-
-    @property
-    def path(self) -> Path:
-        """Where the file lies (or will lie)."""
-        return self._file.path
 
     def remember_bot(
         self,
@@ -122,10 +103,12 @@ class MemberDirectory:
 
         ``alive`` says that the bot runs now; without it a bot that is silent stays so.
         """
+        app_id = well_formed(app_id)
+        seen_as = {well_formed(app): well_formed(open_id) for app, open_id in (open_ids or {}).items()}
         profile = {"name": well_formed(name), "aliases": [well_formed(alias) for alias in aliases]}
         profile["description"] = well_formed(description)
         now = self._now_ms() if alive else None
-        self._change(lambda document: put_bot(document, app_id, profile, dict(open_ids or {}), now))
+        self._change(lambda document: put_bot(document, app_id, profile, seen_as, now))
 
     def remember_person(
         self, sender: str, name: str | None = None, ids: Ids | None = None, app_id: str | None = None
@@ -137,6 +120,7 @@ class MemberDirectory:
         if not sender or is_known(self._document, sender, name, ids, app_id):
             return
         sender, name = well_formed(sender), well_formed(name) if name else None
+        app_id = well_formed(app_id) if app_id else None
         kept = {kind: well_formed(value) for kind in PERSON_IDS if (value := (ids or {}).get(kind))}
         self._change(lambda document: put_person(document, sender, name, kept, app_id))
 
@@ -167,11 +151,7 @@ class MemberDirectory:
         return frozenset({sender, *own})
 
     def forget(self, sender: str) -> None:
-        """Erase a person's name, ids and memberships. The profile of a bot stays; only its memberships go.
-
-        Copies of the file that could not be understood are removed, because nobody can tell whom they name.
-        """
-        self._file.remove_broken()
+        """Erase a person's name, ids and memberships. The profile of a bot stays; only its memberships go."""
         self._refresh()
         self._change(lambda document: drop_person(document, sender))
 
@@ -250,61 +230,6 @@ class MemberDirectory:
         with self._mutex:
             wanted = {bot["name"] for bot in self._document["bots"].values()}
         return wanted | set(self._agent_names().values())
-
-    def _change(self, change: _Change) -> None:
-        with self._mutex:
-            if self._state == "absent":
-                self._refresh()
-            if not change(self._document):
-                return
-            self._pending.append(change)
-            self._flush()
-
-    def _flush(self) -> None:
-        with self._file.locked(_LOCK_TIMEOUT) as mine:
-            if not mine:
-                logger.debug("%s is locked; %d changes wait for the next one", self.path, len(self._pending))
-                return
-            changed = self._take(self._file.read())
-            if self._state == "newer":
-                return
-            if self._state == "broken":
-                self._file.move_aside()
-            if changed:
-                self._signature = self._file.write(self._document)
-                self._state = "ok"
-            self._pending.clear()
-
-    def _refresh(self) -> None:
-        try:
-            signature = self._file.signature()
-            if signature != self._signature:
-                with self._mutex:
-                    self._take(self._file.read())
-            self._unreadable = ""
-        except StoreError as error:
-            # Names are not worth a message: who asks gets what this process knows.
-            if str(error) != self._unreadable:
-                logger.warning("members are known from memory only: %s %s", error, error.hint)
-            self._unreadable = str(error)
-
-    def _take(self, snapshot: Snapshot) -> bool:
-        """Make what was read the present state, with the waiting changes on top; True when they change it."""
-        if snapshot.state != self._state:
-            self._report(snapshot.state)
-        self._state, self._signature = snapshot.state, snapshot.signature
-        if snapshot.state in ("newer", "broken"):
-            return True  # what this process knows is all there is
-        document = empty() | snapshot.document
-        changed = [change(document) for change in self._pending]
-        self._document = document
-        return any(changed)
-
-    def _report(self, state: str) -> None:
-        if state == "newer":
-            logger.warning("%s was written by a newer version; this process keeps members in memory only", self.path)
-        elif state == "broken":
-            logger.warning("%s cannot be understood; it will be built anew at the next change", self.path)
 
 
 def _profile(app_id: str, bot: dict[str, Any], now: int) -> BotProfile:

@@ -65,11 +65,13 @@ class Relay:
         members: Callable[[str], Iterable[AgentProfile]] = lambda _: (),
         seen: Callable[[str], bool] = lambda _: False,
         readable: Callable[[Entry], bool] = lambda _: True,
+        marks: Marks | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """``marks`` keep how far it has come, by default beside the store."""
         self.settings: RelaySettings = settings or RelaySettings()
         self._store: AsyncGroupTranscriptStore = store
-        self._marks: Marks = FileMarks(store.base_dir)
+        self._marks: Marks = marks or FileMarks(store.base_dir)
         self._agent: AgentProfile = agent
         self._guard: LoopGuard = guard or LoopGuard()
         self._members: Callable[[str], Iterable[AgentProfile]] = members
@@ -164,12 +166,8 @@ class Relay:
 
     async def _change(self, session_key: str, place: "_Place") -> None:
         """Wait for the next line, an edit included."""
-        lines = self._store.follow(session_key, place.cursor)
-        try:
+        async with aclosing(self._store.follow(session_key, place.cursor)) as lines:
             await anext(lines)
-        finally:
-            if isinstance(lines, AsyncGenerator):
-                await lines.aclose()
 
     def _concerns(self, entry: Entry, near: Sequence[Entry]) -> bool:
         return is_bot(entry) and not wrote(self._agent, entry) and self._is_fresh(entry, near)

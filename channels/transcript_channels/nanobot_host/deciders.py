@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+from nanobot_transcript.record import Record
+from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.decision import STOPS, Claiming, later
 from nanobot_transcript.runner import Members, members_of
 from nanobot_transcript.runner.deciding import note
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns import GUARD_HISTORY, AnswerClaims, FileBudget, FileLease, LoopGuard
+from nanobot_transcript.turns import GUARD_HISTORY, AnswerClaims, LoopGuard
 from transcript_channels.nanobot_host.judging import HostModel, judge_of
 
 if TYPE_CHECKING:
@@ -29,15 +30,18 @@ class Deciders:
     """``profile`` tells by app id who the bots of this process are. Raises ConfigError for a judge that cannot be."""
 
     def __init__(
-        self, settings: Settings, store: AsyncGroupTranscriptStore, profile: Callable[[str], AgentProfile]
+        self,
+        settings: Settings,
+        record: Record,
+        store: AsyncGroupTranscriptStore,
+        profile: Callable[[str], AgentProfile],
     ) -> None:
         turns = settings.turns
+        self._record: Record = record
         self.store: AsyncGroupTranscriptStore = store
         self._profile: Callable[[str], AgentProfile] = profile
         self._known: dict[str, tuple[AgentProfile, Members]] = {}
         self.model: HostModel = HostModel()
-        self.lease: FileLease = FileLease(store.base_dir)
-        self.budget: FileBudget = FileBudget(store.base_dir)
         self.claim_open: ClaimOpen = turns.claim.answer
         self.guard: LoopGuard = LoopGuard(turns.limits())
         self._settings: Settings = settings
@@ -63,12 +67,12 @@ class Deciders:
     def gate(self) -> RelevanceGate:
         """The gate; for nanobot's event loop."""
         gate = self._settings.gate
-        log = DecisionLog(self.store.base_dir) if gate.log else None
-        return RelevanceGate(gate.options(), self._judge, log, allow=gate.judge.allowance(self.budget))
+        log = self._record.decisions if gate.log else None
+        return RelevanceGate(gate.options(), self._judge, log, allow=gate.judge.allowance(self._record.budgets))
 
     def claims(self, name: str) -> AnswerClaims:
         """The claims of a bot."""
-        return AnswerClaims(self.lease, self.store, name, self._settings.turns.claim.limits())
+        return AnswerClaims(self._record.leases, self.store, name, self._settings.turns.claim.limits())
 
     async def history(self, session_key: str, limit: int, *, wait: bool) -> list[Entry]:
         """The newest entries of a chat; with ``wait`` once a gap that is being filled is filled.

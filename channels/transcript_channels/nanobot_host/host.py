@@ -6,13 +6,12 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.record import Record
 from nanobot_transcript.session_key import FEISHU, split
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
-from nanobot_transcript.turns import FileBudget, FileLease
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.background import Background
@@ -58,21 +57,22 @@ class Bot:
 class Host:
     """The parts, each knowing only those it needs."""
 
-    def __init__(self, settings: Settings, store: GroupTranscriptStore) -> None:
+    def __init__(self, settings: Settings, record: Record) -> None:
+        store = record.store
         self.settings: Settings = settings
+        self.record: Record = record
         self.store: GroupTranscriptStore = store
         self.policy: Policy = Policy(settings.groups)
         self.names: Names = Names(store.members, settings)
         self.bots: dict[str, Bot] = {}
         self.clients: Clients = Clients(lambda app_id: self._of_channel(app_id, "config"), settings.feishu.base_url)
-        self.posts: Posts = Posts(settings.outbox, store.base_dir)
+        self.posts: Posts = Posts(record.outbox, served=settings.outbox.serve)
         self.async_store: AsyncGroupTranscriptStore = self._opened(store)
-        marks = FileMarks(store.base_dir)
-        self.private: PrivateChats = PrivateChats(marks)
-        self.watermarks: Watermarks = Watermarks(marks)
-        self.deciders: Deciders = Deciders(settings, self.async_store, self.names.profile)
-        self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.background: Background = Background(self._maintain)
+        self.private: PrivateChats = PrivateChats(record.marks, self.background.submit)
+        self.watermarks: Watermarks = Watermarks(record.marks, self.background.submit)
+        self.deciders: Deciders = Deciders(settings, record, self.async_store, self.names.profile)
+        self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.asking: Asking = Asking()
         self.forgetting: Forgetting = Forgetting(store, self.watermarks, lambda: self.bots, self._loop)
         self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
@@ -142,8 +142,8 @@ class Host:
         fallback = Histories(
             self.clients,
             store.members,
-            FileLease(store.base_dir),
-            FileBudget(store.base_dir),
+            self.record.leases,
+            self.record.budgets,
             self._seated,
             calls_per_hour=history.calls_per_hour,
         )

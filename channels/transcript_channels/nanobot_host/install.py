@@ -59,7 +59,7 @@ def _install(settings: Settings) -> Installation:
         _redirect(settings.feishu.base_url)
     if not active:
         return _nothing()
-    host = Host(settings, settings.store.open())
+    host = Host(settings, settings.open_record())
     patched = _replace_channel(host, abilities)
     _report(findings, patched, host)
     host.background.start()
@@ -108,7 +108,7 @@ def _report(findings: list[SeamFinding], patched: str, host: Host) -> None:
         versions["nanobot-ai"],
         patched or "nothing",
         able,
-        host.store.base_dir,
+        host.record.place,
     )
 
 

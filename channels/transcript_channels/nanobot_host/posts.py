@@ -2,16 +2,14 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError, PlatformError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.outbox import Action, Job, Outbox, OutboxServer, Receipt, Revision
+from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
 from nanobot_transcript.runner.posting import chat_of, message_of
 from nanobot_transcript.runner.recording import Recorder
-from nanobot_transcript.settings.hosting import OutboxSettings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 if TYPE_CHECKING:
@@ -21,24 +19,22 @@ __all__ = ["Posts"]
 
 logger = logging.getLogger(__name__)
 
-_BUSY: Final = 0.2  # seconds; the platform pushes again after three
+_LONGEST_WAIT: Final = 0.2  # seconds; the platform pushes again after three
 
 
 class Posts:
     """``served`` is False where the outbox is switched off: then nothing is sent, and nothing counts as an answer."""
 
-    def __init__(self, settings: OutboxSettings, base_dir: Path) -> None:
-        limits = settings.limits()
-        self.served: bool = settings.serve
-        self._outbox: Outbox = Outbox(base_dir, limits)
-        self._listening: Outbox = Outbox(base_dir, limits, busy=_BUSY)
+    def __init__(self, outbox: Postbox, *, served: bool) -> None:
+        self.served: bool = served
+        self._outbox: Postbox = outbox
 
     def is_answer(self, session_key: str, entry: Entry) -> bool:
         """True when a message of a chat answers a post: it is kept for whoever posted. Raises StoreError kinds.
 
         For the thread of the long connection, before the platform is acknowledged.
         """
-        return self.served and self._listening.offer_reply(entry, session_key)
+        return self.served and self._outbox.offer_reply(entry, session_key, max_wait=_LONGEST_WAIT)
 
     def pressed(self, event: Mapping[str, Any]) -> None:
         """A button of a card was pressed. Raises StoreError kinds; then the platform says so to the person."""
@@ -47,9 +43,8 @@ class Posts:
         action = action_from_event(event)
         if self.served and action.message_id:
             who = action.sender, action.sender_name
-            self._listening.offer_action(
-                Action(action.message_id, action.value, *who, action.form, action.action_id, chat_of(action))
-            )
+            told = Action(action.message_id, action.value, *who, action.form, action.action_id, chat_of(action))
+            self._outbox.offer_action(told, max_wait=_LONGEST_WAIT)
 
     async def serve(
         self,

@@ -42,6 +42,7 @@ class Relaying:
             members=deciders.members(self._bot.app_id),
             seen=self._bot.turns.began,
             readable=lambda entry: not is_unreadable(entry),
+            marks=self._host.record.marks,
         )
         relay.on_stop = self._stopped
         await relay.run(self._take)
@@ -74,7 +75,9 @@ class Relaying:
     async def _begin(self, chat_id: str, entry: Entry, admitted: bool) -> None:
         channel = self._bot.channel()
         if admitted and channel is not None:
-            self._bot.turns.confirm(entry["message_id"] or "", _session(channel, chat_id, entry))
+            session = _session(channel, chat_id, entry)
+            self._bot.turns.confirm(entry["message_id"] or "", session)
+            await self._host.forgetting.before_turn(session)
             await publish(channel, chat_id, entry, self._host.names.shown(entry))
 
 

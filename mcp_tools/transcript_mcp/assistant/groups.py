@@ -10,8 +10,10 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
+from nanobot_transcript.coordination.contract import Ear
+from nanobot_transcript.coordination.waiting import first_of
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, StoreError, TranscriptError, UnknownPostError
-from nanobot_transcript.outbox import Answer, Outbox
+from nanobot_transcript.outbox import Answer, Outbox, Postbox
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.service import Assistant
@@ -22,7 +24,9 @@ __all__ = ["GroupQuestions"]
 
 logger = logging.getLogger(__name__)
 
-_LOOK_EVERY: Final = 0.5
+_LOOK_EVERY: Final = 5.0
+"""Seconds after which the chats are looked at also when nobody has told of an answer."""
+
 _AFTER_TROUBLE: Final = 5.0
 _AT_THE_END: Final = 3.0
 """Seconds for what is still to be shown when the hub stops; the next one shows the rest."""
@@ -34,7 +38,7 @@ _DAY: Final = 86_400.0
 class GroupQuestions:
     """``members`` of the chats say who answered, and which bots there are."""
 
-    def __init__(self, assistant: Assistant, outbox: Outbox, members: MemberDirectory) -> None:
+    def __init__(self, assistant: Assistant, outbox: Postbox, members: MemberDirectory) -> None:
         self._assistant = assistant
         self._outbox = outbox
         self._members = members
@@ -70,17 +74,18 @@ class GroupQuestions:
             self._heard.set()
 
     async def _work(self) -> None:
-        while True:
-            try:
-                await self._take_up()
-                await self._take_news()
-                await self._look()
-            except TranscriptError as error:
-                logger.warning("Questions cannot be asked in groups now: %s %s", error, error.hint)
-                await asyncio.sleep(_AFTER_TROUBLE)
-            except Exception:
-                logger.exception("Asking in groups failed; it goes on in %.0f s", _AFTER_TROUBLE)
-                await asyncio.sleep(_AFTER_TROUBLE)
+        with self._outbox.listen() as ear:
+            while True:
+                try:
+                    await self._take_up()
+                    await self._take_news(ear)
+                    await self._look()
+                except TranscriptError as error:
+                    logger.warning("Questions cannot be asked in groups now: %s %s", error, error.hint)
+                    await asyncio.sleep(_AFTER_TROUBLE)
+                except Exception:
+                    logger.exception("Asking in groups failed; it goes on in %.0f s", _AFTER_TROUBLE)
+                    await asyncio.sleep(_AFTER_TROUBLE)
 
     async def _take_up(self) -> None:
         """Ask what waits, at the start and when the outbox has lost its file, and all posts with it."""
@@ -106,13 +111,11 @@ class GroupQuestions:
         ended = await self._assistant.ended(min(posts.values()) / 1000 - _DAY)
         return [await self._assistant.wait(*key, 0) for key in ended if _post_id(*key) in posts]
 
-    async def _take_news(self) -> None:
-        """Tell what happened until now, in this order; wait a moment when it was nothing."""
+    async def _take_news(self, ear: Ear) -> None:
+        """Tell what happened until now, in this order; wait for something here or there when it was nothing."""
         if not self._news:
             self._heard.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_EVERY):
-                    await self._heard.wait()
+            await first_of(ear.wait(_LOOK_EVERY), self._heard.wait())
         await self._tell_news()
 
     async def _tell_news(self) -> None:

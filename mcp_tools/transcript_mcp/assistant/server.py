@@ -72,11 +72,10 @@ def assistant_from(settings: "Settings") -> Assistant:
 
 def groups_from(settings: "Settings", assistant: Assistant) -> "GroupQuestions":
     """The groups of the record that the settings describe, for questions that are asked there."""
-    from nanobot_transcript.outbox import Outbox
     from transcript_mcp.assistant.groups import GroupQuestions
 
-    store = settings.store.open()
-    return GroupQuestions(assistant, Outbox(store.base_dir, settings.outbox.limits()), store.members)
+    record = settings.open_record()
+    return GroupQuestions(assistant, record.outbox, record.members)
 
 
 def scopes_from(settings: "Settings", *, open_to_all: bool) -> "Scopes":

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from aiohttp.web import AbstractRouteDef
 
     from nanobot_transcript.identity import AgentProfile
-    from nanobot_transcript.store.front import GroupTranscriptStore
+    from nanobot_transcript.record import Record
     from transcript_mcp.io_bridge.unasked import Unasked
 
-__all__ = ["Record", "Room", "build_rooms"]
+__all__ = ["Chats", "Room", "build_rooms"]
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Chats:
     """The groups' record, the bots that the settings name, and after how many seconds of silence the loop guard
     counts anew.
     """
 
-    store: "GroupTranscriptStore"
+    record: "Record"
     agents: "Sequence[AgentProfile]"
     idle: float
 
@@ -82,9 +82,10 @@ def _transcript(settings: Settings, _cwd: Path | None) -> Room:
         AgentProfile(agent.name, tuple(agent.aliases), agent.description, frozenset({agent.name, app_id}))
         for app_id, agent in settings.agents.items()
     ]
-    store = settings.store.open()
-    server = build_server(store, agents=agents, gate=settings.gate.options())
-    return Room(server, core=Record(store, agents, settings.turns.idle_reset))
+    record = settings.open_record()
+    server = build_server(record.store, agents=agents, outbox=lambda: record.outbox, gate=settings.gate.options())
+    server.on_close(record.close)
+    return Room(server, core=Chats(record, agents, settings.turns.idle_reset))
 
 
 def _filebox(settings: Settings, cwd: Path | None) -> Room:

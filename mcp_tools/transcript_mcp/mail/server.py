@@ -75,14 +75,10 @@ def _announcing(settings: "Settings") -> Announce | None:
     channel, chat_id = split(named)
     chat = named if channel else session_key(FEISHU, chat_id)
 
-    @cache
-    def outbox() -> Any:
-        from nanobot_transcript.outbox import Outbox
-
-        return Outbox(settings.store.dir, settings.outbox.limits())
+    record = settings.open_record()
 
     def announce(text: str, key: str) -> None:
-        outbox().post(chat, text, idempotency_key=key, wants_answers=False)
+        record.outbox.post(chat, text, idempotency_key=key, wants_answers=False)
 
     return announce
 

@@ -81,7 +81,7 @@ class Following:
     async def _follow(self, session_key: str, after: str | None) -> None:
         while True:
             try:
-                async with aclosing(self._store.follow(session_key, after)) as entries:  # pyright: ignore[reportArgumentType] -- every backend's is a generator
+                async with aclosing(self._store.follow(session_key, after)) as entries:
                     async for _ in entries:
                         self._tell(session_key)
             except StoreError as error:

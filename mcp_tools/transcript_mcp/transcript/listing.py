@@ -24,7 +24,7 @@ def chats_text(view: View, *, limit: int, offset: int) -> str:
     chats = sorted(view.store.chats(), key=lambda chat: -chat.last_write_ms)
     lines = within((_chat(view, chat) for chat in chats[offset : offset + limit]), USUAL_CHARS)
     if not chats:
-        return f"There is no chat in {view.store.base_dir} yet. Bots record them once the plugin or the runner runs."
+        return f"There is no chat in {view.store.place} yet. Bots record them once the plugin or the runner runs."
     return _list(f"Group chats, the one written to last first. {NOTE}", lines, offset, len(chats), "chat")
 
 

@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.outbox import Outbox, PostStatus
+from nanobot_transcript.outbox import Postbox, PostStatus
 from nanobot_transcript.relevance.profiles import bot_called
 from nanobot_transcript.store.naming import chat_to_be, in_words
 from transcript_mcp.sdk.threads import in_thread
@@ -36,7 +35,7 @@ class Wanted:
 
 
 async def post(
-    view: View, outbox_dir: Path, wanted: Wanted, agents: Iterable[AgentProfile], *, wait: float, tell: Tell
+    view: View, outbox: Postbox, wanted: Wanted, agents: Iterable[AgentProfile], *, wait: float, tell: Tell
 ) -> dict[str, Any]:
     """Queue a post, and wait for so many seconds until a bot has sent it.
 
@@ -44,9 +43,8 @@ async def post(
     it is sent, ``error`` where something went wrong, ``after`` (the cursor behind which answers come), and ``note``.
     Raises UnknownNameError, OutboxError and StoreError kinds.
     """
-    with Outbox(outbox_dir) as outbox:
-        session_key, after, post_id = await in_thread(_queue, view, outbox, wanted, agents)
-        status = await _outcome(outbox, post_id, wait, tell)
+    session_key, after, post_id = await in_thread(_queue, view, outbox, wanted, agents)
+    status = await _outcome(outbox, post_id, wait, tell)
     notes = await in_thread(_notes, view, session_key) if status.state == "queued" else []
     answer = {
         "id": status.id,
@@ -60,7 +58,7 @@ async def post(
     return {key: value for key, value in answer.items() if value is not None}
 
 
-def _queue(view: View, outbox: Outbox, wanted: Wanted, agents: Iterable[AgentProfile]) -> tuple[str, str, str]:
+def _queue(view: View, outbox: Postbox, wanted: Wanted, agents: Iterable[AgentProfile]) -> tuple[str, str, str]:
     """Session key, the end of the chat before the post, and the post's id."""
     session_key = chat_to_be(view.store, wanted.chat)
     agent = _only(view, session_key, wanted.agent, agents) if wanted.agent else None
@@ -90,7 +88,7 @@ def _notes(view: View, session_key: str) -> list[str]:
     return [_WAITING] if seen else [_WAITING, _NO_BOT]
 
 
-async def _outcome(outbox: Outbox, post_id: str, wait: float, tell: Tell) -> PostStatus:
+async def _outcome(outbox: Postbox, post_id: str, wait: float, tell: Tell) -> PostStatus:
     loop = asyncio.get_running_loop()
     began = loop.time()
     while True:

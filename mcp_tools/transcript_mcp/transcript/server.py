@@ -1,8 +1,8 @@
 """Puts the server together."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import tzinfo
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
@@ -20,6 +20,7 @@ from transcript_mcp.transcript.reading import View, page, page_document
 from transcript_mcp.transcript.tools import Tools
 
 if TYPE_CHECKING:
+    from nanobot_transcript.outbox import Postbox
     from nanobot_transcript.relevance.options import GateOptions
 
 __all__ = ["TEMPLATE", "build_server"]
@@ -39,23 +40,29 @@ def build_server(
     store: AsyncGroupTranscriptStore | GroupTranscriptStore,
     *,
     agents: Iterable[AgentProfile] = (),
-    outbox_dir: str | Path | None = None,
+    outbox: "Callable[[], Postbox] | None" = None,
     timezone: tzinfo | None = None,
     gate: "GateOptions | None" = None,
 ) -> Server:
     """The transcript server over a store, which stays the caller's to close.
 
-    ``agents`` are bots known from elsewhere than the store, such as the settings. ``outbox_dir`` is the store whose
-    outbox takes posts, by default the same. Times are shown in ``timezone``, by default this machine's. ``gate`` holds
-    the options that ``transcript_relevance`` decides by.
+    ``agents`` are bots known from elsewhere than the store, such as the settings. ``outbox`` opens
+    the one that takes posts, by default that of the same folder. Times are shown in ``timezone``, by default this
+    machine's. ``gate`` holds the options that ``transcript_relevance`` decides by.
     """
     front = store if isinstance(store, AsyncGroupTranscriptStore) else AsyncGroupTranscriptStore.over(store)
     view = View(front.sync, timezone)
     server = Server(
         "transcript", version=nanobot_transcript.__version__, title="Group transcripts", instructions=_INSTRUCTIONS
     )
-    place = Path(outbox_dir) if outbox_dir is not None else front.base_dir
-    Tools(front, view, place, tuple(agents), gate).offer(server)
+
+    @cache
+    def beside() -> "Postbox":
+        from nanobot_transcript.outbox import Outbox  # brings SQLite, and few post
+
+        return Outbox(front.base_dir)
+
+    Tools(front, view, outbox or beside, tuple(agents), gate).offer(server)
     _offer_resource(server, view)
     Following(server, front.sync)
     return server

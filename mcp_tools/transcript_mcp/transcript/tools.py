@@ -1,7 +1,6 @@
 """The tools as clients see them: names, descriptions, bounds. What they do stands in the modules beside."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
@@ -25,6 +24,7 @@ from transcript_mcp.transcript.searching import Search
 from transcript_mcp.transcript.wording import encode
 
 if TYPE_CHECKING:
+    from nanobot_transcript.outbox import Postbox
     from nanobot_transcript.relevance.options import GateOptions
 
 __all__ = ["Tools"]
@@ -54,13 +54,13 @@ class Tools:
         self,
         store: AsyncGroupTranscriptStore,
         view: View,
-        outbox_dir: Path,
+        outbox: "Callable[[], Postbox]",
         agents: Sequence[AgentProfile],
         gate: "GateOptions | None",
     ) -> None:
         self._store = store
         self._view = view
-        self._outbox_dir = outbox_dir
+        self._outbox = outbox
         self._agents = agents
         self._gate = gate
 
@@ -236,7 +236,7 @@ class Tools:
         wanted = posting.Wanted(session_key, text, agent or None, idempotency_key or None, reply_to or None)
         seconds = min(max(0.0, wait), waiting.LONGEST_WAIT)
         return encode(
-            await posting.post(self._view, self._outbox_dir, wanted, self._agents, wait=seconds, tell=context.progress)
+            await posting.post(self._view, self._outbox(), wanted, self._agents, wait=seconds, tell=context.progress)
         )
 
     async def _ready(self, chat: str) -> str:

@@ -1,7 +1,7 @@
 """Waiting until something is new in a chat."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from typing import Final, NamedTuple
 
@@ -91,7 +91,7 @@ class _Waiting:
         self._sentence = sentence
         self._every = every
 
-    async def for_any(self, entries: AsyncIterator[Entry], most: int) -> bool:
+    async def for_any(self, entries: AsyncGenerator[Entry, None], most: int) -> bool:
         """True when entries came and, for a moment, no more did, or ``most`` came; False when the time is over."""
         arrived = asyncio.Event()
         # A task of its own: a time limit or a cancelled request must not break off the reading in the middle.
@@ -114,9 +114,9 @@ class _Waiting:
         return self._timeout - (self._loop.time() - self._began)
 
 
-async def _read(entries: AsyncIterator[Entry], arrived: asyncio.Event, most: int) -> None:
+async def _read(entries: AsyncGenerator[Entry, None], arrived: asyncio.Event, most: int) -> None:
     count = 0
-    async with aclosing(entries) as following:  # pyright: ignore[reportArgumentType] -- every backend's is a generator
+    async with aclosing(entries) as following:
         async for _ in following:
             arrived.set()
             count += 1

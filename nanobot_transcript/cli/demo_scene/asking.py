@@ -7,7 +7,6 @@ from nanobot_transcript.cli.demo_scene.failure import DemoError
 from nanobot_transcript.cli.demo_scene.page import Page
 from nanobot_transcript.cli.demo_scene.screen import Screen
 from nanobot_transcript.cli.demo_scene.world import World
-from nanobot_transcript.outbox import Outbox
 
 if TYPE_CHECKING:
     from transcript_channels.simulator import Message
@@ -76,9 +75,8 @@ class Asking:
         self.is_open = False
         with self._screen.above():
             self._screen.verdict(f"Alpha has your answer: {answer}")
-        with Outbox(self._world.store.base_dir) as outbox:
-            said = f"收到：「{answer}」。Noted: “{answer}”."
-            await asyncio.to_thread(outbox.post, self._world.key, said, agent="Alpha", wants_answers=False)
+        said, outbox = f"收到：「{answer}」。Noted: “{answer}”.", self._world.record.outbox
+        await asyncio.to_thread(outbox.post, self._world.key, said, agent="Alpha", wants_answers=False)
 
 
 def objection(text: str, *, is_open: bool) -> str:

@@ -96,13 +96,13 @@ class _Demo:
             await world.open(lambda bot: ready(bot.app.name))
         for bot in world.bots:
             screen.bot(bot, self._version)
-        screen.facts(world.mind.label, world.store.base_dir, world.page.address if world.page else "")
+        screen.facts(world.mind.label, world.place, world.page.address if world.page else "")
         if world.page is not None:
             world.page.show()
         await Scene(world, self._chronicle, screen).play()
         tally = await self._count()
         if self._goes_on or self._keep:
-            screen.place(world.transcript, world.store.base_dir, follow=self._goes_on, kept=self._keep)
+            screen.place(world.transcript, world.place, follow=self._goes_on, kept=self._keep)
         if self._goes_on:
             await Talking(world, screen).run()
             tally = await self._count()
@@ -134,7 +134,7 @@ class _Demo:
             "given": [{"bot": name, "entries": [asdict(line) for line in turn.given]} for name, turn in turns],
             "transcript": {
                 "session_key": world.key,
-                "store": str(world.store.base_dir),
+                "store": str(world.place),
                 "path": str(world.transcript) if world.transcript else None,
                 "kept": self._keep,
             },

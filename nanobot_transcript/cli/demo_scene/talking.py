@@ -117,7 +117,7 @@ class Talking:
         self._screen.verdict(f"The record hides “{text}”. No bot is shown it any more.")
 
     def _who(self) -> None:
-        you, members = self._world.you.name, self._world.store.members
+        you, members = self._world.you.name, self._world.record.store.members
         people = [member for member in members.of_chat(self._world.key) if member.kind == "human"]
         rows = [(one.name, "you" if one.name == you else "person", one.sender) for one in people]
         self._screen.table([*rows, *((bot.name, "bot", bot.app_id) for bot in members.bots())])

@@ -40,8 +40,8 @@ class Tally:
 
 def count(world: World) -> Tally:
     """Read the whole transcript twice: its lines with ``verify``, its messages as readers see them."""
-    report = world.store.verify(world.key)
-    shown = list(world.store.scan(world.key))
+    report = world.record.store.verify(world.key)
+    shown = list(world.record.store.scan(world.key))
     seen = Counter(id_ for entry in shown for id_ in {entry["message_id"], *(entry.get("message_ids") or ())} if id_)
     there = {message.message_id: not message.recalled for message in world.group.messages}
     return Tally(

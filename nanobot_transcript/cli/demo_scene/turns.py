@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import LATER
-from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.text import is_question
-from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns import GUARD_HISTORY, LoopGuard, Verdict
 from nanobot_transcript.turns.speakers import addresses, ids_of, is_bot, wrote
 from transcript_channels.simulator import App, Message
@@ -35,11 +34,10 @@ class Noted:
 class Turns:
     """The turns of these bots in one chat."""
 
-    def __init__(self, store: GroupTranscriptStore, session_key: str, apps: Sequence[App]) -> None:
-        self._store: GroupTranscriptStore = store
+    def __init__(self, record: Record, session_key: str, apps: Sequence[App]) -> None:
+        self._record: Record = record
         self._key: str = session_key
         self._profiles: dict[str, AgentProfile] = {app.name: _profile(app) for app in apps}
-        self._log: DecisionLog = DecisionLog(store.base_dir)
         self._guard: LoopGuard = LoopGuard()
 
     @property
@@ -49,7 +47,7 @@ class Turns:
 
     def noted(self, message: Message) -> dict[str, Noted]:
         """What the bots noted about a message, by name."""
-        entry = self._store.get(self._key, message.message_id)
+        entry = self._record.store.get(self._key, message.message_id)
         return self._noted(entry) if entry else {}
 
     def verdict(self, app: App, message: Message) -> Verdict:
@@ -77,12 +75,12 @@ class Turns:
         return noted is not None and (not noted.answers or (noted.shared and bool(answers)))
 
     def _noted(self, entry: Entry) -> dict[str, Noted]:
-        records = self._log.read(self._key, entry["message_id"])
+        records = self._record.decisions.read(self._key, entry["message_id"])
         by_gate = (record for record in records if record["stage"] not in LATER)
         return {record["agent"]: _noted(record, is_question(entry["content"])) for record in by_gate}
 
     def _history(self) -> list[Entry]:
-        return self._store.recent(self._key, GUARD_HISTORY).entries
+        return self._record.store.recent(self._key, GUARD_HISTORY).entries
 
 
 def _concerns(entry: Entry, agent: AgentProfile, history: Sequence[Entry]) -> bool:

@@ -18,8 +18,8 @@ from nanobot_transcript.cli.demo_scene.page import Page
 from nanobot_transcript.cli.demo_scene.turns import Turns
 from nanobot_transcript.cli.problems import REMOTE
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.record import Record
 from nanobot_transcript.session_key import FEISHU, session_key
-from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel
 
 __all__ = ["World"]
@@ -48,8 +48,9 @@ class World:
         self.dana: Person = self.feishu.add_person("Dana")
         everybody = (self.ada, self.bo, self.you, self.dana, self.alpha, self.beta)
         self.group = self.feishu.add_group("Release 2.0", everybody)
-        self.store: GroupTranscriptStore = GroupTranscriptStore(folder / "record")
-        self.turns: Turns = Turns(self.store, self.key, self.group.apps)
+        self.place: Path = folder / "record"
+        self.record: Record = Record.open(self.place)
+        self.turns: Turns = Turns(self.record, self.key, self.group.apps)
         self.bots: list[Bot] = host.bots(self.group.apps, folder)
         self.page: Page | None = Page(folder / "hub") if page else None
         self._running: AsyncExitStack = AsyncExitStack()
@@ -62,7 +63,7 @@ class World:
     @property
     def transcript(self) -> Path | None:
         """The file with the group's entries, None before the first."""
-        return next(iter(sorted(self.store.base_dir.glob("*.jsonl"))), None)
+        return next(iter(sorted(self.place.glob("*.jsonl"))), None)
 
     @property
     def bot_messages(self) -> list[Message]:
@@ -71,18 +72,18 @@ class World:
 
     async def open(self, ready: Callable[[Bot], None]) -> None:
         """Start everything; ``ready`` is called for each bot as it connects. Raises DemoError."""
-        self._running.callback(self.store.close)
+        self._running.callback(self.record.close)
         await self._running.enter_async_context(self.feishu)
         await self._running.enter_async_context(self.model)
         self._running.push_async_callback(self._stop_processes)
-        places = Places(self.feishu.base_url, self.model.base_url, self.store.base_dir)
+        places = Places(self.feishu.base_url, self.model.base_url, self.place)
 
         async def start(bot: Bot) -> None:
             await bot.start(places)
             await self._is_member(bot)
             ready(bot)
 
-        pages = [] if self.page is None else [self.page.start(self.store.base_dir)]
+        pages = [] if self.page is None else [self.page.start(self.place)]
         await _together([*(start(bot) for bot in self.bots), *pages])
 
     async def __aenter__(self) -> Self:
@@ -149,7 +150,7 @@ class World:
 
     def entry(self, message: Message) -> Entry | None:
         """A message as it stands in the record, None when it does not (any more)."""
-        return self.store.get(self.key, message.message_id)
+        return self.record.store.get(self.key, message.message_id)
 
     def _is_over(self, message: Message) -> bool:
         said = self._said_since(message)
@@ -166,7 +167,7 @@ class World:
         """Whatever keeps the record enters its bot among the members; only then is the bot ready."""
         app = bot.app
         failure = f"{app.name}'s {bot.noun} runs, but {bot.keeper} in it does not."
-        await self._until(lambda: self.store.members.bot_of(app.app_id), _MEMBER_SECONDS, failure)
+        await self._until(lambda: self.record.store.members.bot_of(app.app_id), _MEMBER_SECONDS, failure)
 
     async def _until(self, predicate: Callable[[], _T | None], seconds: float, failure: str) -> _T:
         """The first true value of ``predicate()``. Raises DemoError, early when it cannot come any more."""

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
@@ -84,6 +84,11 @@ class JsonlBackend:
         self._conflicts: set[str] = set()
         self._guard = threading.Lock()
         _backends.add(self)
+
+    @property
+    def place(self) -> str:
+        """The folder."""
+        return str(self._layout.base)
 
     @property
     def blocking(self) -> bool:
@@ -169,7 +174,7 @@ class JsonlBackend:
         segments = self._chat(session_key).segments
         return format_cursor(segments.stem, segments.end())
 
-    def follow(self, session_key: str, after: str | None) -> AsyncIterator[Entry]:
+    def follow(self, session_key: str, after: str | None) -> AsyncGenerator[Entry, None]:
         from nanobot_transcript.store.jsonl.follow import follow  # brings asyncio, which importing must not cost
 
         return follow(self._chat(session_key).segments, after)

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Final
 
 from nanobot_transcript.entry import Entry
@@ -21,13 +21,9 @@ _REMEMBERED: Final = 4096
 _TURN: Final = 200
 
 
-def follow(segments: Segments, after: str | None) -> AsyncIterator[Entry]:
-    """Entries behind a cursor (None = from this call on), then each new one, without end."""
-    place = segments.end() if after is None else parse_cursor(segments.stem, after)
-    return _follow(segments, _Follower(segments, place))
-
-
-async def _follow(segments: Segments, follower: "_Follower") -> AsyncIterator[Entry]:
+async def follow(segments: Segments, after: str | None) -> AsyncGenerator[Entry, None]:
+    """See ``StoreBackend.follow``."""
+    follower = _Follower(segments, segments.end() if after is None else parse_cursor(segments.stem, after))
     folder, name = os.path.split(segments.layout.active(segments.stem))
     try:
         while True:

@@ -51,6 +51,8 @@ class Events:
         self.viewers: set[Viewer] = set()
         self.came: asyncio.Event = asyncio.Event()
         """Set while somebody listens."""
+        self.gone: asyncio.Event = asyncio.Event()
+        """Set while nobody does."""
         self._closed = False
 
     def tell(self, room: str, **more: Any) -> None:
@@ -117,6 +119,7 @@ class Events:
 
     def _join(self, viewer: Viewer) -> None:
         self.viewers.add(viewer)
+        self.gone.clear()
         self.came.set()
         self.tell("system", what="clients")
 
@@ -124,4 +127,5 @@ class Events:
         self.viewers.discard(viewer)
         if not self.viewers:
             self.came.clear()
+            self.gone.set()
         self.tell("system", what="clients")

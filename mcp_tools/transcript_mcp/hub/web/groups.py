@@ -10,15 +10,14 @@ from aiohttp import web
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownPostError
 from nanobot_transcript.relevance.decision import LATER, SENTENCES
-from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
 from nanobot_transcript.store.naming import shown_name
 from nanobot_transcript.turns.speakers import id_at
-from transcript_mcp.hub.rooms import Record
+from transcript_mcp.hub.rooms import Chats
 from transcript_mcp.hub.web.asking import Asked, answered, as_json, done
 from transcript_mcp.hub.web.counting import turns_of_bots
-from transcript_mcp.hub.web.looking import stamp, stamps
+from transcript_mcp.hub.web.looking import Tell
 from transcript_mcp.sdk.threads import in_thread
 from transcript_mcp.transcript import paging, posting
 from transcript_mcp.transcript.paging import Stretch
@@ -39,17 +38,19 @@ _DECISIONS: Final = 1500
 _ACTIVITY: Final = 500
 _MEMBERS_AMONG: Final = 300
 _TAKEN_BACK_WITHIN: Final = 1.0
+_SURE: Final = 60.0
 _SENTENCES: Final[Mapping[str, str]] = {reason.value: sentence for reason, sentence in SENTENCES.items()}
 
 
 class GroupsRoom:
     """The record as the page shows it. Its functions run in threads."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._store = record.store
-        self._view = View(record.store, None)
-        self._decided = DecisionLog(record.store.base_dir)
+    def __init__(self, chats: Chats) -> None:
+        self._record = chats.record
+        self._agents = chats.agents
+        self._idle = chats.idle
+        self._store = chats.record.store
+        self._view = View(self._store, None)
 
     def routes(self) -> list[web.RouteDef]:
         """Below ``/api/groups``."""
@@ -97,7 +98,7 @@ class GroupsRoom:
     def members(self, asked: Asked) -> dict[str, Any]:
         """Who was seen in a chat, bots first; what each bot is for."""
         chat = asked.text("chat")
-        known = {each.name: each for each in self._record.agents}
+        known = {each.name: each for each in self._agents}
         profiles = {bot.name: bot for bot in self._store.members.bots()}
         found: dict[str, dict[str, Any]] = {
             one.sender: {"sender": one.sender, "name": one.name, "bot": one.kind == "bot", "last": one.last_seen_ms}
@@ -121,7 +122,7 @@ class GroupsRoom:
         ``before`` is what the gate had said, where a claim or the loop guard came after it.
         """
         found: dict[str, dict[str, Any]] = {}
-        for each in self._decided.read(asked.text("chat"))[-_DECISIONS:]:
+        for each in self._record.decisions.read(asked.text("chat"))[-_DECISIONS:]:
             by_agent = found.setdefault(str(each.get("message_id")), {})
             agent, shown = str(each.get("agent")), _decision(each)
             earlier = by_agent.get(agent)
@@ -139,7 +140,7 @@ class GroupsRoom:
         names: list[dict[str, Any]] = []
         points: list[tuple[float, int, int | None]] = []
         entries = self._store.recent(asked.text("chat"), _ACTIVITY).entries
-        for entry, turns in zip(entries, turns_of_bots(entries, self._record.idle), strict=True):
+        for entry, turns in zip(entries, turns_of_bots(entries, self._idle), strict=True):
             sender = entry["sender"]
             if sender not in speakers:
                 speakers[sender] = len(names)
@@ -161,19 +162,15 @@ class GroupsRoom:
         refusal = await checked(request)
         if not wanted:
             return refusal
-        place = self._store.base_dir
-        answer = await posting.post(self._view, place, wanted[0], self._record.agents, wait=0, tell=_nobody)
+        answer = await posting.post(self._view, self._record.outbox, wanted[0], self._agents, wait=0, tell=_nobody)
         return as_json(answer)
 
     def posts(self, asked: Asked) -> dict[str, Any]:
         """How posts are doing, by id; those that are not there any more are left out."""
-        from nanobot_transcript.outbox import Outbox
-
         found: list[PostStatus] = []
-        with Outbox(self._store.base_dir) as outbox:
-            for each in asked.text("ids").split(",")[:_MOST]:
-                with suppress(UnknownPostError):
-                    found.append(outbox.status(each))
+        for each in asked.text("ids").split(",")[:_MOST]:
+            with suppress(UnknownPostError):
+                found.append(self._record.outbox.status(each))
         return {
             "posts": {
                 each.id: {
@@ -188,19 +185,31 @@ class GroupsRoom:
 
     # -- what is new
 
-    def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
-        """The chats, their decisions, posts and members as they are now."""
-        state = self._store.base_dir / ".state"
-        decided = dict(stamps(self._decided.folder, ".log"))
-        seen: dict[tuple[tuple[str, str], ...], Any] = {}
-        for chat in self._store.chats():
-            key = chat.session_key
-            seen[("what", "messages"), ("chat", key)] = chat.bytes, chat.last_write_ms
-            seen[("what", "decisions"), ("chat", key)] = decided.get(self._decided.path_of(key).name)
-        outbox = state / "outbox" / "outbox.db"
-        seen[(("what", "posts"),)] = stamp(outbox), stamp(f"{outbox}-wal")
-        seen[(("what", "members"),)] = stamp(self._store.members.path)
-        return seen
+    async def watch(self, tell: Tell) -> None:
+        """Tell of new messages, decisions, posts and members, by chat where that is known."""
+        with self._record.signals.listen("messages", "decisions", "posts", "members") as ear:
+            before = await in_thread(self._look)
+            while True:
+                told = await ear.wait(_SURE)
+                for what in told & {"posts", "members"}:
+                    tell(what=what)
+                if not told & {"messages", "decisions"}:
+                    continue
+                found = await in_thread(self._look)
+                for what, chat in [key for key, value in found.items() if before.get(key) != value]:
+                    tell(what=what, chat=chat)
+                if any(key not in found for key in before):
+                    tell()
+                before = found
+
+    def _look(self) -> Mapping[tuple[str, str], object]:
+        """How the chats and the decisions in them are now, by what it is and the chat."""
+        chats = self._store.chats()
+        seen: dict[tuple[str, str], object] = {
+            ("messages", chat.session_key): (chat.bytes, chat.last_write_ms) for chat in chats
+        }
+        decided = self._record.decisions.editions(chat.session_key for chat in chats)
+        return seen | {("decisions", key): edition for key, edition in decided.items()}
 
     # -- how it is shown
 
@@ -233,7 +242,7 @@ class GroupsRoom:
         try:
             async with (
                 asyncio.timeout(_TAKEN_BACK_WITHIN),
-                aclosing(self._store.follow(chat, since)) as lines,  # pyright: ignore[reportArgumentType] -- every backend's is a generator
+                aclosing(self._store.follow(chat, since)) as lines,
             ):
                 async for line in lines:
                     target = line.get("target")

@@ -1,65 +1,88 @@
-"""Notices what any process has changed in the stores, for as long as somebody has the page open.
+"""Notices what any process has changed, for as long as somebody has the page open.
 
-A look costs one ``stat`` per chat and file, in a thread; what changed is told by room, never what it says.
+What changed is told by room, never what it says. Rooms whose files lie on this machine alone are looked at again and
+again: a look costs one ``stat`` per file, in a thread.
 """
 
 import asyncio
 import logging
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.sdk.threads import in_thread
 
-__all__ = ["Look", "Looking", "stamp", "stamps"]
+__all__ = ["Look", "Looking", "Tell", "Watch", "looked_at", "stamp"]
 
 logger = logging.getLogger(__name__)
 
 _EVERY: Final = 0.25
+_AFTER_TROUBLE: Final = 1.0
+
+
+class Tell(Protocol):
+    """Tell the pages of one room that there is something new."""
+
+    def __call__(self, **news: Any) -> None: ...
+
+
+Watch: TypeAlias = Callable[[Tell], Awaitable[None]]
+"""Tells what changes in a room from now on, without end."""
 
 Look: TypeAlias = "Callable[[], Mapping[tuple[tuple[str, str], ...], Any]]"
 """What there is in a room, as news about it (pairs of names and values) and how it looks now."""
 
 
 class Looking:
-    """Looks again and again with all ``looks`` (by room) and tells ``events`` what is different."""
+    """Runs all ``watches`` (by room) while somebody listens to ``events``."""
 
-    def __init__(self, events: Events, looks: Mapping[str, Look], *, every: float = _EVERY) -> None:
+    def __init__(self, events: Events, watches: Mapping[str, Watch]) -> None:
         self._events = events
-        self._looks = looks
-        self._every = every
-        self._seen: dict[str, Mapping[tuple[tuple[str, str], ...], Any]] = {}
+        self._watches = watches
 
     async def run(self) -> None:
         """Until it is cancelled. Nothing is looked at while nobody listens."""
         while True:
-            if not self._events.viewers:
-                self._seen.clear()
-                await self._events.came.wait()
-            for room, look in self._looks.items():
-                await self._again(room, look)
-            await asyncio.sleep(self._every)
+            await self._events.came.wait()
+            tasks = [asyncio.create_task(self._watch(room, watch)) for room, watch in self._watches.items()]
+            try:
+                await self._events.gone.wait()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _again(self, room: str, look: Look) -> None:
-        try:
+    async def _watch(self, room: str, watch: Watch) -> None:
+        tell = partial(self._events.tell, room)
+        while True:
+            try:
+                await watch(tell)
+            except (TranscriptError, OSError) as error:
+                logger.debug("%s cannot be looked at: %s", room, error)
+            except Exception:
+                logger.exception("%s cannot be looked at", room)
+            await asyncio.sleep(_AFTER_TROUBLE)
+            tell()  # whatever happened meanwhile
+
+
+def looked_at(look: Look, every: float = _EVERY) -> Watch:
+    """Look again and again, every so many seconds, and tell what is different."""
+
+    async def watch(tell: Tell) -> None:
+        before = await in_thread(look)
+        while True:
+            await asyncio.sleep(every)
             found = await in_thread(look)
-        except (TranscriptError, OSError) as error:
-            logger.debug("%s cannot be looked at: %s", room, error)
-            return
-        except Exception:
-            logger.exception("%s cannot be looked at", room)
-            return
-        before = self._seen.get(room)
-        self._seen[room] = found
-        if before is None:
-            return
-        for news in [key for key, value in found.items() if before.get(key) != value]:
-            self._events.tell(room, **dict(news))
-        if any(key not in found for key in before):
-            self._events.tell(room)
+            for news in [key for key, value in found.items() if before.get(key) != value]:
+                tell(**dict(news))
+            if any(key not in found for key in before):
+                tell()
+            before = found
+
+    return watch
 
 
 def stamp(path: Path | str) -> tuple[int, int, int] | None:
@@ -69,15 +92,3 @@ def stamp(path: Path | str) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-def stamps(folder: Path, ending: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The files of a folder that end so, with when they were written last and their size."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(ending):
-                    found = entry.stat(follow_symlinks=False)
-                    yield entry.name, (found.st_mtime_ns, found.st_size)
-    except OSError:
-        return

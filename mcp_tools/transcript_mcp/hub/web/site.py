@@ -12,7 +12,7 @@ from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox.filebox import FileBox
 from transcript_mcp.hub.access import Caller
 from transcript_mcp.hub.observing import CALLER
-from transcript_mcp.hub.rooms import Record, Room
+from transcript_mcp.hub.rooms import Chats, Room
 from transcript_mcp.hub.unasked import UnaskedMessages
 from transcript_mcp.hub.web.asking import as_json
 from transcript_mcp.hub.web.boxes import BoxesRoom
@@ -20,7 +20,7 @@ from transcript_mcp.hub.web.bridging import BridgeRoom
 from transcript_mcp.hub.web.bundle import Bundle
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.groups import GroupsRoom
-from transcript_mcp.hub.web.looking import Look, Looking
+from transcript_mcp.hub.web.looking import Looking, Watch, looked_at
 from transcript_mcp.hub.web.mailing import MailRoom
 from transcript_mcp.hub.web.recent import Recent
 from transcript_mcp.hub.web.system import SystemRoom
@@ -47,7 +47,7 @@ class Site:
         reaches = written.reached_with if isinstance(written, UnaskedMessages) else None
         for name in offered:
             core = rooms[name].core
-            if isinstance(core, Record):
+            if isinstance(core, Chats):
                 self._pages["groups"] = GroupsRoom(core)
             elif isinstance(core, MailService):
                 self._pages["mail"] = MailRoom(core, rooms[name].server.updated)
@@ -89,9 +89,12 @@ class Site:
 
     async def run(self, _app: web.Application) -> AsyncIterator[None]:
         """From the application's start to its end: hear what is logged, and look at what changes."""
-        looks: dict[str, Look] = {name: page.look for name, page in self._pages.items()}
+        watches: dict[str, Watch] = {
+            name: page.watch if isinstance(page, GroupsRoom) else looked_at(page.look)
+            for name, page in self._pages.items()
+        }
         self.recent.install()
-        looking = asyncio.create_task(Looking(self.events, looks).run())
+        looking = asyncio.create_task(Looking(self.events, watches).run())
         try:
             yield
         finally:

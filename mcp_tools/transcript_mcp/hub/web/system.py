@@ -1,6 +1,5 @@
 """System: whether all is well, versions, who is connected, how much is stored, what went wrong and what to do."""
 
-import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
@@ -13,10 +12,11 @@ from aiohttp import web
 
 from nanobot_transcript import __version__
 from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.files.usage import folder_size
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.filebox.filebox import FileBox
-from transcript_mcp.hub.rooms import Record, Room
+from transcript_mcp.hub.rooms import Chats, Room
 from transcript_mcp.hub.web.asking import Asked, answered
 from transcript_mcp.hub.web.events import Events
 from transcript_mcp.hub.web.recent import Recent
@@ -26,8 +26,6 @@ from transcript_mcp.mail.service import MailService
 __all__ = ["SystemRoom"]
 
 _PACKAGES: Final = ("mcp", "aiohttp", "nanobot-ai", "lark-oapi")
-_DEEPEST: Final = 6
-_MOST_FILES: Final = 50_000
 
 
 class SystemRoom:
@@ -75,19 +73,14 @@ class SystemRoom:
 
     def _stores(self) -> Iterator[dict[str, Any]]:
         for room in self._rooms.values():
-            if isinstance(room.core, Record):
-                store = room.core.store
-                chats = store.chats()
-                size = sum(chat.bytes for chat in chats)
-                yield _store("transcripts", store.base_dir, size, len(chats))
-                state = store.base_dir / ".state"
-                for name in ("decisions", "outbox", "index"):
-                    yield _store(name, state / name, *_size(state / name))
+            if isinstance(room.core, Chats):
+                for each in room.core.record.usage():
+                    yield _store(each.part, each.where, each.bytes, each.count)
             elif isinstance(room.core, MailService):
                 places = room.core.mail.places
                 yield _store("mail", places.database, sum(_database(places.database)), None)
                 archive = places.root / "projects"
-                yield _store("archive", archive, *_size(archive))
+                yield _store("archive", archive, *folder_size(archive))
             elif isinstance(room.core, FileBox):
                 yield from _mailboxes(room.core)
         yield from self._own()
@@ -95,7 +88,7 @@ class SystemRoom:
     def _own(self) -> Iterator[dict[str, Any]]:
         """What lies in the hub's own folder: the questions, the queues, and the rest."""
         folder = self._settings.hub.data_dir
-        size, count = _size(folder)
+        size, count = folder_size(folder)
         for name, file, kind in (("questions", "assistant.sqlite3", Assistant), ("queues", "io.sqlite3", Bridge)):
             if any(isinstance(room.core, kind) for room in self._rooms.values()):
                 found = _database(folder / file)
@@ -109,11 +102,13 @@ def _mailboxes(filebox: FileBox) -> Iterator[dict[str, Any]]:
         roster = filebox.roster()
     except TranscriptError:
         return  # there are none, or nobody can tell which
-    sizes = [_size(mailbox) for mailbox in {place.mailbox for place in roster.agents.values() if not place.problem}]
+    sizes = [
+        folder_size(mailbox) for mailbox in {place.mailbox for place in roster.agents.values() if not place.problem}
+    ]
     yield _store("mailboxes", roster.file, sum(size for size, _ in sizes), sum(count for _, count in sizes))
 
 
-def _store(name: str, path: Path, size: int, count: int | None) -> dict[str, Any]:
+def _store(name: str, path: Path | str, size: int, count: int | None) -> dict[str, Any]:
     return {"name": name, "path": str(path), "bytes": size, "count": count}
 
 
@@ -134,24 +129,3 @@ def _database(path: Path) -> list[int]:
         with suppress(OSError):
             sizes.append(Path(f"{path}{ending}").stat().st_size)
     return sizes
-
-
-def _size(folder: Path) -> tuple[int, int]:
-    """Bytes and number of the files below a folder; of very many files those that were seen first."""
-    size = count = 0
-    waiting = [(str(folder), 0)]
-    while waiting:
-        place, depth = waiting.pop()
-        try:
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        if depth < _DEEPEST:
-                            waiting.append((entry.path, depth + 1))
-                    elif entry.is_file(follow_symlinks=False):
-                        size, count = size + entry.stat(follow_symlinks=False).st_size, count + 1
-        except OSError:
-            continue
-        if count >= _MOST_FILES:
-            break
-    return size, count

@@ -1,0 +1,87 @@
+"""What a record consists of: the transcripts, and what the processes that share them need in order to agree."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from nanobot_transcript.coordination.contract import Budget, Lease, Marks, Processes, Signals
+from nanobot_transcript.store.front import GroupTranscriptStore
+from nanobot_transcript.store.members import MemberDirectory
+
+if TYPE_CHECKING:
+    from nanobot_transcript.outbox.contract import Postbox
+    from nanobot_transcript.relevance.log import DecisionLog
+
+__all__ = ["Record", "Usage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a part takes: ``where`` it lies, for a person, its bytes, and the number of what is there."""
+
+    part: str
+    where: str
+    bytes: int
+    count: int
+
+
+class Record(ABC):
+    """Nine parts, each behind a contract of its own. Any number of processes open the same record.
+
+    Opening creates nothing. For any thread; how code on an event loop calls a part, its contract says.
+    """
+
+    place: str
+    """Where it lies, for a person."""
+    store: GroupTranscriptStore
+    """The transcripts; ``AsyncGroupTranscriptStore.over`` is its door for event loops."""
+    members: MemberDirectory
+    """Who is who."""
+    leases: Lease
+    """Who may do something now."""
+    budgets: Budget
+    """How often all together may do something."""
+    marks: Marks
+    """Where somebody has come to."""
+    signals: Signals
+    """Hints that something has changed. Who changes it tells ``messages``, ``members``, ``decisions`` and ``posts``."""
+    processes: Processes
+    """Who lives."""
+
+    @property
+    @abstractmethod
+    def outbox(self) -> "Postbox":
+        """Posts on their way into groups."""
+
+    @property
+    @abstractmethod
+    def decisions(self) -> "DecisionLog":
+        """What each bot decided about each message."""
+
+    @abstractmethod
+    def usage(self) -> list[Usage]:
+        """How much lies where."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what is open; a part opens again when it is used again."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @staticmethod
+    def open(place: str | Path | None = None, **options: Any) -> "Record":
+        """The record in a folder, by default ``~/.nanobot/transcripts``.
+
+        ``options`` are those of ``GroupTranscriptStore``, and ``posting``, the ``OutboxLimits`` of its outbox.
+        """
+        from nanobot_transcript.record.files import FilesRecord
+
+        return FilesRecord(place, **options)

@@ -1,0 +1,89 @@
+"""A record in a folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.lease import FileLease
+from nanobot_transcript.coordination.files.marks import FileMarks
+from nanobot_transcript.coordination.files.processes import FileProcesses
+from nanobot_transcript.coordination.files.signals import FileSignals, Source
+from nanobot_transcript.files.layout import STATE_FOLDER
+from nanobot_transcript.files.usage import folder_size
+from nanobot_transcript.record.contract import Record, Usage
+from nanobot_transcript.store.front import GroupTranscriptStore
+
+if TYPE_CHECKING:
+    from nanobot_transcript.outbox.contract import Postbox
+    from nanobot_transcript.outbox.values import OutboxLimits
+    from nanobot_transcript.relevance.log import DecisionLog
+
+__all__ = ["FilesRecord"]
+
+_PARTS: Final = ("decisions", "outbox", "index")
+
+
+class FilesRecord(Record):
+    """``Record`` in a folder; see ``Record.open`` for what it takes."""
+
+    def __init__(
+        self, base_dir: str | Path | None = None, *, posting: "OutboxLimits | None" = None, **options: Any
+    ) -> None:
+        self.store = GroupTranscriptStore(base_dir, **options)
+        base = self.store.base_dir
+        self._base: Path = base
+        self._state: Path = base / STATE_FOLDER
+        self._posting: OutboxLimits | None = posting
+        self._outbox: Postbox | None = None
+        self._decisions: DecisionLog | None = None
+        self.place = str(base)
+        self.members = self.store.members
+        self.leases = FileLease(base)
+        self.budgets = FileBudget(base)
+        self.marks = FileMarks(base)
+        self.signals = FileSignals(base, self._sources())
+        self.processes = FileProcesses(self._state / "processes")
+
+    @property
+    def outbox(self) -> "Postbox":
+        """See ``Record.outbox``."""
+        if self._outbox is None:
+            from nanobot_transcript.outbox.outbox import Outbox  # brings SQLite, and few post
+
+            self._outbox = Outbox(self._base, self._posting, signals=self.signals)
+        return self._outbox
+
+    @property
+    def decisions(self) -> "DecisionLog":
+        """See ``Record.decisions``."""
+        if self._decisions is None:
+            from nanobot_transcript.relevance.log_file import FileDecisionLog  # its package is not light
+
+            self._decisions = FileDecisionLog(self._base)
+        return self._decisions
+
+    def usage(self) -> list[Usage]:
+        """See ``Record.usage``."""
+        chats = self.store.chats()
+        found = [Usage("transcripts", self.place, sum(chat.bytes for chat in chats), len(chats))]
+        for part in _PARTS:
+            folder = self._state / part
+            found.append(Usage(part, str(folder), *folder_size(folder)))
+        return found
+
+    def close(self) -> None:
+        """See ``Record.close``."""
+        self.store.close()
+        if self._outbox is not None:
+            self._outbox.close()
+        self.processes.leave()
+
+    def _sources(self) -> dict[str, list[Source]]:
+        """Each of these has files of its own, which say by themselves what has changed."""
+        outbox = self._state / "outbox"
+        return {
+            "messages": [Source(self._base, "*.jsonl")],
+            "members": [Source(self._state, "members.json")],
+            "decisions": [Source(self._state / "decisions", "*.log")],
+            "posts": [Source(outbox, "outbox.db"), Source(outbox, "outbox.db-wal")],
+        }

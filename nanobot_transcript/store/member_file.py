@@ -1,0 +1,109 @@
+"""The members of a store in one file that all processes share, ``<base_dir>/.state/members.json``:
+
+    {"v": 1,
+     "bots":   {app_id: {"name", "aliases", "description", "open_ids": {observing app_id: open_id},
+                         "seen": last sign of life, ms, within a day}},
+     "people": {sender: {"name", "ids": {"union_id", "user_id", "open_id"}}},
+     "ids":    {observing app_id: {open_id: sender}},
+     "chats":  {session_key: {sender: last seen, ms, within an hour}},
+     "titles": {session_key: what the chat is called}}
+
+A change that another process's lock holds up stays in memory and is written with the next one.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.files.document import Signature, Snapshot, StateFile
+from nanobot_transcript.files.layout import STATE_FOLDER
+from nanobot_transcript.store.member_document import Shape, empty
+from nanobot_transcript.store.members import Change, MemberDirectory
+
+__all__ = ["FileMembers"]
+
+logger = logging.getLogger(__name__)
+
+_LOCK_TIMEOUT: Final = 0.1
+
+
+class FileMembers(MemberDirectory):
+    """``MemberDirectory`` in a file. Reading never creates anything."""
+
+    def __init__(self, base_dir: str | Path, *, now: Callable[[], float] = time.time) -> None:
+        super().__init__(now=now)
+        self._file: StateFile = StateFile(Path(base_dir) / STATE_FOLDER, "members.json", version=1, shape=Shape)
+        self._signature: Signature | None = None
+        self._state: str = "absent"
+        self._pending: list[Change] = []
+        self._unreadable = ""
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies (or will lie)."""
+        return self._file.path
+
+    def forget(self, sender: str) -> None:
+        """See ``MemberDirectory.forget``. Copies of the file that could not be understood are removed, because nobody
+        can tell whom they name.
+        """
+        self._file.remove_broken()
+        super().forget(sender)
+
+    def _change(self, change: Change) -> None:
+        with self._mutex:
+            if self._state == "absent":
+                self._refresh()
+            if not change(self._document):
+                return
+            self._pending.append(change)
+            self._flush()
+
+    def _flush(self) -> None:
+        with self._file.locked(_LOCK_TIMEOUT) as mine:
+            if not mine:
+                logger.debug("%s is locked; %d changes wait for the next one", self.path, len(self._pending))
+                return
+            changed = self._take(self._file.read())
+            if self._state == "newer":
+                return
+            if self._state == "broken":
+                self._file.move_aside()
+            if changed:
+                self._signature = self._file.write(self._document)
+                self._state = "ok"
+            self._pending.clear()
+
+    def _refresh(self) -> None:
+        try:
+            signature = self._file.signature()
+            if signature != self._signature:
+                with self._mutex:
+                    self._take(self._file.read())
+            self._unreadable = ""
+        except StoreError as error:
+            # Names are not worth a message: who asks gets what this process knows.
+            if str(error) != self._unreadable:
+                logger.warning("members are known from memory only: %s %s", error, error.hint)
+            self._unreadable = str(error)
+
+    def _take(self, snapshot: Snapshot) -> bool:
+        """Make what was read the present state, with the waiting changes on top; True when they change it."""
+        if snapshot.state != self._state:
+            self._report(snapshot.state)
+        self._state, self._signature = snapshot.state, snapshot.signature
+        if snapshot.state in ("newer", "broken"):
+            return True  # what this process knows is all there is
+        document = empty() | snapshot.document
+        changed = [change(document) for change in self._pending]
+        self._document = document
+        return any(changed)
+
+    def _report(self, state: str) -> None:
+        if state == "newer":
+            logger.warning("%s was written by a newer version; this process keeps members in memory only", self.path)
+        elif state == "broken":
+            logger.warning("%s cannot be understood; it will be built anew at the next change", self.path)
