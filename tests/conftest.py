@@ -114,7 +114,7 @@ def soak_row(request: pytest.FixtureRequest, record_property: Callable[[str, obj
 
 @pytest.fixture
 def spawn() -> Iterator[SpawnWorker]:
-    """``spawn("append", base_dir=..., ...)`` starts an action of ``support.worker`` in another process."""
+    """``spawn("append", place=..., ...)`` starts an action of ``support.worker`` in another process."""
     workers: list[Worker] = []
 
     def start(action: str, **options: Any) -> Worker:

@@ -1,36 +1,64 @@
-"""Every backend goes through the same suite; a new one is added to ``BACKENDS``."""
+"""Every kind of record goes through the same suites; a new one is added to ``BACKENDS``."""
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.places import behind_a_socket, open_record, serving_records
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.record import Record
 
 MakeStore = Callable[..., GroupTranscriptStore]
+MakeRecord = Callable[..., Record]
+
+BACKENDS = ("files", "socket")
 
 
-def _jsonl(base_dir: Path, **options: Any) -> GroupTranscriptStore:
-    return GroupTranscriptStore(base_dir, **options)
+@pytest.fixture(scope="session")
+def record_server() -> Iterator[Path]:
+    """The address at which another process holds records."""
+    with tempfile.TemporaryDirectory(prefix="records-") as folder:  # the name of a socket is short
+        address = Path(folder) / "s"
+        with serving_records(address):
+            yield address
 
 
-BACKENDS: dict[str, Callable[..., GroupTranscriptStore]] = {"jsonl": _jsonl}
+@pytest.fixture(params=BACKENDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a record with nothing in it is."""
+    folder = tmp_path / "transcripts"
+    if request.param == "files":
+        return str(folder)
+    return behind_a_socket(request.getfixturevalue("record_server"), folder)
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeStore]:
-    """``make_store(segment_bytes=2000)`` opens one more store on the same place, as another process would."""
-    opened: list[GroupTranscriptStore] = []
+@pytest.fixture
+def make_record(place: str) -> Iterator[MakeRecord]:
+    """``make_record(segment_bytes=2000)`` opens the record once more, as another process would."""
+    opened: list[Record] = []
 
-    def make(**options: Any) -> GroupTranscriptStore:
-        store = BACKENDS[request.param](tmp_path / "transcripts", **options)
-        opened.append(store)
-        return store
+    def make(**options: Any) -> Record:
+        opened.append(open_record(place, **options))
+        return opened[-1]
 
     yield make
-    for store in opened:
-        store.close()
+    for record in opened:
+        record.close()
+
+
+@pytest.fixture
+def record(make_record: MakeRecord) -> Record:
+    """A record with nothing in it."""
+    return make_record()
+
+
+@pytest.fixture
+def make_store(make_record: MakeRecord) -> MakeStore:
+    """``make_store(segment_bytes=2000)`` opens one more store on the same place, as another process would."""
+    return lambda **options: make_record(**options).store
 
 
 @pytest.fixture

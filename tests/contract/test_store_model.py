@@ -4,18 +4,24 @@ import contextlib
 import fcntl
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from contract.conftest import BACKENDS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from support.places import behind_a_socket, open_record
 from support.transcripts import drain, drain_back
 
 from nanobot_transcript import GroupTranscriptStore
+
+if TYPE_CHECKING:
+    from nanobot_transcript.record import Record
 
 KEY = "feishu:oc_model"
 NOW = int(time.time() * 1000)
@@ -43,15 +49,19 @@ class Message:
 class StoreMachine(RuleBasedStateMachine):
     """Two store objects on one place take turns; both must show what the model says."""
 
+    place_of: Callable[[Path], str]
+    """The place of a record whose files lie in a folder."""
+
     def __init__(self) -> None:
         super().__init__()
-        self._place = tempfile.TemporaryDirectory(prefix="transcripts-")
+        self._folder = tempfile.TemporaryDirectory(prefix="transcripts-")
         self.messages: list[Message] = []
         self.tombstones: set[str] = set()
         self.clock = NOW
         self.turn = 0
         self.cursors: list[tuple[str | None, int]] = [(None, 0)]
         self.stores: list[GroupTranscriptStore] = []
+        self.records: list[Record] = []
         self.segment_bytes = 1 << 26
 
     @initialize(segment_bytes=st.sampled_from([500, 2000, 1 << 26]))
@@ -62,9 +72,9 @@ class StoreMachine(RuleBasedStateMachine):
             self.append([f"om_{number}"] if number % 3 else [], f"text {number}", "on_bo", "history")
 
     def teardown(self) -> None:
-        for store in self.stores:
-            store.close()
-        self._place.cleanup()
+        for record in self.records:
+            record.close()
+        self._folder.cleanup()
 
     # -- what may happen
 
@@ -88,16 +98,6 @@ class StoreMachine(RuleBasedStateMachine):
             source=source,  # pyright: ignore[reportArgumentType]
         )
         assert written is expected
-
-    @rule(ids=st.lists(IDS, max_size=1), content=TEXTS, source=SOURCES)
-    def append_beside_a_stuck_lock(self, ids: list[str], content: str, source: str | None) -> None:
-        """Somebody stands still with the lock: the message is recorded all the same, once."""
-        segments = [path for path in Path(self._place.name).glob("store/*.jsonl") if path.name.count(".") == 1]
-        with contextlib.ExitStack() as held:
-            for segment in segments:
-                file = held.enter_context(segment.open("ab"))
-                fcntl.flock(file, fcntl.LOCK_EX)
-            self.append(ids, content, "on_ada", source)
 
     @rule(count=st.integers(1, 8), sender=SENDERS)
     def append_some(self, count: int, sender: str) -> None:
@@ -207,8 +207,9 @@ class StoreMachine(RuleBasedStateMachine):
     # -- helpers
 
     def _new(self) -> GroupTranscriptStore:
-        place = Path(self._place.name) / "store"
-        return GroupTranscriptStore(place, segment_bytes=self.segment_bytes, lock_timeout=0.002)
+        place = type(self).place_of(Path(self._folder.name) / "store")
+        self.records.append(open_record(place, segment_bytes=self.segment_bytes, lock_timeout=0.002))
+        return self.records[-1].store
 
     def _store(self) -> GroupTranscriptStore:
         self.turn += 1
@@ -228,9 +229,29 @@ class StoreMachine(RuleBasedStateMachine):
             self.cursors = [(cursor, count - (count > index)) for cursor, count in self.cursors]
 
 
+class OverFiles(StoreMachine):
+    """What only somebody can do who has the files."""
+
+    place_of = staticmethod(str)
+
+    @rule(ids=st.lists(IDS, max_size=1), content=TEXTS, source=SOURCES)
+    def append_beside_a_stuck_lock(self, ids: list[str], content: str, source: str | None) -> None:
+        """Somebody stands still with the lock: the message is recorded all the same, once."""
+        segments = [path for path in Path(self._folder.name).glob("store/*.jsonl") if path.name.count(".") == 1]
+        with contextlib.ExitStack() as held:
+            for segment in segments:
+                file = held.enter_context(segment.open("ab"))
+                fcntl.flock(file, fcntl.LOCK_EX)
+            self.append(ids, content, "on_ada", source)
+
+
+class OverASocket(StoreMachine):
+    """Nobody here has the files."""
+
+
 @contextmanager
-def _examples(count: int, steps: int) -> Iterator[None]:
-    StoreMachine.TestCase.settings = settings(
+def _examples(machine: type[StoreMachine], count: int, steps: int) -> Iterator[None]:
+    machine.TestCase.settings = settings(
         max_examples=count,
         stateful_step_count=steps,
         deadline=None,
@@ -241,13 +262,22 @@ def _examples(count: int, steps: int) -> Iterator[None]:
     yield
 
 
-def test_random_histories_are_shown_as_a_simple_list_would_show_them() -> None:
-    with _examples(20, 30):
-        StoreMachine.TestCase("runTest").runTest()
+@pytest.fixture(params=BACKENDS)
+def machine(request: pytest.FixtureRequest) -> type[StoreMachine]:
+    if request.param == "files":
+        return OverFiles
+    address = request.getfixturevalue("record_server")
+    OverASocket.place_of = staticmethod(lambda folder: behind_a_socket(address, folder))
+    return OverASocket
+
+
+def test_random_histories_are_shown_as_a_simple_list_would_show_them(machine: type[StoreMachine]) -> None:
+    with _examples(machine, 20 if machine is OverFiles else 4, 30):
+        machine.TestCase("runTest").runTest()
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_many_random_histories_are_shown_as_a_simple_list_would_show_them() -> None:
-    with _examples(600, 50):
-        StoreMachine.TestCase("runTest").runTest()
+def test_many_random_histories_are_shown_as_a_simple_list_would_show_them(machine: type[StoreMachine]) -> None:
+    with _examples(machine, 600 if machine is OverFiles else 100, 50):
+        machine.TestCase("runTest").runTest()

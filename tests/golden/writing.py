@@ -26,9 +26,9 @@ from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Action, Outbox, OutboxLimits, Receipt
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
-from nanobot_transcript.relevance.log import DecisionLog
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
 from transcript_mcp.assistant.routes import routes
@@ -127,7 +127,7 @@ def _append(folder: Path, stem: str, line: dict[str, Any]) -> None:
 
 
 def _write_members(folder: Path, now: Callable[[], float]) -> None:
-    members = MemberDirectory(folder, now=now)
+    members = FileMembers(folder, now=now)
     members.remember_bot("cli_alpha", "Alpha", aliases=["阿尔法"], description="Builds and releases.")
     members.remember_bot("cli_beta", "Beta")
     for sender, name in (("on_ada", "Ada"), ("on_lin", "林小雨"), ("on_bo", "Bo")):
@@ -151,7 +151,7 @@ async def _relay(folder: Path) -> None:
 
 
 def _write_decisions(folder: Path, now: Callable[[], float]) -> None:
-    log = DecisionLog(folder)
+    log = FileDecisionLog(folder)
     for decision in (
         Decision(True, Reason.SCORE_HIGH, 0.82, Stage.SCORE, "Alpha", "om_1"),
         Decision(False, Reason.OTHER_MENTIONED, 0.0, Stage.OTHERS, "Alpha", "om_3"),

@@ -32,10 +32,13 @@ from typing import IO, Any, Self
 
 from support.waiting import PATIENCE
 
-__all__ = ["HUB", "Forked", "Streamed", "begin", "preload"]
+__all__ = ["HUB", "REMOTE", "Forked", "Streamed", "begin", "preload"]
 
 HUB = ("transcript_mcp.hub.app", "mcp", "pydantic_settings", "typer.main", "rich.console", "sqlite3")
 """What ``nanobot-transcript serve`` spends its start on."""
+
+REMOTE = "RECORDS_AT"
+"""The variable that says at which socket a process has its records, instead of in folders."""
 
 _PR_SET_PDEATHSIG = 1
 _forking = multiprocessing.get_context("forkserver")
@@ -245,6 +248,10 @@ def _become(module: str, arguments: tuple[str, ...], cwd: str, env: dict[str, st
     gc.freeze()  # or the first collection copies every page of what was imported
     _forget_loops()
     sys.argv = [module, *arguments]
+    if REMOTE in env:
+        from support.remote_record import instead_of_folders
+
+        instead_of_folders(env[REMOTE])
     interrupted = False
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -45,6 +45,8 @@ class Scene:
         self.gateways: dict[str, Gateway] = {}
         self.store_dir: Path = folder / "transcripts"
         self.store: GroupTranscriptStore = GroupTranscriptStore(self.store_dir)
+        self.variables: Mapping[str, str] = {}
+        """What each gateway is told besides."""
         self._script: dict[str, list[Answer]] = {}
 
     def when(self, word: str, *answers: Answer) -> None:
@@ -103,7 +105,7 @@ class Scene:
             app,
             self.feishu,
             self.model,
-            env={"NANOBOT_TRANSCRIPT_STORE__DIR": str(self.store_dir), **env},
+            env={"NANOBOT_TRANSCRIPT_STORE__DIR": str(self.store_dir), **self.variables, **env},
             channel=channel,
         )
         self.gateways[app.name] = gateway
@@ -120,8 +122,10 @@ class Scene:
 
 
 @asynccontextmanager
-async def running_scene(folder: Path, *, repush: Sequence[float] = (0.1, 0.3, 1.0, 2.0)) -> AsyncIterator[Scene]:
-    """The simulator, the model and both gateways for the length of a block.
+async def running_scene(
+    folder: Path, *, repush: Sequence[float] = (0.1, 0.3, 1.0, 2.0), variables: Mapping[str, str] | None = None
+) -> AsyncIterator[Scene]:
+    """The simulator, the model and both gateways for the length of a block; ``variables`` are for the gateways.
 
     A busy machine may take its time with a thousand events. Pushed again every three seconds they would only become
     more, until the platform gives them up; a lost connection and a refusal are noticed at once all the same.
@@ -132,6 +136,7 @@ async def running_scene(folder: Path, *, repush: Sequence[float] = (0.1, 0.3, 1.
         ScriptedModel(lambda request: scenes[0].answer(request)) as model,  # noqa: PLW0108 - filled below
     ):
         scene = Scene(feishu, model, folder)
+        scene.variables = variables or {}
         scenes.append(scene)
         try:
             alpha = {"sendToolHints": True}

@@ -7,7 +7,7 @@ from typing import Any
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage, later
-from nanobot_transcript.relevance.log import DecisionLog
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.settings import Settings
 from transcript_mcp.filebox.config import ConfigSource
 from transcript_mcp.filebox.filebox import FileBox
@@ -27,7 +27,7 @@ class WebHome:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.store = GroupTranscriptStore(folder / "transcripts")
-        self.log = DecisionLog(folder / "transcripts")
+        self.log = FileDecisionLog(folder / "transcripts")
         self.mail = AgentMail(folder / "mail")
         self.boxes = FileBox(ConfigSource(explicit=folder / "filebox.json"))
         self._last = int(time.time() * 1000) - 3_600_000

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.places import open_record
 from support.transcripts import body
 
 from nanobot_transcript import GroupTranscriptStore, StoreBusyError, TranscriptError
@@ -54,13 +55,13 @@ def told_to_stop() -> bool:
     return bool(select.select([0], [], [], 0)[0])
 
 
-def open_store(base_dir: str, store: dict[str, Any] | None) -> GroupTranscriptStore:
-    """A store with the test's options."""
-    return GroupTranscriptStore(base_dir, **(store or {}))
+def open_store(place: str, store: dict[str, Any] | None = None) -> GroupTranscriptStore:
+    """The store of the record at a place, with the test's options."""
+    return open_record(place, **(store or {})).store
 
 
 def append(
-    base_dir: str,
+    place: str,
     count: int,
     prefix: str = "om_",
     start: int = 0,
@@ -77,7 +78,7 @@ def append(
         random.Random(shuffle).shuffle(numbers)
     written = 0
     slowest = 0.0
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     transcript.get_recent(key)
     ready()
     for number in numbers:
@@ -92,7 +93,7 @@ def append(
 
 
 def follow(
-    base_dir: str, after: str | None, until: str, key: str = KEY, store: dict[str, Any] | None = None
+    place: str, after: str | None, until: str, key: str = KEY, store: dict[str, Any] | None = None
 ) -> dict[str, int]:
     """Say every entry that comes until the message with id ``until`` comes."""
 
@@ -105,16 +106,16 @@ def follow(
                 return seen
         raise AssertionError("follow ended by itself")
 
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     ready()
     return {"seen": asyncio.run(watch())}
 
 
 def maintain(
-    base_dir: str, verify: bool = False, pause: float = 0.005, store: dict[str, Any] | None = None
+    place: str, verify: bool = False, pause: float = 0.005, store: dict[str, Any] | None = None
 ) -> dict[str, int]:
     """Run maintenance in circles until told to stop."""
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     ready()
     rounds = busy = 0
     while not told_to_stop():
@@ -129,10 +130,10 @@ def maintain(
     return {"rounds": rounds, "busy": busy}
 
 
-def hide(base_dir: str, ids: list[str], how: str, ack: str | None = None, store: dict[str, Any] | None = None) -> int:
+def hide(place: str, ids: list[str], how: str, ack: str | None = None, store: dict[str, Any] | None = None) -> int:
     """Recall or redact messages one after the other; note each id in ``ack`` once the call has returned."""
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600) if ack else None
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     ready()
     hidden = 0
     for message_id in ids:
@@ -145,16 +146,16 @@ def hide(base_dir: str, ids: list[str], how: str, ack: str | None = None, store:
     return hidden
 
 
-def purge_sender(base_dir: str, sender: str, store: dict[str, Any] | None = None) -> int:
+def purge_sender(place: str, sender: str, store: dict[str, Any] | None = None) -> int:
     """Purge one person everywhere."""
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     ready()
     return len(transcript.purge(sender=sender))
 
 
-def read_in_circles(base_dir: str, store: dict[str, Any] | None = None) -> dict[str, int]:
+def read_in_circles(place: str, store: dict[str, Any] | None = None) -> dict[str, int]:
     """Read with every reading call until told to stop; whatever raises ends the process with an error."""
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     ready()
     rounds = 0
     while not told_to_stop():
@@ -168,7 +169,7 @@ def read_in_circles(base_dir: str, store: dict[str, Any] | None = None) -> dict[
 
 
 def append_until_error(
-    base_dir: str,
+    place: str,
     size: int = 1000,
     limit: int | None = None,
     count: int = 100_000,
@@ -177,7 +178,7 @@ def append_until_error(
     store: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Append until the store refuses; ``limit`` bounds the size of any file this process may write."""
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     ready()
     if limit is not None:
         fill_disk_at(limit)
@@ -192,12 +193,12 @@ def append_until_error(
     return {"acked": acked, "error": None, "refused": None}
 
 
-def read_and_append_as(base_dir: str, uid: int, key: str = KEY) -> dict[str, Any]:
+def read_and_append_as(place: str, uid: int, key: str = KEY) -> dict[str, Any]:
     """Read and append as another user of the machine."""
     os.setgroups([])
     os.setgid(uid)
     os.setuid(uid)
-    transcript = GroupTranscriptStore(base_dir)
+    transcript = open_store(place)
     result: dict[str, Any] = {}
     calls: dict[str, Callable[[], object]] = {
         "get_recent": lambda: [message["content"] for message in transcript.get_recent(key)],
@@ -213,10 +214,10 @@ def read_and_append_as(base_dir: str, uid: int, key: str = KEY) -> dict[str, Any
     return result
 
 
-def append_with_umask(base_dir: str, umask: int) -> None:
+def append_with_umask(place: str, umask: int) -> None:
     """Make everything a store makes, under a given umask."""
     os.umask(umask)
-    with GroupTranscriptStore(base_dir, segment_bytes=400) as transcript:
+    with open_store(place, {"segment_bytes": 400}) as transcript:
         for number in range(20):
             transcript.append(KEY, "user", "text", "on_ada", f"om_{number}")
         transcript.members.remember_person("on_ada", "Ada")
@@ -224,9 +225,9 @@ def append_with_umask(base_dir: str, umask: int) -> None:
         transcript.maintain()
 
 
-def fork_and_append(base_dir: str, children: int, count: int) -> dict[str, int]:
+def fork_and_append(place: str, children: int, count: int) -> dict[str, int]:
     """Use a store, fork, and let parent and children append the same and their own ids at once."""
-    transcript = GroupTranscriptStore(base_dir)
+    transcript = open_store(place)
     transcript.append(KEY, "user", body("om_before", 10), "on_ada", "om_before")
     ready()
     pids: list[int] = []
@@ -247,9 +248,9 @@ def _append_own_and_common(transcript: GroupTranscriptStore, prefix: str, count:
             transcript.append(KEY, "user", body(message_id, 10), "on_ada", message_id)
 
 
-def append_from_threads(base_dir: str, threads: int, count: int, store: dict[str, Any] | None = None) -> dict[str, Any]:
+def append_from_threads(place: str, threads: int, count: int, store: dict[str, Any] | None = None) -> dict[str, Any]:
     """Many threads on one store object."""
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     errors: list[str] = []
 
     def work(number: int) -> None:
@@ -267,9 +268,9 @@ def append_from_threads(base_dir: str, threads: int, count: int, store: dict[str
     return {"errors": errors}
 
 
-def use_many_chats(base_dir: str, threads: int, chats: int, rounds: int) -> dict[str, Any]:
+def use_many_chats(place: str, threads: int, chats: int, rounds: int) -> dict[str, Any]:
     """Threads that write to and read from chats picked at random."""
-    transcript = GroupTranscriptStore(base_dir)
+    transcript = open_store(place)
     errors: list[str] = []
 
     def work(seed: int) -> None:
@@ -293,14 +294,14 @@ def use_many_chats(base_dir: str, threads: int, chats: int, rounds: int) -> dict
 
 
 def measure_appends(
-    base_dir: str,
+    place: str,
     count: int,
     prefix: str,
     max_wait: float | None = None,
     store: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Append and say how long the first and the others took (ms)."""
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     ready()
     took: list[float] = []
     for number in range(count):
@@ -313,11 +314,11 @@ def measure_appends(
 
 
 def append_forever(
-    base_dir: str, size: int, prefix: str, ack: str, pause: float = 0.0, store: dict[str, Any] | None = None
+    place: str, size: int, prefix: str, ack: str, pause: float = 0.0, store: dict[str, Any] | None = None
 ) -> None:
     """Append until killed, going on behind the last id that was acknowledged."""
     notes = os.open(ack, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    transcript = open_store(base_dir, store)
+    transcript = open_store(place, store)
     number = len(Path(ack).read_text(encoding="utf-8").split())
     text = "x" * size
     ready()

@@ -35,6 +35,8 @@ NO_PAUSE = (0, 100)
 """Seconds of a sleep that gives way to others, and of one that is there to be ended."""
 
 FREE = {
+    "contract/record/test_outbox_contract.py": "the product's own waits, which end with nothing",
+    "contract/record/test_signals_contract.py": "the product's own waits, which end with nothing",
     "integration/io_bridge/test_kills.py": "writers pause between two messages",
     "integration/mail/test_archiver.py": "the product's own waits, which end with nothing",
     "support/loop_clock.py": "the clock is put forward in between",
@@ -49,6 +51,8 @@ FREE = {
 """Files in which a short wait is no end of patience, and why."""
 
 SLEEPERS = {
+    "contract/record/test_signals_contract.py": "who waits is cancelled at any moment",
+    "support/remote_record.py": "each call takes as long as over a network",
     "browser/test_drafts.py": "what is counted are frames in a span of time",
     "conformance/fixture.py": "tools that take their time",
     "contract/test_store_cursors.py": "who waits is cancelled at any moment",

@@ -63,6 +63,7 @@ class _Inbound(Core):
         message_id = metadata.get("message_id") if isinstance(metadata, dict) else None
         if isinstance(message_id, str) and isinstance(session_key, str):
             self._transcript_bot.turns.confirm(message_id, session_key)
+            await self._transcript_host.forgetting.before_turn(session_key)
         await super()._handle_message(*args, **options)
 
     def _transcript_expect(self, message: Message, data: Any) -> None:

@@ -61,27 +61,16 @@ class GroupContext:
             entries, cursor = await self._unread(key, mark, edited)  # something may have been taken back meanwhile
         waiting = [str(entry.get("message_id")) for entry in entries if is_unreadable(entry)]
         told, omitted = self._choice(list(filter(is_news, entries)), bot.app_id)
+        clean = await self._host.forgetting.is_clean(session)
 
         def moved(latest: Watermark | None) -> Watermark:
             known = (latest if mark else None) or Watermark("")
-            known = self._checked(known, request, session, cursor).moved(cursor, waiting)
+            known = _checked(known, request, cursor, clean=clean).moved(cursor, waiting)
             known = known.with_turn(request.message_id, request.original_user_text)
             return known.with_told(line.get("id") for line in told)
 
         self._host.watermarks.change(bot.app_id, session, moved)  # not ``mark``: it may have changed meanwhile
         return _wording(told, omitted)
-
-    def _checked(self, mark: Watermark, request: Any, session: str, cursor: str) -> Watermark:
-        """The mark after what was taken back up to ``cursor`` is out of the session.
-
-        What is shown within a turn stands in the session only when the turn has ended. So the position moves at a
-        turn's beginning and not with the messages that reach a running turn.
-        """
-        turn = str(getattr(request, "turn_id", None) or "")
-        begins = not turn or turn != mark.turn
-        clean = begins and self._host.forgetting.is_clean(session)
-        checked = cursor if clean or not mark.checked else mark.checked
-        return replace(mark, chat=str(request.chat_id), turn=turn, checked=checked)
 
     async def _unread(self, key: str, mark: Watermark | None, edited: Mapping[str, Entry]) -> tuple[list[Entry], str]:
         """What may be news, and the position after it."""
@@ -141,6 +130,18 @@ class GroupContext:
         told = (shown(entry, self._host.names, app_id, self._where) for entry in newest)
         lines, cut = fit(told, limits.max_chars - _ROUND_IT)
         return lines, cut + len(news) - len(newest)
+
+
+def _checked(mark: Watermark, request: Any, cursor: str, *, clean: bool) -> Watermark:
+    """The mark after what was taken back up to ``cursor`` is out of the session, if it is ``clean``.
+
+    What is shown within a turn stands in the session only when the turn has ended. So the position moves at a turn's
+    beginning and not with the messages that reach a running turn.
+    """
+    turn = str(getattr(request, "turn_id", None) or "")
+    begins = not turn or turn != mark.turn
+    checked = cursor if (begins and clean) or not mark.checked else mark.checked
+    return replace(mark, chat=str(request.chat_id), turn=turn, checked=checked)
 
 
 def _wording(told: list[dict[str, Any]], omitted: int) -> list[str]:

@@ -10,8 +10,10 @@ made of it stays.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.session_key import FEISHU, session_key
@@ -28,6 +30,12 @@ logger = logging.getLogger(__name__)
 
 _REMEMBERED: Final = 512
 _ATTENTIVE: Final = "_group_transcript_attentive"
+_NOT_CLEAN: Final = "A message that was taken back may still stand in nanobot's session %s"
+
+Ask: TypeAlias = Callable[[], Any]
+"""Asks the record something."""
+
+Looking: TypeAlias = Generator[Ask, Any, None]
 
 
 class Forgetting:
@@ -47,6 +55,7 @@ class Forgetting:
         self._sessions: Any = None
         self._keep: Callable[..., None] = lambda session: None
         self._clean: OrderedDict[str, tuple[object, ...]] = OrderedDict()
+        self._tasks: set[asyncio.Task[bool]] = set()
 
     def attend(self, sessions: Any) -> None:
         """Look at each session that nanobot's session manager hands out or saves, from now on."""
@@ -83,50 +92,96 @@ class Forgetting:
         for key in self._watermarks.holding(self._app_ids(), message_id):
             loop.call_soon_threadsafe(self._have_cleaned, key)
 
-    def is_clean(self, key: str) -> bool:
+    async def before_turn(self, key: str) -> None:
+        """Clean a session that nanobot is about to ask for, where that takes longer than asking for it may."""
+        if self._store.backend.blocking:
+            await self.is_clean(key)
+
+    async def is_clean(self, key: str) -> bool:
         """Look at a session now; False when something that was taken back may still stand in it."""
-        return self._sessions is None or self.look(key, self._sessions.get_or_create(key))
+        if self._sessions is None:
+            return True
+        return await self._look_behind(key, self._sessions.get_or_create(key))
 
     def ids_in(self, key: str) -> set[str]:
         """The messages of its group that a session holds."""
         return ids_in(self._sessions.get_or_create(key)) if self._sessions is not None else set()
 
     def look(self, key: str, session: Any, *, keep: bool = True) -> bool:
-        """Take out of a session what was taken back since it was checked; False when that was not possible.
+        """Take out of a session what was taken back since it was checked; False when that was not possible, or is done
+        in a moment, because the record may be far away.
 
         Without ``keep`` the session is not saved: its caller is about to.
         """
+        if not self._store.backend.blocking:
+            return self._look_now(key, session, keep=keep)
+        loop = self._loop()
+        if loop is not None and loop.is_running():
+            loop.call_soon_threadsafe(self._look_soon, key, session)
+        return False
+
+    def _look_now(self, key: str, session: Any, *, keep: bool) -> bool:
         try:
-            marks = [self._watermarks.load(app_id, key) for app_id in self._app_ids()]
-            for mark in marks:
-                if mark is not None and mark.chat:
-                    self._look(key, session, mark, keep=keep)
+            looking, answer = self._looking(key, session, keep=keep), None
+            with suppress(StopIteration):
+                while True:
+                    answer = looking.send(answer)()
         except Exception:
-            logger.exception("A message that was taken back may still stand in nanobot's session %s", key)
+            logger.exception(_NOT_CLEAN, key)
             return False
         return True
 
-    def _look(self, key: str, session: Any, mark: Watermark, *, keep: bool) -> None:
+    async def _look_behind(self, key: str, session: Any) -> bool:
+        """The same for event loops: what the record is asked may take a while."""
+        if not self._store.backend.blocking:
+            return self._look_now(key, session, keep=True)
+        try:
+            looking, answer = self._looking(key, session, keep=True), None
+            with suppress(StopIteration):
+                while True:
+                    answer = await asyncio.to_thread(looking.send(answer))
+        except Exception:
+            logger.exception(_NOT_CLEAN, key)
+            return False
+        return True
+
+    def _look_soon(self, key: str, session: Any) -> None:
+        task = asyncio.get_running_loop().create_task(self._look_behind(key, session))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _looking(self, key: str, session: Any, *, keep: bool) -> Looking:
+        """Gives what the record is to be asked, and is given the answers."""
+        for mark in [self._watermarks.load(app_id, key) for app_id in self._app_ids()]:
+            if mark is not None and mark.chat:
+                yield from self._looking_at(key, session, mark, keep=keep)
+
+    def _looking_at(self, key: str, session: Any, mark: Watermark, *, keep: bool) -> Looking:
         write_ids(session, mark)
         chat = session_key(FEISHU, mark.chat)
-        state = (self._store.end(chat), mark.checked, id(session), len(session.messages))
+        end = yield partial(self._store.end, chat)
+        state = (end, mark.checked, id(session), len(session.messages))
         if self._clean.get(key) == state:
             return
-        if mark.checked and self._forget(session, chat, mark.checked) and keep:
-            self._keep(session)
+        if mark.checked:
+            changed = yield from self._forgetting(session, chat, mark.checked)
+            if changed and keep:
+                self._keep(session)
         self._clean[key] = state
         self._clean.move_to_end(key)
         while len(self._clean) > _REMEMBERED:
             self._clean.popitem(last=False)
 
-    def _forget(self, session: Any, chat: str, after: str) -> bool:
-        changes = self._changes(chat, after)
+    def _forgetting(self, session: Any, chat: str, after: str) -> Generator[Ask, Any, bool]:
+        changes: Changes = yield partial(self._changes, chat, after)
         if not (changes.hidden or changes.erased):
             return False
         hidden = {shown_id(message_id) for message_id in changes.hidden}
-        held = self._store.get_many(chat, ids_in(session))
+        held = yield partial(self._store.get_many, chat, ids_in(session))
         parents = {message_id: parent for message_id, entry in held.items() if (parent := id_at(entry, "reply_to"))}
-        there = held.keys() | (self._store.get_many(chat, parents.values()).keys() if changes.erased else set[str]())
+        there = set(held)
+        if changes.erased:
+            there |= (yield partial(self._store.get_many, chat, parents.values())).keys()
 
         def is_gone(message_id: str) -> bool:
             return message_id in hidden or (changes.erased and message_id not in there)
@@ -143,4 +198,4 @@ class Forgetting:
         try:
             self._sessions.get_or_create(key)
         except Exception:
-            logger.exception("A message that was taken back may still stand in nanobot's session %s", key)
+            logger.exception(_NOT_CLEAN, key)

@@ -4,7 +4,9 @@ A private chat has an ``oc_`` id like a group, and a message sent to that id doe
 private chats seen in events are remembered, across restarts too: as hashes.
 """
 
+import hashlib
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from nanobot_transcript.coordination.contract import Marks
@@ -19,24 +21,47 @@ _KIND: Final = "private"
 
 
 class PrivateChats:
-    """The private chats that bots of this store take part in."""
+    """The private chats that bots of this store take part in. For event loops, too: marks that may wait for a network
+    are read once, at the beginning, and written by ``later``.
+    """
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: Marks, later: Callable[..., None] | None = None) -> None:
         self._marks: Marks = marks
+        self._later: Callable[..., None] = later or _at_once
         self._known: set[str] = set()
+        """Digests of chat ids."""
+        if marks.blocking:
+            self._known.update(str(document.get("digest")) for document in marks.each(_KIND))
 
     def remember(self, chat_id: str) -> None:
         """Note that this chat is private."""
-        if chat_id in self._known:
+        digest = _digest(chat_id)
+        if digest in self._known:
             return
-        self._known.add(chat_id)
-        try:
-            self._marks.put(_KIND, {}, chat_id)
-        except StoreError as error:
-            logger.warning("Private chats are remembered until the next restart only: %s", error)
+        self._known.add(digest)
+        if self._marks.blocking:
+            self._later(self._put, chat_id, {"digest": digest})
+        else:
+            self._put(chat_id, {})
 
     def __contains__(self, chat_id: object) -> bool:
         """True for a person's id and for the id of a chat that was seen to be private."""
         if not isinstance(chat_id, str) or not is_group_chat_id(chat_id):
             return True
-        return chat_id in self._known or self._marks.has(_KIND, chat_id)
+        if _digest(chat_id) in self._known:
+            return True
+        return not self._marks.blocking and self._marks.has(_KIND, chat_id)
+
+    def _put(self, chat_id: str, document: dict[str, str]) -> None:
+        try:
+            self._marks.put(_KIND, document, chat_id)
+        except StoreError as error:
+            logger.warning("Private chats are remembered until the next restart only: %s", error)
+
+
+def _at_once(work: Callable[..., object], *args: object) -> None:
+    work(*args)
+
+
+def _digest(chat_id: str) -> str:
+    return hashlib.sha256(chat_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]

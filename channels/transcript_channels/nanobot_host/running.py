@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from transcript_channels.nanobot_host.beside import Beside
 from transcript_channels.nanobot_host.core import Core
+from transcript_channels.nanobot_host.events_thread import take_events_in_a_thread
 from transcript_channels.nanobot_host.gated import Gated
 from transcript_channels.nanobot_host.plain import plain
 
@@ -67,6 +68,8 @@ class Connected(Core):
         connect = getattr(client, "_connect", None)
         if callable(connect):
             client._connect = self._transcript_connecting(connect)
+        if client is not None and self._transcript_host.store.backend.blocking:
+            take_events_in_a_thread(client)
         self.__dict__["_transcript_connection"] = client
 
     def _transcript_connecting(self, connect: Any) -> Any:

@@ -70,19 +70,24 @@ class Watermark:
 
 
 class Watermarks:
-    """The marks of all sessions of the bots of this process."""
+    """The marks of all sessions of the bots of this process. For event loops, too: marks that may wait for a network
+    are read once, at the beginning, and written by ``later``.
+    """
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: Marks, later: Callable[..., None] | None = None) -> None:
         self._marks: Marks = marks
+        self._later: Callable[..., None] = later or _at_once
         self._cache: OrderedDict[tuple[str, str], Watermark] = OrderedDict()
         self._mutex: threading.Lock = threading.Lock()
         self._changing: threading.RLock = threading.RLock()
+        if marks.blocking:
+            self._load_all()
 
     def load(self, app_id: str, session_key: str) -> Watermark | None:
         """The mark of a session; None when it was told nothing yet."""
         name = (app_id, session_key)
         mark = self._cache.get(name)
-        if mark is None:
+        if mark is None and not self._marks.blocking:
             mark = self._found(name)
             if mark is not None:
                 self._keep(name, mark)
@@ -106,10 +111,22 @@ class Watermarks:
         document |= {"chat": mark.chat, "checked": mark.checked, "turn": mark.turn}
         document |= {"turns": dict(mark.turns), "answers": dict(mark.answers)}
         document |= {"told": list(mark.told), "waiting": list(mark.waiting)}
+        if self._marks.blocking:
+            self._later(self._put, document, name)
+        else:
+            self._put(document, name)
+
+    def _put(self, document: dict[str, Any], name: tuple[str, str]) -> None:
         try:
             self._marks.put(_KIND, document, *name)
         except StoreError as error:
             logger.warning("How far a session was told is kept until the next restart only: %s", error)
+
+    def _load_all(self) -> None:
+        for document in self._marks.each(_KIND):
+            app_id, session, mark = document.get("app_id"), document.get("session"), _mark(document)
+            if isinstance(app_id, str) and isinstance(session, str) and mark is not None:
+                self._keep((app_id, session), mark)
 
     def holding(self, app_ids: Iterable[str], message_id: str) -> list[str]:
         """The sessions of these bots that hold a message, as far as their newest messages tell."""
@@ -138,8 +155,12 @@ class Watermarks:
         with self._mutex:
             self._cache[name] = mark
             self._cache.move_to_end(name)
-            while len(self._cache) > _CACHED:
+            while len(self._cache) > (_FILES if self._marks.blocking else _CACHED):
                 self._cache.popitem(last=False)
+
+
+def _at_once(work: Callable[..., object], *args: object) -> None:
+    work(*args)
 
 
 def digest(text: str) -> str:

@@ -1,48 +1,33 @@
-"""Every backend of leases, budgets and marks goes through the same suite; a new one is added to ``BACKENDS``."""
+"""Leases, budgets and marks of every kind of record."""
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from contract.conftest import MakeRecord
 
 from nanobot_transcript.coordination.contract import Budget, Lease, Marks
-from nanobot_transcript.coordination.files.budget import FileBudget
-from nanobot_transcript.coordination.files.lease import FileLease
-from nanobot_transcript.coordination.files.marks import FileMarks
 
 MakeLease = Callable[[], Lease]
 MakeBudget = Callable[[], Budget]
 MakeMarks = Callable[[], Marks]
 
 
-class Backend(NamedTuple):
-    """What opens each of them at a place."""
-
-    lease: Callable[[Path], Lease]
-    budget: Callable[[Path], Budget]
-    marks: Callable[[Path], Marks]
-
-
-BACKENDS = {"files": Backend(FileLease, FileBudget, FileMarks)}
-
-
-@pytest.fixture(params=sorted(BACKENDS))
-def make_lease(request: pytest.FixtureRequest, tmp_path: Path) -> MakeLease:
+@pytest.fixture
+def make_lease(make_record: MakeRecord) -> MakeLease:
     """One more object on the same place, as another process would have."""
-    return lambda: BACKENDS[request.param].lease(tmp_path / "transcripts")
+    return lambda: make_record().leases
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def make_budget(request: pytest.FixtureRequest, tmp_path: Path) -> MakeBudget:
+@pytest.fixture
+def make_budget(make_record: MakeRecord) -> MakeBudget:
     """One more object on the same place, as another process would have."""
-    return lambda: BACKENDS[request.param].budget(tmp_path / "transcripts")
+    return lambda: make_record().budgets
 
 
-@pytest.fixture(params=sorted(BACKENDS))
-def make_marks(request: pytest.FixtureRequest, tmp_path: Path) -> MakeMarks:
+@pytest.fixture
+def make_marks(make_record: MakeRecord) -> MakeMarks:
     """One more object on the same place, as another process would have."""
-    return lambda: BACKENDS[request.param].marks(tmp_path / "transcripts")
+    return lambda: make_record().marks
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ async def test_an_error_is_told_in_a_sentence_and_a_hint(client: Callable[[], An
 async def test_another_process_ends_a_wait_and_nothing_is_missed(
     store: GroupTranscriptStore, client: Callable[[], Any], spawn: SpawnWorker
 ) -> None:
-    worker = spawn("append", base_dir=store.base_dir, count=60)
+    worker = spawn("append", place=store.base_dir, count=60)
     async with client() as here:
         after = cursor(await here.text("transcript_wait", session_key=KEY, timeout=0))
         waiting = asyncio.create_task(here.text("transcript_wait", session_key=KEY, after=after, timeout=PATIENCE))
@@ -117,7 +117,7 @@ async def test_another_process_ends_a_wait_and_nothing_is_missed(
 async def test_a_subscriber_is_told_what_another_process_says(
     store: GroupTranscriptStore, client: Callable[[], Any], spawn: SpawnWorker
 ) -> None:
-    worker = spawn("append", base_dir=store.base_dir, count=3)
+    worker = spawn("append", place=store.base_dir, count=3)
     uri = "transcript://oc_shared?limit=2"
 
     async with client() as here:

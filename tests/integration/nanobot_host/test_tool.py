@@ -29,7 +29,7 @@ SESSION = "feishu:oc_1"
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Host]:
     settings = Settings.model_validate({"store": {"dir": tmp_path / "transcripts"}})
-    opened = Host(settings, settings.store.open())
+    opened = Host(settings, settings.open_record())
     opened.background.start()
     yield opened
     assert opened.background.drain(PATIENCE)

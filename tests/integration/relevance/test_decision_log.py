@@ -6,13 +6,14 @@ from pathlib import Path
 
 from support.waiting import PATIENCE
 
-from nanobot_transcript.relevance import DecisionLog
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 
 KEY = "feishu:oc_team"
 WRITER = """
 import sys
-from nanobot_transcript.relevance import Decision, DecisionLog, Reason, Stage
-log = DecisionLog(sys.argv[1], max_bytes=int(sys.argv[3]))
+from nanobot_transcript.relevance import Decision, Reason, Stage
+from nanobot_transcript.relevance.log_file import FileDecisionLog
+log = FileDecisionLog(sys.argv[1], max_bytes=int(sys.argv[3]))
 for at in range(300):
     decision = Decision(True, Reason.NAMED, 1.0, Stage.CERTAIN, agent=sys.argv[2], message_id=f"om_{at}")
     assert log.write("feishu:oc_team", decision)
@@ -27,7 +28,7 @@ def write_from_processes(base: Path, max_bytes: int) -> None:
 
 def test_no_line_of_three_processes_is_lost_or_torn(tmp_path: Path) -> None:
     write_from_processes(tmp_path, 10_000_000)
-    records = DecisionLog(tmp_path).read(KEY)
+    records = FileDecisionLog(tmp_path).read(KEY)
     for name in ("A", "B", "C"):
         mine = [record["message_id"] for record in records if record["agent"] == name]
         assert mine == [f"om_{at}" for at in range(300)]
@@ -35,7 +36,7 @@ def test_no_line_of_three_processes_is_lost_or_torn(tmp_path: Path) -> None:
 
 def test_rotation_by_three_processes_at_once_keeps_whole_lines_and_few_files(tmp_path: Path) -> None:
     write_from_processes(tmp_path, 8_000)
-    log = DecisionLog(tmp_path, max_bytes=8_000)
+    log = FileDecisionLog(tmp_path, max_bytes=8_000)
     files = [path for path in log.folder.iterdir() if path.name.startswith("feishu")]
     assert len(files) == 4
     assert all(path.stat().st_size <= 10_000 for path in files)

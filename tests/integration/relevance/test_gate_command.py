@@ -12,7 +12,8 @@ import pytest
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+from nanobot_transcript.relevance import RelevanceGate
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 
 KEY = "feishu:oc_team"
 START = int(time.time() * 1000) - 10 * 60_000
@@ -89,7 +90,7 @@ def test_explain_takes_an_imported_message_for_one_that_came_in_time(run: Run, s
 
 async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, store: GroupTranscriptStore) -> None:
     agent = AgentProfile("Alpha", ids=frozenset({"cli_a"}))
-    gate = RelevanceGate(log=DecisionLog(store.base_dir))
+    gate = RelevanceGate(log=FileDecisionLog(store.base_dir))
     *history, message = store.recent(KEY, 3).entries
     await gate.resolve(gate.decide(message, history, agent, [agent], session_key=KEY))
     arguments = ("gate", "explain", "oc_team", "om_4", "--agent", "alpha", "--store", str(store.base_dir))

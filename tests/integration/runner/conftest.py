@@ -73,6 +73,8 @@ class Site:
     feishu: FeishuSimulator
     folder: Path
     processes: list[Running] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    """What each process is told besides."""
 
     def __post_init__(self) -> None:
         self.ada = self.feishu.add_person("Ada")
@@ -134,7 +136,7 @@ class Site:
     async def _start(self, config: Path, arguments: Sequence[str], listen: str | None) -> Running:
         secrets = {f"SECRET_{app.name}": app.app_secret for app in self.feishu.apps}
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TMPDIR") if name in os.environ}
-        env = {**kept, **secrets, "HOME": str(self.folder), "NO_PROXY": "*"}
+        env = {**kept, **secrets, **self.variables, "HOME": str(self.folder), "NO_PROXY": "*"}
         if listen is not None:
             env["NANOBOT_TRANSCRIPT_FEISHU__WEBHOOK__LISTEN"] = listen
         log_path = self.folder / f"run-{next(self._numbers)}.log"

@@ -25,7 +25,7 @@ SoakRow = Callable[..., None]
 def test_eight_processes_record_the_same_messages_exactly_once(
     make_store: MakeStore, base_dir: Path, spawn: SpawnWorker, soak_row: SoakRow, count: int
 ) -> None:
-    writers = [spawn("append", base_dir=base_dir, count=count, shuffle=seed) for seed in range(8)]
+    writers = [spawn("append", place=base_dir, count=count, shuffle=seed) for seed in range(8)]
     for writer in writers:
         writer.go()
     written = sum(writer.result(300)["written"] for writer in writers)
@@ -46,13 +46,13 @@ def test_writers_followers_readers_and_maintenance_at_once(
     old = [f"old_{number}" for number in range(count // 4)]
     for message_id in old:
         store.append(KEY, "user", body(message_id, 100), "on_bo", message_id)
-    writers = [spawn("append", base_dir=base_dir, count=count, prefix=f"w{n}_", store=options) for n in range(8)]
+    writers = [spawn("append", place=base_dir, count=count, prefix=f"w{n}_", store=options) for n in range(8)]
     after = store.end(KEY)
-    followers = [spawn("follow", base_dir=base_dir, after=after, until="om_last") for _ in range(2)]
-    hider = spawn("hide", base_dir=base_dir, ids=old, how="recall", store=options)
+    followers = [spawn("follow", place=base_dir, after=after, until="om_last") for _ in range(2)]
+    hider = spawn("hide", place=base_dir, ids=old, how="recall", store=options)
     endless = [
-        spawn("read_in_circles", base_dir=base_dir, store=options),
-        spawn("maintain", base_dir=base_dir, verify=True, pause=0.05, store=options),
+        spawn("read_in_circles", place=base_dir, store=options),
+        spawn("maintain", place=base_dir, verify=True, pause=0.05, store=options),
     ]
     for worker in [*followers, *endless, hider, *writers]:
         worker.go()
@@ -94,8 +94,8 @@ def test_writers_that_rotate_at_every_few_messages_do_not_trip_over_each_other(
     Each rotation opens the id tables of all segments before it, so that the work grows with the square of the count.
     """
     options = {"segment_bytes": 1500}
-    writers = [spawn("append", base_dir=base_dir, count=count, prefix=f"w{n}_", store=options) for n in range(4)]
-    writers += [spawn("append", base_dir=base_dir, count=count, shuffle=n, store=options) for n in range(4)]
+    writers = [spawn("append", place=base_dir, count=count, prefix=f"w{n}_", store=options) for n in range(4)]
+    writers += [spawn("append", place=base_dir, count=count, shuffle=n, store=options) for n in range(4)]
     for writer in writers:
         writer.go()
     written = [writer.result(1200)["written"] for writer in writers]
@@ -123,7 +123,7 @@ def test_a_reader_never_misses_what_was_acknowledged_before_it_asked(
     """Paging from a cursor while eight processes write and rotate: nothing is skipped, nothing comes twice."""
     options = {"segment_bytes": 20_000}
     writers = [
-        spawn("append", base_dir=base_dir, count=count, prefix=f"w{n}_", ack=tmp_path / f"ack{n}", store=options)
+        spawn("append", place=base_dir, count=count, prefix=f"w{n}_", ack=tmp_path / f"ack{n}", store=options)
         for n in range(8)
     ]
     for writer in writers:
@@ -152,7 +152,7 @@ def test_a_reader_never_misses_what_was_acknowledged_before_it_asked(
 def test_threads_of_one_process_share_a_store(
     make_store: MakeStore, base_dir: Path, spawn: SpawnWorker, soak_row: SoakRow, count: int
 ) -> None:
-    workers = [spawn("append_from_threads", base_dir=base_dir, threads=8, count=count, store={"segment_bytes": 30_000})]
+    workers = [spawn("append_from_threads", place=base_dir, threads=8, count=count, store={"segment_bytes": 30_000})]
     for worker in workers:
         worker.go()
     assert [worker.result(300)["errors"] for worker in workers] == [[]]
@@ -165,7 +165,7 @@ def test_threads_of_one_process_share_a_store(
 def test_a_fork_of_a_process_that_uses_a_store_is_a_writer_like_any_other(
     make_store: MakeStore, base_dir: Path, spawn: SpawnWorker, soak_row: SoakRow, count: int
 ) -> None:
-    worker = spawn("fork_and_append", base_dir=base_dir, children=4, count=count)
+    worker = spawn("fork_and_append", place=base_dir, children=4, count=count)
     worker.go()
     assert worker.result(300) == {"failed": 0}
     names = ["parent", *(f"child{number}" for number in range(4)), "common"]
@@ -176,7 +176,7 @@ def test_a_fork_of_a_process_that_uses_a_store_is_a_writer_like_any_other(
 
 def test_threads_use_more_chats_than_are_kept_open(make_store: MakeStore, spawn: SpawnWorker, base_dir: Path) -> None:
     """A chat that is put aside while another thread uses it must not fail or be mixed up."""
-    worker = spawn("use_many_chats", base_dir=base_dir, threads=6, chats=150, rounds=400)
+    worker = spawn("use_many_chats", place=base_dir, threads=6, chats=150, rounds=400)
     worker.go()
     result = worker.result()
     assert result["errors"] == []
@@ -278,7 +278,7 @@ def test_writers_survive_what_happens_to_the_file_under_them(
     """What is acknowledged afterwards is there, once; what still lies in the file is known."""
     notes = [tmp_path / f"ack{n}" for n in range(3)]
     writers = [
-        spawn("append_forever", base_dir=base_dir, size=80, prefix=f"w{n}_", ack=ack, pause=0.0005)
+        spawn("append_forever", place=base_dir, size=80, prefix=f"w{n}_", ack=ack, pause=0.0005)
         for n, ack in enumerate(notes)
     ]
     for writer in writers:

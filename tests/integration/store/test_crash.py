@@ -53,12 +53,12 @@ def test_writers_killed_during_large_appends_lose_nothing(
     store.append(KEY, "user", body("om_first", 10), "on_ada", "om_first")
     dice = random.Random(kills)
     small, large = tmp_path / "small", tmp_path / "large"
-    bystander = spawn("append_forever", base_dir=base_dir, size=50, prefix="s", ack=small, pause=0.001)
-    reader = spawn("read_in_circles", base_dir=base_dir)
+    bystander = spawn("append_forever", place=base_dir, size=50, prefix="s", ack=small, pause=0.001)
+    reader = spawn("read_in_circles", place=base_dir)
     bystander.go()
     reader.go()
     for _ in range(kills):
-        victim = spawn("append_forever", base_dir=base_dir, size=2_000_000, prefix="L", ack=large)
+        victim = spawn("append_forever", place=base_dir, size=2_000_000, prefix="L", ack=large)
         victim.go()
         kill_while_it_writes(victim, base_dir, dice.uniform(0, 0.03))
     until(lambda: len(acknowledged(small)) > 20, "the bystander went on")
@@ -86,7 +86,7 @@ def test_writers_killed_during_rotation_lose_nothing(
     notes = [tmp_path / f"acks{number}" for number in range(2)]
     for _ in range(kills):
         workers = [
-            spawn("append_forever", base_dir=base_dir, size=50, prefix=f"w{n}_", ack=ack, store=options)
+            spawn("append_forever", place=base_dir, size=50, prefix=f"w{n}_", ack=ack, store=options)
             for n, ack in enumerate(notes)
         ]
         for worker in workers:
@@ -122,19 +122,19 @@ def test_a_killed_erasure_damages_nothing_else(
     stay = {f"om_{number}" for number in range(1, count, 2)}
     dice = random.Random(kills)
     ack = tmp_path / "acks"
-    maintainer = spawn("maintain", base_dir=base_dir, pause=0.02)
+    maintainer = spawn("maintain", place=base_dir, pause=0.02)
     if how == "recall":
         maintainer.go()
     for _ in range(kills):
         done = set(acknowledged(ack))
         left = [target for target in targets if target not in done]
-        worker = spawn("hide", base_dir=base_dir, ids=left, how=how, ack=ack)
+        worker = spawn("hide", place=base_dir, ids=left, how=how, ack=ack)
         worker.go()
         time.sleep(dice.uniform(0, 0.03))
         worker.kill()
         if how == "recall":
             maintainer.kill()
-            maintainer = spawn("maintain", base_dir=base_dir, pause=0.001)
+            maintainer = spawn("maintain", place=base_dir, pause=0.001)
             maintainer.go()
         assert {entry["message_id"] for entry in make_store().scan(KEY)} >= stay
     maintainer.kill()
@@ -164,7 +164,7 @@ def test_a_killed_purge_damages_nobody_elses_messages(
             message_id = f"om_{round_number}_{number}"
             who = "on_gone" if number % 3 == 0 else "on_stays"
             store.append(KEY, "user", body(message_id, 3000), who, message_id)
-        worker = spawn("purge_sender", base_dir=base_dir, sender="on_gone")
+        worker = spawn("purge_sender", place=base_dir, sender="on_gone")
         worker.go()
         time.sleep(dice.uniform(0, 0.02))
         worker.kill()
@@ -182,7 +182,7 @@ def test_a_store_killed_at_its_very_first_append_starts_again(
 ) -> None:
     """Whatever half-made folder or empty file is left behind."""
     for number in range(6):
-        worker = spawn("append_forever", base_dir=base_dir, size=10, prefix="om_", ack=tmp_path / f"a{number}")
+        worker = spawn("append_forever", place=base_dir, size=10, prefix="om_", ack=tmp_path / f"a{number}")
         worker.go()
         worker.kill()
     store = make_store()

@@ -46,7 +46,7 @@ def open_store(disk: Path, segment_bytes: int = 1 << 26) -> GroupTranscriptStore
 def test_a_full_disk_refuses_and_keeps_what_it_has(disk: Path, spawn: SpawnWorker, size: int) -> None:
     filler = disk / "filler"
     filler.write_bytes(b"\0" * 100_000)
-    worker = spawn("append_until_error", base_dir=disk / "transcripts", size=size)
+    worker = spawn("append_until_error", place=disk / "transcripts", size=size)
     worker.go()
     result = worker.result()
     assert result["error"] == "StoreFullError"
@@ -89,7 +89,7 @@ def test_a_store_that_begins_on_a_nearly_full_disk_records_or_refuses(disk: Path
 def test_several_processes_on_a_full_disk_keep_what_was_acknowledged(disk: Path, spawn: SpawnWorker) -> None:
     options = {"segment_bytes": 60_000}
     workers = [
-        spawn("append_until_error", base_dir=disk / "transcripts", size=700, prefix=f"w{n}_", store=options)
+        spawn("append_until_error", place=disk / "transcripts", size=700, prefix=f"w{n}_", store=options)
         for n in range(4)
     ]
     for worker in workers:
@@ -137,7 +137,7 @@ def test_erasing_on_a_full_disk_erases_or_says_that_it_cannot(disk: Path) -> Non
 
 def test_purging_makes_room_on_a_full_disk(disk: Path, spawn: SpawnWorker) -> None:
     """Who is told to make room must be able to do it with this very program."""
-    worker = spawn("append_until_error", base_dir=disk / "transcripts", size=3000)
+    worker = spawn("append_until_error", place=disk / "transcripts", size=3000)
     worker.go()
     assert worker.result()["error"] == "StoreFullError"
     with open_store(disk) as store:
@@ -154,7 +154,7 @@ def test_a_short_write_leaves_no_half_line(
     entries = 0
     for limit in limits:
         place = tmp_path / f"limit{limit}"
-        worker = spawn("append_until_error", base_dir=place, size=1777, limit=limit, count=200)
+        worker = spawn("append_until_error", place=place, size=1777, limit=limit, count=200)
         worker.go()
         result = worker.result()
         assert result["error"] == "StoreFullError"
@@ -173,9 +173,9 @@ def test_a_short_write_leaves_no_half_line(
 
 def test_a_short_write_while_another_process_goes_on_spoils_nothing(tmp_path: Path, spawn: SpawnWorker) -> None:
     place = tmp_path / "transcripts"
-    free = [spawn("append", base_dir=place, count=300, prefix=f"free{n}_", size=200) for n in range(2)]
+    free = [spawn("append", place=place, count=300, prefix=f"free{n}_", size=200) for n in range(2)]
     limited = [
-        spawn("append_until_error", base_dir=place, size=3000, limit=60_000, count=400, prefix=f"lim{n}_")
+        spawn("append_until_error", place=place, size=3000, limit=60_000, count=400, prefix=f"lim{n}_")
         for n in range(2)
     ]
     for worker in [*limited, *free]:

@@ -38,7 +38,7 @@ def add_bytes(base_dir: Path, data: bytes) -> None:
 def test_files_are_private_whatever_the_umask_says(base_dir: Path, spawn: SpawnWorker) -> None:
     for umask in (0o000, 0o777 & ~0o700):
         shutil.rmtree(base_dir, ignore_errors=True)
-        spawn("append_with_umask", base_dir=base_dir, umask=umask).result()
+        spawn("append_with_umask", place=base_dir, umask=umask).result()
         places = [base_dir, *base_dir.rglob("*")]
         modes = {str(path): stat.S_IMODE(path.stat().st_mode) for path in places}
         assert len(places) > 10
@@ -59,7 +59,7 @@ def shared_place() -> Iterator[Path]:
 def test_another_user_is_told_that_the_store_is_not_theirs(shared_place: Path, spawn: SpawnWorker) -> None:
     with GroupTranscriptStore(shared_place / "store") as store:
         store.append(KEY, "user", "secret", "on_ada", "om_1")
-    result = spawn("read_and_append_as", base_dir=shared_place / "store", uid=NOBODY).result()
+    result = spawn("read_and_append_as", place=shared_place / "store", uid=NOBODY).result()
     assert result == dict.fromkeys(("get_recent", "search", "append", "maintain"), "StoreUnavailableError")
 
 
@@ -72,7 +72,7 @@ def test_who_may_only_read_can_read(shared_place: Path, spawn: SpawnWorker) -> N
             store.append(KEY, "user", body(f"om_{number}", 50), "on_ada", f"om_{number}")
     for path in [base_dir, *base_dir.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    result = spawn("read_and_append_as", base_dir=base_dir, uid=NOBODY).result()
+    result = spawn("read_and_append_as", place=base_dir, uid=NOBODY).result()
     assert len(result["get_recent"]) == 20
     assert result["search"] == 20
     assert result["append"] == result["maintain"] == "StoreUnavailableError"

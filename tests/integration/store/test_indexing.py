@@ -49,7 +49,7 @@ def test_an_index_is_built_with_the_lock_free(large: Path, base_dir: Path, tmp_p
     """Who stands still in the middle of it holds no lock; only whoever puts the finished one in place does."""
     index, held = base_dir / ".state" / "index", 0
     while held < 5:
-        worker = spawn("append_forever", base_dir=base_dir, size=5, prefix="new_", ack=tmp_path / "acknowledged")
+        worker = spawn("append_forever", place=base_dir, size=5, prefix="new_", ack=tmp_path / "acknowledged")
         worker.go()
         until(lambda: list(index.glob("*.build")) or list(index.glob("*.ids")), "the index is built")
         worker.pause()
@@ -72,7 +72,7 @@ def test_every_id_is_known_after_an_index_was_built_again(large: Path, make_stor
 
 
 def test_several_processes_that_miss_the_index_all_go_on(large: Path, base_dir: Path, spawn: SpawnWorker) -> None:
-    workers = [spawn("append", base_dir=base_dir, count=300, prefix="new_", shuffle=seed) for seed in range(4)]
+    workers = [spawn("append", place=base_dir, count=300, prefix="new_", shuffle=seed) for seed in range(4)]
     for worker in workers:
         worker.go()
     for worker in workers:

@@ -41,7 +41,7 @@ def stuck(make_store: MakeStore, base_dir: Path, tmp_path: Path, spawn: SpawnWor
         message_id = f"known_{number}"
         store.append(KEY, "user", body(message_id, 10), "on_bo", message_id)
     store.close()
-    writer = spawn("append_forever", base_dir=base_dir, size=300_000, prefix="stuck_", ack=tmp_path / "stuck")
+    writer = spawn("append_forever", place=base_dir, size=300_000, prefix="stuck_", ack=tmp_path / "stuck")
     writer.go()
     until(lambda: acknowledged(tmp_path / "stuck"), "the writer began")
     stop_with_the_lock(writer)
@@ -62,7 +62,7 @@ def test_a_stuck_holder_costs_one_wait_and_no_message(
     figures = []
     for number in range(rounds):
         options = {"lock_timeout": 2.0}  # and it is told to write two hundred: with a wait for each it would not end
-        writer = spawn("measure_appends", base_dir=base_dir, count=200, prefix=f"free{number}_", store=options)
+        writer = spawn("measure_appends", place=base_dir, count=200, prefix=f"free{number}_", store=options)
         writer.go()
         figures.append(writer.result())
         expected += [f"free{number}_{i}" for i in range(200)]
@@ -90,7 +90,7 @@ def test_the_caller_decides_how_long_it_waits_at_most(
     make_store: MakeStore, base_dir: Path, stuck: Worker, spawn: SpawnWorker
 ) -> None:
     options = {"lock_timeout": FOREVER}
-    writer = spawn("measure_appends", base_dir=base_dir, count=20, prefix="new_", max_wait=0.2, store=options)
+    writer = spawn("measure_appends", place=base_dir, count=20, prefix="new_", max_wait=0.2, store=options)
     writer.go()
     writer.result()
     assert {f"new_{number}" for number in range(20)} <= {entry["message_id"] for entry in make_store().scan(KEY)}
@@ -102,7 +102,7 @@ def test_what_is_written_twice_while_the_lock_is_stuck_is_shown_once(
 ) -> None:
     options = {"lock_timeout": 0.1}
     writers = [
-        spawn("measure_appends", base_dir=base_dir, count=10, prefix=prefix, store=options)
+        spawn("measure_appends", place=base_dir, count=10, prefix=prefix, store=options)
         for prefix in ("known_", "both_", "both_")
     ]
     for writer in writers:
@@ -130,7 +130,7 @@ def test_what_is_pushed_again_while_the_lock_is_stuck_neither_doubles_nor_comes_
     store.recall(KEY, "recalled")
     for number in range(500):
         store.append(KEY, "user", body(f"later_{number}", 10), "on_bo", f"later_{number}")
-    writer = spawn("append_forever", base_dir=base_dir, size=300_000, prefix="stuck_", ack=tmp_path / "stuck")
+    writer = spawn("append_forever", place=base_dir, size=300_000, prefix="stuck_", ack=tmp_path / "stuck")
     writer.go()
     until(lambda: acknowledged(tmp_path / "stuck"), "the writer began")
     stop_with_the_lock(writer)
@@ -194,7 +194,7 @@ def test_maintenance_says_when_another_one_does_not_end(
 ) -> None:
     store = make_store()
     store.append(KEY, "user", body("om_1", 10), "on_bo", "om_1")
-    maintainer = spawn("maintain", base_dir=base_dir, pause=0)
+    maintainer = spawn("maintain", place=base_dir, pause=0)
     maintainer.go()
     stop_with_the_lock(maintainer)
     for maintenance in (store.maintain, lambda: store.purge(sender="on_bo")):

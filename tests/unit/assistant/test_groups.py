@@ -14,7 +14,8 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript.coordination.clock import Moment
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Action, Job, Outbox
-from nanobot_transcript.store.members import Member, MemberDirectory
+from nanobot_transcript.store.member_file import FileMembers
+from nanobot_transcript.store.members import Member
 from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant
@@ -25,7 +26,7 @@ CHAT = "feishu:oc_1"
 CHOICES = (Choice("?", options=(Option("Yes"), Option("No")), custom=False),)
 
 
-class Members(MemberDirectory):
+class Members(FileMembers):
     """Nobody is known. ``trouble`` is raised when it is asked for the so-many-th time, and always while ``busy``."""
 
     def __init__(self, folder: Path) -> None:

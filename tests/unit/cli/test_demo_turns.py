@@ -7,8 +7,9 @@ import pytest
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli.demo_scene.turns import Turns
+from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
-from nanobot_transcript.relevance.log import DecisionLog
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 from transcript_channels.simulator import App, FeishuSimulator, Message
 
 KEY = "feishu:oc_demo"
@@ -23,7 +24,7 @@ class Talk:
         self.alpha, self.beta = self.feishu.add_app("Alpha"), self.feishu.add_app("Beta")
         self.ada = self.feishu.add_person("Ada")
         self.group = self.feishu.add_group("Team", [self.ada, self.alpha, self.beta])
-        self.turns = Turns(store, KEY, [self.alpha, self.beta])
+        self.turns = Turns(Record.open(store.base_dir), KEY, [self.alpha, self.beta])
 
     async def person(self, text: str) -> Message:
         message = await self.feishu.say(self.group, self.ada, text, wait=False)
@@ -48,7 +49,7 @@ class Talk:
     def decides(self, app: App, message: Message, respond: bool, *, is_open: bool = False) -> None:
         stage, reason = (Stage.CERTAIN, Reason.MENTIONED) if respond else (Stage.SCORE, Reason.SCORE_LOW)
         decision = Decision(respond, reason, float(respond), stage, app.name, message.message_id, is_open, KEY)
-        DecisionLog(self.store.base_dir).write(KEY, decision)
+        FileDecisionLog(self.store.base_dir).write(KEY, decision)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli.checks import host
-from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.store.member_file import FileMembers
 
 Run = Callable[..., Any]
 Finding = dict[str, str]
@@ -191,10 +191,10 @@ def test_a_nanobot_the_plugin_was_not_made_for_is_a_warning(version: str, severi
 
 def test_bots_that_were_silent_for_a_month_are_no_proof_of_work(run: Run, store: GroupTranscriptStore) -> None:
     pytest.importorskip("nanobot")
-    before = MemberDirectory(store.base_dir, now=lambda: time.time() + 31 * 86400)
+    before = FileMembers(store.base_dir, now=lambda: time.time() + 31 * 86400)
     assert all(bot.silent for bot in before.bots())
     (store.base_dir / ".state" / "members.json").unlink()
-    before = MemberDirectory(store.base_dir, now=lambda: time.time() - 31 * 86400)
+    before = FileMembers(store.base_dir, now=lambda: time.time() - 31 * 86400)
     before.remember_bot("cli_a", "Alpha")
     finding = found(run)["activity"]
     assert (finding["severity"], finding["message"]) == ("info", "Alpha gave no sign of life for 30 days.")

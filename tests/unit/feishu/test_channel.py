@@ -7,13 +7,13 @@ import pytest
 from nanobot_transcript.errors import CallBudgetError, NoAnswerError, StoreFullError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
-from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.presence import Presence
 
 
 async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tmp_path) -> None:
-    members = MemberDirectory(tmp_path)
+    members = FileMembers(tmp_path)
     members.remember_bot(team.beta.app_id, "Beta", open_ids={team.alpha.app_id: team.beta.open_id(team.alpha)})
     left = iter([True, True])
     client = team.client.budgeted(lambda: next(left, False))
@@ -35,14 +35,14 @@ async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tm
 
 
 async def test_a_bot_that_starts_learns_what_its_groups_are_called(team, tmp_path) -> None:
-    members = MemberDirectory(tmp_path)
+    members = FileMembers(tmp_path)
     channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)
     await channel.start(lambda _: None)
     assert members.title_of(f"feishu:{team.group.chat_id}") == "Team"
 
 
 async def test_a_group_that_was_given_another_name_is_called_by_it_a_day_later(team, tmp_path) -> None:
-    now, members = 0.0, MemberDirectory(tmp_path)
+    now, members = 0.0, FileMembers(tmp_path)
     presence = Presence(team.client, members, clock=lambda: now)
     path, key = "GET /open-apis/im/v1/chats/{chat_id}", f"feishu:{team.group.chat_id}"
 
@@ -73,7 +73,7 @@ async def test_a_group_whose_name_could_not_be_asked_for_is_asked_for_again_afte
         raise NoAnswerError("There is no network.", hint="")
 
     monkeypatch.setattr(team.client, "call", refuse)
-    presence = Presence(team.client, MemberDirectory(tmp_path), clock=lambda: now)
+    presence = Presence(team.client, FileMembers(tmp_path), clock=lambda: now)
     await presence.refresh()
     asked.clear()
     for minute in range(60):
@@ -84,7 +84,7 @@ async def test_a_group_whose_name_could_not_be_asked_for_is_asked_for_again_afte
 
 
 async def test_a_message_in_a_group_asks_for_its_name_where_the_start_could_not(team, tmp_path) -> None:
-    members = MemberDirectory(tmp_path)
+    members = FileMembers(tmp_path)
     members.remember_person(team.ada.union_id, "Ada")
     channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)
 
@@ -105,7 +105,7 @@ async def test_a_name_that_cannot_be_written_down_hides_no_group(team, tmp_path,
     def full(*_: object) -> None:
         raise StoreFullError("The disk is full.", hint="Free some space.")
 
-    members = MemberDirectory(tmp_path)
+    members = FileMembers(tmp_path)
     monkeypatch.setattr(members, "remember_chat", full)
     other = team.feishu.add_group("Other", [team.ada, team.alpha])
     channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)

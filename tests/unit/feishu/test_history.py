@@ -17,6 +17,7 @@ from nanobot_transcript.errors import (
     RateLimitedError,
     UnexpectedAnswerError,
 )
+from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.history import FeishuHistory, Span
@@ -28,7 +29,7 @@ START = 1_700_000_000_000
 
 @pytest.fixture
 def members(tmp_path) -> MemberDirectory:
-    return MemberDirectory(tmp_path)
+    return FileMembers(tmp_path)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.events import Message, message_from_event
 from transcript_channels.feishu.identities import Identities
@@ -33,7 +34,7 @@ def message(text: str = "hello @_user_1", *, sender_type: str = "user", **change
 
 
 def directory(tmp_path: Path) -> MemberDirectory:
-    members = MemberDirectory(tmp_path)
+    members = FileMembers(tmp_path)
     members.remember_bot(APP, "Alpha", open_ids={APP: "ou_alpha"})
     members.remember_bot("cli_beta", "Beta", aliases=["小贝"])
     return members

@@ -8,7 +8,7 @@ import pytest
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.turns import GUARD_HISTORY, LoopGuard, LoopLimits
-from transcript_mcp.hub.rooms import Record, build_rooms
+from transcript_mcp.hub.rooms import Chats, build_rooms
 from transcript_mcp.hub.web.counting import turns_of_bots
 
 START = 1_763_600_000_000
@@ -71,7 +71,7 @@ def test_a_count_begins_anew_after_the_silence_of_the_settings() -> None:
 def test_the_silence_of_the_settings_reaches_the_page(tmp_path: Path) -> None:
     settings = Settings.model_validate({"store": {"dir": tmp_path}, "turns": {"idle_reset": 30}})
     record = build_rooms(settings, ["transcript"])["transcript"].core
-    assert isinstance(record, Record)
+    assert isinstance(record, Chats)
     assert record.idle == 30.0
 
 

@@ -14,7 +14,7 @@ from support.web_home import CHAT, PROJECT, WebHome
 
 from nanobot_transcript.relevance.decision import Reason
 from transcript_mcp.hub.web.events import Events, Viewer
-from transcript_mcp.hub.web.looking import Looking
+from transcript_mcp.hub.web.looking import Looking, looked_at
 from transcript_mcp.mail.values import Draft
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -106,9 +106,9 @@ async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplo
 
     events, viewer = Events(), Viewer("ada", 0.0)
     events.viewers.add(viewer)
-    looking = asyncio.create_task(
-        Looking(events, {"mail": fails, "groups": lambda: {(("what", "messages"),): next(looks)}}, every=0).run()
-    )
+    events.came.set()
+    watches = {"mail": looked_at(fails), "groups": looked_at(lambda: {(("what", "messages"),): next(looks)}, every=0)}
+    looking = asyncio.create_task(Looking(events, watches).run())
     await asyncio.wait_for(viewer.called.wait(), PATIENCE)
     looking.cancel()
     assert json.loads(viewer.waiting[0].partition("data: ")[2]) == {"room": "groups", "what": "messages"}

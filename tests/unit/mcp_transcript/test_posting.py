@@ -25,7 +25,8 @@ async def posted(
         assert sentence.startswith("Post ")
 
     agents = fields.pop("agents", ())
-    return await post(view, view.store.base_dir, Wanted(chat, text, **fields), agents, wait=wait, tell=tell)
+    with Outbox(view.store.base_dir) as outbox:
+        return await post(view, outbox, Wanted(chat, text, **fields), agents, wait=wait, tell=tell)
 
 
 async def test_a_post_is_queued_for_a_bot_of_the_chat(view: View, say: Say) -> None:

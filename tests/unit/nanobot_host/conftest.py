@@ -34,7 +34,7 @@ def make_host(tmp_path: Path) -> Iterator[MakeHost]:
 
     def make(**sections: Any) -> Host:
         settings = Settings(**{"store": {"dir": tmp_path / "transcripts"}, **sections})
-        opened.append(Host(settings, settings.store.open()))
+        opened.append(Host(settings, settings.open_record()))
         opened[-1].background.start()
         return opened[-1]
 

@@ -380,5 +380,5 @@ async def test_sessions_of_other_chats_are_handed_out_as_they_are(agent: Agent) 
     session = agent.sessions.get_or_create("websocket:1")
     session.messages.append({"role": "user", "content": '{"id": "om_1", "text": "mine"}'})
     assert agent.sessions.get_or_create("websocket:1") is session
-    assert agent.host.forgetting.is_clean("websocket:1")
+    assert await agent.host.forgetting.is_clean("websocket:1")
     assert "mine" in str(session.messages)

@@ -11,7 +11,7 @@ from support.stub_nanobot import group_event, sdk_object
 from support.waiting import PATIENCE
 
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance import DecisionLog
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.turns import AnswerClaims
 from transcript_channels.nanobot_host.deciders import Deciders
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper, Turn
@@ -219,7 +219,7 @@ async def test_a_gate_that_fails_leaves_the_decision_to_nanobot(
     def nobody(app_id: str) -> AgentProfile:
         raise RuntimeError(app_id)
 
-    here.host.gatekeeper = Gatekeeper(Deciders(here.host.settings, here.host.async_store, nobody))
+    here.host.gatekeeper = Gatekeeper(Deciders(here.host.settings, here.host.record, here.host.async_store, nobody))
     await here.say("not for the bot")
     meant = await here.say("Alpha, hello")
     assert here.handled == [meant]
@@ -243,13 +243,13 @@ async def test_nobody_in_particular_is_answered_by_the_first_to_claim(talk: Call
     message_id, event = here.hear("and does anybody know the fare?")
     entry = here.host.store.get(KEY, message_id)
     assert entry is not None
-    other = AnswerClaims(here.host.deciders.lease, here.host.async_store, "Beta")
+    other = AnswerClaims(here.host.record.leases, here.host.async_store, "Beta")
     claim = await other.win(KEY, entry, alone=True)
     assert claim is not None
     await here.channel._on_message(event)
     assert here.handled == [mine]
     await here.host.gatekeeper.close()
-    log = DecisionLog(here.host.store.base_dir)
+    log = FileDecisionLog(here.host.store.base_dir)
     assert [one["reason"] for one in log.read(KEY, mine)] == ["score_low", "claimed"]
     assert [one["reason"] for one in log.read(KEY, message_id)] == ["score_low", "claim_seen"]
 
@@ -257,7 +257,7 @@ async def test_nobody_in_particular_is_answered_by_the_first_to_claim(talk: Call
 async def test_what_another_bot_claimed_and_left_is_answered_and_noted_as_taken_over(talk: Callable[..., Talk]) -> None:
     here = talk(turns={"claim": {"longest_wait": 0, "ttl": 1}})
     message_id, event = here.hear("does anybody know the train times?")
-    lease, name = here.host.deciders.lease, f"answer {KEY} {message_id}"
+    lease, name = here.host.record.leases, f"answer {KEY} {message_id}"
     other = lease.acquire(name, "Beta#1", 60)
     assert other is not None
     await here.channel._on_message(event)
@@ -266,7 +266,7 @@ async def test_what_another_bot_claimed_and_left_is_answered_and_noted_as_taken_
     await asyncio.gather(*here.host.gatekeeper._standing_by)
     assert here.handled == [message_id]
     await here.host.gatekeeper.close()
-    noted = DecisionLog(here.host.store.base_dir).read(KEY, message_id)
+    noted = FileDecisionLog(here.host.store.base_dir).read(KEY, message_id)
     found = [(one["respond"], one["reason"]) for one in noted]
     assert found == [(False, "score_low"), (False, "claim_seen"), (True, "taken_over")]
 
@@ -283,7 +283,7 @@ async def test_where_the_loop_guard_stops_what_the_gate_lets_through_that_is_not
 
     await here.host.gatekeeper.admit(Turn(here.channel._transcript_bot, KEY, entry, begin))
     assert begun == []
-    noted = DecisionLog(here.host.store.base_dir).read(KEY, entry["message_id"])
+    noted = FileDecisionLog(here.host.store.base_dir).read(KEY, entry["message_id"])
     assert [(one["respond"], one["reason"]) for one in noted] == [(True, "named"), (False, "hop_limit")]
 
 
@@ -308,7 +308,7 @@ async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(
 async def test_an_answer_whose_claim_another_bot_took_over_is_not_sent(talk: Callable[..., Talk]) -> None:
     here = talk(turns={"claim": {"longest_wait": 0}})
     asked = await here.say("does anybody know the train times?")
-    lease = here.host.deciders.lease
+    lease = here.host.record.leases
     held = lease.current(f"answer {KEY} {asked}")
     assert held is not None
     lease.release(held)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.stub_nanobot import group_event
 
-from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu import Message, message_from_event
 from transcript_channels.nanobot_host.names import Names
 
@@ -87,7 +87,7 @@ def test_two_apps_with_one_name_are_told_apart_alike_in_both_processes(
 def test_a_bot_that_no_longer_runs_does_not_keep_the_name_of_another(
     make_names: Any, make_host: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    gone = MemberDirectory(make_host().store.base_dir, now=lambda: time.time() - 31 * 86400)
+    gone = FileMembers(make_host().store.base_dir, now=lambda: time.time() - 31 * 86400)
     gone.remember_bot("cli_a111", "Alpha Bot")
     names = make_names()
     assert introduced(names, "cli_b222") == "Alpha Bot"
@@ -100,7 +100,7 @@ def test_a_bot_that_no_longer_runs_does_not_keep_the_name_of_another(
 
 def test_the_bots_of_a_running_process_stay_known(make_host: Any) -> None:
     host = make_host()
-    before = MemberDirectory(host.store.base_dir, now=lambda: time.time() - 31 * 86400)
+    before = FileMembers(host.store.base_dir, now=lambda: time.time() - 31 * 86400)
     before.remember_bot("cli_a", "Alpha Bot")
     host.names.register("cli_a", "nanobot", "default")
     assert [bot.silent for bot in host.store.members.bots()] == [True]

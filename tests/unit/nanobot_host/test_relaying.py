@@ -14,7 +14,7 @@ from support.waiting import PATIENCE, until
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
 
-from nanobot_transcript.relevance import DecisionLog  # noqa: E402
+from nanobot_transcript.relevance.log_file import FileDecisionLog  # noqa: E402
 from transcript_channels.nanobot_host.host import Host  # noqa: E402
 from transcript_channels.nanobot_host.relaying import Relaying  # noqa: E402
 
@@ -120,7 +120,9 @@ async def test_the_loop_guard_comes_first_and_has_the_last_word(make_host: Any, 
         beta_says(host, "om_5", "@Alpha fourth", hop=1)
         await until(lambda: len(bus.messages) == 2)
         assert [message.metadata["message_id"] for message in bus.messages] == ["om_1", "om_5"]
-    stopped = [(one["message_id"], one["agent"], one["reason"]) for one in DecisionLog(host.store.base_dir).read(KEY)]
+    stopped = [
+        (one["message_id"], one["agent"], one["reason"]) for one in FileDecisionLog(host.store.base_dir).read(KEY)
+    ]
     assert set(stopped) == {(f"om_{number}", "Alpha", "hop_limit") for number in (1, 2, 3)}
 
 

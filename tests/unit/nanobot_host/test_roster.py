@@ -11,6 +11,7 @@ from support.needs import needs
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.entry import Ids
+from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.nanobot_host.roster import Roster
 
@@ -76,7 +77,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def members(tmp_path: Any) -> MemberDirectory:
-    return MemberDirectory(tmp_path)
+    return FileMembers(tmp_path)
 
 
 async def learn(roster: Roster, chat_id: str, sender: str, ids: Ids) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.nanobot_host.names import Names
 from transcript_channels.nanobot_host.wording import encode, shown
 
@@ -15,7 +15,7 @@ from transcript_channels.nanobot_host.wording import encode, shown
 def names(tmp_path: Any) -> Names:
     from nanobot_transcript.settings import Settings
 
-    return Names(MemberDirectory(tmp_path), Settings())
+    return Names(FileMembers(tmp_path), Settings())
 
 
 @pytest.mark.parametrize(

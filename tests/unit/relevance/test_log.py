@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from nanobot_transcript.relevance import DecisionLog, RelevanceGate
+from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.decision import STOPS, Reason, later
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 
 KEY = "feishu:oc_team"
 
 
 async def test_each_resolved_decision_is_one_line_without_text(group: Any, tmp_path: Path) -> None:
-    log = DecisionLog(tmp_path)
+    log = FileDecisionLog(tmp_path)
     gate = RelevanceGate(log=log)
     message = group.says("ada", "Alpha, a secret")
     decision = gate.decide(message, [], group.alpha, group.members, session_key=KEY)
@@ -34,14 +35,14 @@ async def test_each_resolved_decision_is_one_line_without_text(group: Any, tmp_p
 
 
 def test_what_a_claim_or_the_loop_guard_decided_is_open_to_nobody_else(group: Any, tmp_path: Path) -> None:
-    log = DecisionLog(tmp_path)
+    log = FileDecisionLog(tmp_path)
     for reason in (Reason.CLAIMED, *STOPS):
         log.write(KEY, later(reason, KEY, group.says("ada", "hi"), "Alpha"))
     assert {(record["open"], record["stage"]) for record in log.read(KEY)} == {(False, "claim"), (False, "guard")}
 
 
 def test_the_files_are_private(group: Any, tmp_path: Path) -> None:
-    log = DecisionLog(tmp_path)
+    log = FileDecisionLog(tmp_path)
     assert log.write(KEY, group.decide(group.says("ada", "hi")))
     assert stat.S_IMODE(log.path_of(KEY).stat().st_mode) == 0o600
     assert stat.S_IMODE(log.folder.stat().st_mode) == 0o700
@@ -49,7 +50,7 @@ def test_the_files_are_private(group: Any, tmp_path: Path) -> None:
 
 
 def test_old_decisions_make_room_for_new_ones(group: Any, tmp_path: Path) -> None:
-    log = DecisionLog(tmp_path, max_bytes=2000, kept=2)
+    log = FileDecisionLog(tmp_path, max_bytes=2000, kept=2)
     for _ in range(200):
         assert log.write(KEY, group.decide(group.says("ada", "hi")))
     files = [path for path in log.folder.iterdir() if path.name.startswith("feishu")]
@@ -60,7 +61,7 @@ def test_old_decisions_make_room_for_new_ones(group: Any, tmp_path: Path) -> Non
 
 
 def test_nobody_waits_while_another_process_makes_room(group: Any, tmp_path: Path) -> None:
-    log = DecisionLog(tmp_path, max_bytes=1000)
+    log = FileDecisionLog(tmp_path, max_bytes=1000)
     log.folder.mkdir(parents=True)
     held = os.open(log.folder / "rotate.lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(held, fcntl.LOCK_EX)  # like another process: locks belong to what was opened
@@ -76,7 +77,7 @@ def test_nobody_waits_while_another_process_makes_room(group: Any, tmp_path: Pat
 
 
 def test_a_file_of_a_newer_version_is_left_alone(group: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    log = DecisionLog(tmp_path)
+    log = FileDecisionLog(tmp_path)
     log.folder.mkdir(parents=True)
     log.path_of(KEY).write_text('{"v": 99}\n', encoding="utf-8")
     assert not log.write(KEY, group.decide(group.says("ada", "hi")))
@@ -86,7 +87,7 @@ def test_a_file_of_a_newer_version_is_left_alone(group: Any, tmp_path: Path, cap
 
 
 def test_a_link_in_its_place_is_not_followed(group: Any, tmp_path: Path) -> None:
-    log, victim = DecisionLog(tmp_path), tmp_path / "victim"
+    log, victim = FileDecisionLog(tmp_path), tmp_path / "victim"
     victim.write_text("", encoding="utf-8")
     log.folder.mkdir(parents=True)
     log.path_of(KEY).symlink_to(victim)
@@ -95,7 +96,7 @@ def test_a_link_in_its_place_is_not_followed(group: Any, tmp_path: Path) -> None
 
 
 def test_torn_and_foreign_lines_are_left_out(group: Any, tmp_path: Path) -> None:
-    log = DecisionLog(tmp_path)
+    log = FileDecisionLog(tmp_path)
     log.write(KEY, group.decide(group.says("ada", "hi")))
     with log.path_of(KEY).open("ab") as file:
         file.write(b'{"v":1,"chat":"feishu:o\n\xff\xfe\n[]\n')
@@ -105,11 +106,11 @@ def test_torn_and_foreign_lines_are_left_out(group: Any, tmp_path: Path) -> None
 
 def test_a_folder_that_cannot_be_made_costs_no_decision(group: Any, tmp_path: Path) -> None:
     (tmp_path / ".state").write_text("in the way", encoding="utf-8")
-    assert not DecisionLog(tmp_path).write(KEY, group.decide(group.says("ada", "hi")))
+    assert not FileDecisionLog(tmp_path).write(KEY, group.decide(group.says("ada", "hi")))
 
 
 def test_a_line_is_json_with_a_version(group: Any, tmp_path: Path) -> None:
-    log = DecisionLog(tmp_path)
+    log = FileDecisionLog(tmp_path)
     log.write(KEY, group.decide(group.says("ada", "hi")), now_ms=5)
     line = json.loads(log.path_of(KEY).read_text(encoding="utf-8"))
     assert (line["v"], line["ts"], line["chat"]) == (1, 5, KEY)

@@ -5,11 +5,11 @@ from pathlib import Path
 from support.memory_chat import profile
 
 from nanobot_transcript.runner.membership import members_of
-from nanobot_transcript.store.members import MemberDirectory
+from nanobot_transcript.store.member_file import FileMembers
 
 
 def test_bots_and_people_that_were_seen_in_a_chat_are_its_members_and_the_own_agent_always(tmp_path: Path) -> None:
-    directory = MemberDirectory(tmp_path)
+    directory = FileMembers(tmp_path)
     directory.remember_bot("cli_Beta", "Beta", aliases=["B"], description="Tests.", open_ids={"cli_Alpha": "ou_b"})
     directory.remember_bot("cli_Gamma", "Gamma")
     directory.remember_person("on_ada", "Ada")
@@ -25,7 +25,7 @@ def test_bots_and_people_that_were_seen_in_a_chat_are_its_members_and_the_own_ag
 
 
 def test_the_same_member_is_the_same_object_from_call_to_call(tmp_path: Path) -> None:
-    directory = MemberDirectory(tmp_path)
+    directory = FileMembers(tmp_path)
     directory.remember_person("on_ada", "Ada")
     directory.saw("feishu:oc_1", "on_ada")
     members = members_of(directory, [profile("Alpha")])

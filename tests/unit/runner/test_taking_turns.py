@@ -10,7 +10,8 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.outbox import Outbox
-from nanobot_transcript.relevance import Decision, DecisionLog, Reason, RelevanceGate, Stage
+from nanobot_transcript.relevance import Decision, Reason, RelevanceGate, Stage
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease, LoopGuard, LoopLimits, Relay, RelaySettings
@@ -101,7 +102,7 @@ async def test_small_talk_that_is_open_to_anybody_is_answered_by_nobody(stage: A
 
 async def test_with_the_real_gate_an_unaddressed_question_gets_one_answer_and_small_talk_none(stage: Any) -> None:
     members = tuple(profile(name) for name in NAMES)
-    log = DecisionLog(stage.folder)
+    log = FileDecisionLog(stage.folder)
     for name in NAMES:
         gate = RelevanceGate(log=log)
         stage.add(name, f"{name} answers.", gate=gate, claims=claims(stage, name), members=lambda _: members)
@@ -313,7 +314,7 @@ async def test_another_bots_words_come_out_of_the_record_where_the_platform_does
 
 
 async def test_where_the_loop_guard_ends_a_discussion_that_is_noted(stage: Any) -> None:
-    log = DecisionLog(stage.folder)
+    log = FileDecisionLog(stage.folder)
     guard = LoopGuard(LoopLimits(hops=2))
     for name, other in (("Alpha", "Beta"), ("Beta", "Alpha")):
         relay = Relay(stage.store, profile(name), RelaySettings("mentions"), guard=guard)
@@ -329,7 +330,7 @@ async def test_where_the_loop_guard_ends_a_discussion_that_is_noted(stage: Any) 
 
 
 async def test_where_the_guard_stops_what_the_platform_pushed_that_is_noted(stage: Any) -> None:
-    log = DecisionLog(stage.folder)
+    log = FileDecisionLog(stage.folder)
     gate, guard = RelevanceGate(log=log), LoopGuard(LoopLimits(hops=1))
     stage.add("Alpha", "yes", gate=gate, guard=guard, members=both)
     await stage.start()

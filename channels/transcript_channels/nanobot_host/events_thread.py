@@ -1,0 +1,82 @@
+"""Events in a thread of their own, where recording them may wait for a network.
+
+The SDK hands an event over on the event loop of its connection, and acknowledges it when that call returns. A record
+that is far away would keep that loop from everything else: its pings, and the events behind. Read in lark-oapi 1.5 to
+1.7.
+"""
+
+from asyncio import get_running_loop
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+__all__ = ["take_events_in_a_thread"]
+
+_SUM: Final = "sum"
+_SEQ: Final = "seq"
+_MESSAGE_ID: Final = "message_id"
+_TYPE: Final = "type"
+_EVENT: Final = "event"
+
+
+def take_events_in_a_thread(client: Any) -> None:
+    """Let a client of the SDK take its events one after the other in a thread; each is acknowledged as before."""
+    handle, handler = client._handle_data_frame, client._event_handler
+    thread = ThreadPoolExecutor(1, "group-transcript-events")
+
+    async def handling(frame: Any) -> None:
+        if _header(frame, _TYPE) != _EVENT:
+            return await handle(frame)
+        payload = _whole(client, frame)
+        if payload is None:
+            return None  # pieces are missing
+        outcome = await get_running_loop().run_in_executor(thread, _taken, handler._do_without_validation, payload)
+        # No await stands between these two: the SDK asks its handler before it waits for anything.
+        client._event_handler = _Known(outcome)
+        return await handle(frame)
+
+    client._handle_data_frame = handling
+
+
+class _Known:
+    """Stands in the place of the SDK's dispatcher when it is known what that would say."""
+
+    def __init__(self, outcome: Callable[[], Any]) -> None:
+        self._outcome: Callable[[], Any] = outcome
+
+    def do_without_validation(self, payload: bytes) -> Any:
+        """What came of it."""
+        return self._outcome()
+
+    _do_without_validation = do_without_validation
+
+
+def _taken(take: Callable[[bytes], Any], payload: bytes) -> Callable[[], Any]:
+    try:
+        answer = take(payload)
+    except Exception as error:  # noqa: BLE001 - the SDK logs it and answers 500, as if it had asked itself
+        failure = error
+
+        def fail() -> Any:
+            raise failure
+
+        return fail
+    return lambda: answer
+
+
+def _whole(client: Any, frame: Any) -> bytes | None:
+    """The payload, once all of its pieces are there; the frame then has all of it."""
+    pieces = int(_header(frame, _SUM) or 1)
+    if pieces > 1:
+        combined = client._combine(_header(frame, _MESSAGE_ID), pieces, int(_header(frame, _SEQ)), frame.payload)
+        if combined is None:
+            return None
+        frame.payload = combined
+        for header in frame.headers:
+            if header.key == _SUM:
+                header.value = "1"
+    return frame.payload
+
+
+def _header(frame: Any, key: str) -> str:
+    return next((header.value for header in frame.headers if header.key == key), "")

@@ -1,0 +1,49 @@
+"""What was decided, noted by one process and read by all."""
+
+from contract.conftest import MakeRecord
+
+from nanobot_transcript.relevance import Decision, Reason, Stage
+
+KEY = "feishu:oc_1"
+
+
+def decision(message_id: str, agent: str = "Alpha", *, respond: bool = True) -> Decision:
+    return Decision(respond, Reason.NAMED, 0.75, Stage.CERTAIN, agent=agent, message_id=message_id)
+
+
+def test_what_is_noted_is_read_in_order_by_everybody(make_record: MakeRecord) -> None:
+    alpha, beta = make_record().decisions, make_record().decisions
+    assert alpha.read(KEY) == []
+    for number in range(3):
+        assert alpha.write(KEY, decision(f"om_{number}"), 1000 + number)
+    alpha.read(KEY)
+    assert beta.write(KEY, decision("om_1", "Beta", respond=False), 2000)
+    beta.read(KEY)
+    found = [(one["message_id"], one["agent"], one["respond"], one["ts"]) for one in make_record().decisions.read(KEY)]
+    assert found == [
+        ("om_0", "Alpha", True, 1000),
+        ("om_1", "Alpha", True, 1001),
+        ("om_2", "Alpha", True, 1002),
+        ("om_1", "Beta", False, 2000),
+    ]
+    assert [one["agent"] for one in alpha.read(KEY, "om_1")] == ["Alpha", "Beta"]
+    assert alpha.read("feishu:oc_2") == []
+
+
+def test_a_chat_has_another_edition_after_each_note_and_the_same_until_then(make_record: MakeRecord) -> None:
+    writer, reader = make_record().decisions, make_record().decisions
+    seen = [reader.editions([KEY, "feishu:oc_2"])]
+    for number in range(2):
+        writer.write(KEY, decision(f"om_{number}"))
+        writer.read(KEY)
+        seen.append(reader.editions([KEY, "feishu:oc_2"]))
+        assert reader.editions([KEY, "feishu:oc_2"]) == seen[-1]
+    assert len({repr(each[KEY]) for each in seen}) == 3
+    assert len({repr(each["feishu:oc_2"]) for each in seen}) == 1
+
+
+def test_any_session_key_and_id_can_be_noted(make_record: MakeRecord) -> None:
+    decisions = make_record().decisions
+    for key in ("", "../x", "a\0b", "发布" * 200):
+        decisions.write(key, decision("om_\n"))
+        assert [one["message_id"] for one in decisions.read(key)] == ["om_\n"]

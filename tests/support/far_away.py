@@ -1,0 +1,39 @@
+"""Records in another process, 20 ms away, for processes that are told of no folder."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from support.forking import REMOTE
+from support.places import serving_records
+from support.remote_record import BLOCKED
+
+__all__ = ["Far", "far_away", "nobody_was_blocked"]
+
+Far = Callable[..., dict[str, str]]
+"""``far(spooled=True)``: the variables of a process whose records lie there."""
+
+_LATENCY: Final = 0.02
+
+
+@contextmanager
+def far_away(folder: Path) -> Iterator[Far]:
+    """Serve records; ``folder`` is where it is written down who would have kept an event loop waiting."""
+    with tempfile.TemporaryDirectory(prefix="records-") as place:  # the name of a socket is short
+        address = Path(place) / "s"
+        with serving_records(address):
+
+            def variables(**options: bool) -> dict[str, str]:
+                told = json.dumps({"latency": _LATENCY, "strict": True, **options})
+                return {REMOTE: f"{address} {told}", BLOCKED: str(folder / "blocked")}
+
+            yield variables
+
+
+def nobody_was_blocked(folder: Path) -> None:
+    """Fail with the calls that would have kept an event loop waiting."""
+    blocked = folder / "blocked"
+    assert not blocked.exists(), blocked.read_text(encoding="utf-8")
