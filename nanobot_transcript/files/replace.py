@@ -2,12 +2,18 @@
 
 import contextlib
 import os
+import re
 import threading
+import time
 from typing import Final
 
 from nanobot_transcript.files.descriptors import root_folder
 
-__all__ = ["force_folder", "write_whole"]
+__all__ = ["force_folder", "sweep", "write_whole"]
+
+_FRESH: Final = re.compile(r".+\.\d+-\d+\.new")
+_LEFT: Final = 3600.0
+"""Seconds after which a file that is still being written belongs to a process that was killed."""
 
 _CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -31,6 +37,16 @@ def write_whole(path: str, data: bytes, *, sync: bool = False) -> os.stat_result
             os.unlink(fresh)
         raise
     return status
+
+
+def sweep(folder: str | os.PathLike[str]) -> None:
+    """Remove what killed processes have left half written below a folder. Never raises: the next time will do."""
+    for place, _, names in os.walk(folder):
+        for name in filter(_FRESH.fullmatch, names):
+            path = os.path.join(place, name)
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_mtime < time.time() - _LEFT:
+                    os.unlink(path)
 
 
 def force_folder(path: str | os.PathLike[str]) -> None:

@@ -16,6 +16,7 @@ from nanobot_transcript.entry import Entry, RecentMessage
 from nanobot_transcript.errors import ConfigError, StoreBusyError, StoreError, StoreFullError, StoreUnavailableError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.layout import Layout, stem_of
+from nanobot_transcript.files.replace import sweep
 from nanobot_transcript.store.contract import Changes, Chat, Hit, MaintenanceReport, Page, Retention, VerifyReport
 from nanobot_transcript.store.jsonl import audit, keys, reader, upkeep
 from nanobot_transcript.store.jsonl.changes import changes
@@ -279,6 +280,7 @@ class JsonlBackend:
             reports.append(report)
 
         _each(wanted, maintain_one)
+        sweep(self._layout.state)
         return reports
 
     def verify(self, session_key: str) -> VerifyReport:
