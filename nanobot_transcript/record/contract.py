@@ -45,10 +45,13 @@ class Record(ABC):
     """How often all together may do something."""
     marks: Marks
     """Where somebody has come to."""
-    signals: Signals
-    """Hints that something has changed. Who changes it tells ``messages``, ``members``, ``decisions`` and ``posts``."""
     processes: Processes
     """Who lives."""
+
+    @property
+    @abstractmethod
+    def signals(self) -> Signals:
+        """Hints that something has changed: ``messages``, ``members``, ``decisions``, ``posts``."""
 
     @property
     @abstractmethod

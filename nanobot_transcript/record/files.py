@@ -7,13 +7,14 @@ from nanobot_transcript.coordination.files.budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.coordination.files.processes import FileProcesses
-from nanobot_transcript.coordination.files.signals import FileSignals, Source
 from nanobot_transcript.files.layout import STATE_FOLDER
 from nanobot_transcript.files.usage import folder_size
 from nanobot_transcript.record.contract import Record, Usage
 from nanobot_transcript.store.front import GroupTranscriptStore
 
 if TYPE_CHECKING:
+    from nanobot_transcript.coordination.contract import Signals
+    from nanobot_transcript.coordination.files.signals import Source
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.values import OutboxLimits
     from nanobot_transcript.relevance.log import DecisionLog
@@ -34,6 +35,7 @@ class FilesRecord(Record):
         self._base: Path = base
         self._state: Path = base / STATE_FOLDER
         self._posting: OutboxLimits | None = posting
+        self._signals: Signals | None = None
         self._outbox: Postbox | None = None
         self._decisions: DecisionLog | None = None
         self.place = str(base)
@@ -41,8 +43,16 @@ class FilesRecord(Record):
         self.leases = FileLease(base)
         self.budgets = FileBudget(base)
         self.marks = FileMarks(base)
-        self.signals = FileSignals(base, self._sources())
         self.processes = FileProcesses(self._state / "processes")
+
+    @property
+    def signals(self) -> "Signals":
+        """See ``Record.signals``."""
+        if self._signals is None:
+            from nanobot_transcript.coordination.files.signals import FileSignals  # brings asyncio
+
+            self._signals = FileSignals(self._base, self._sources())
+        return self._signals
 
     @property
     def outbox(self) -> "Postbox":
@@ -78,8 +88,10 @@ class FilesRecord(Record):
             self._outbox.close()
         self.processes.leave()
 
-    def _sources(self) -> dict[str, list[Source]]:
+    def _sources(self) -> "dict[str, list[Source]]":
         """Each of these has files of its own, which say by themselves what has changed."""
+        from nanobot_transcript.coordination.files.signals import Source
+
         outbox = self._state / "outbox"
         return {
             "messages": [Source(self._base, "*.jsonl")],

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from nanobot_transcript.coordination.contract import Ear
+from nanobot_transcript.coordination.contract import Ear, Signals
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.outbox import waiting
@@ -510,9 +510,14 @@ class RemoteRecord(Record):
         parts: Any = {name: _Part(wire, name) for name in ("leases", "budgets", "marks", "processes")}
         self.leases, self.budgets = parts["leases"], parts["budgets"]
         self.marks, self.processes = parts["marks"], parts["processes"]
-        self.signals = _Signals(wire)
-        self._outbox: Any = _Outbox(wire, posting or OutboxLimits(), self.signals)
+        self._signals = _Signals(wire)
+        self._outbox: Any = _Outbox(wire, posting or OutboxLimits(), self._signals)
         self._decisions: Any = _Decisions(wire, "decisions")
+
+    @property
+    def signals(self) -> Signals:
+        """See ``Record.signals``."""
+        return self._signals
 
     @property
     def outbox(self) -> Any:
