@@ -5,7 +5,7 @@ from typing import ParamSpec, TypeVar
 
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease
 
-__all__ = ["AsyncBudget", "AsyncLease"]
+__all__ = ["AsyncBudget", "AsyncLease", "ask"]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -18,20 +18,31 @@ class AsyncLease:
         self.plain: Lease = lease
 
     async def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
-        """See ``Lease.acquire``."""
-        return await _call(self.plain.blocking, self.plain.acquire, name, holder, ttl)
+        """See ``Lease.acquire``. Cancelled, it gives back what it may still get."""
+        if not self.plain.blocking:
+            return self.plain.acquire(name, holder, ttl)
+        import asyncio  # whoever awaits this has it already; importing the turns must not cost it
+
+        asking = asyncio.ensure_future(asyncio.to_thread(self.plain.acquire, name, holder, ttl))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            grant = await asking
+            if grant is not None:
+                await self.release(grant)
+            raise
 
     async def renew(self, grant: Grant, ttl: float) -> Grant | None:
         """See ``Lease.renew``."""
-        return await _call(self.plain.blocking, self.plain.renew, grant, ttl)
+        return await ask(self.plain.blocking, self.plain.renew, grant, ttl)
 
     async def release(self, grant: Grant) -> None:
         """See ``Lease.release``."""
-        return await _call(self.plain.blocking, self.plain.release, grant)
+        return await ask(self.plain.blocking, self.plain.release, grant)
 
     async def current(self, name: str) -> Grant | None:
         """See ``Lease.current``."""
-        return await _call(self.plain.blocking, self.plain.current, name)
+        return await ask(self.plain.blocking, self.plain.current, name)
 
 
 class AsyncBudget:
@@ -42,10 +53,11 @@ class AsyncBudget:
 
     async def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
         """See ``Budget.take``."""
-        return await _call(self.plain.blocking, self.plain.take, name, cost, limit=limit, window=window)
+        return await ask(self.plain.blocking, self.plain.take, name, cost, limit=limit, window=window)
 
 
-async def _call(blocking: bool, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def ask(blocking: bool, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """What a plain call gives: made in place, or in a thread when it is ``blocking``."""
     if not blocking:
         return call(*args, **kwargs)
     import asyncio  # whoever awaits this has it already; importing the turns must not cost it

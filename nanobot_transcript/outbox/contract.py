@@ -129,6 +129,7 @@ class Postbox(Protocol):
         It does when it replies to the post or stands in its thread. All bots of a chat may offer it; it counts once.
         While a post is being sent, nobody knows yet where it stands: what may answer it is kept, too, but False, so
         that the agents have it in any case. ``session_key`` is the chat; without it, a post of any chat may be meant.
+        ``max_wait`` bounds (seconds) the wait for another transaction; give one and the same.
         """
         ...
 

@@ -1,5 +1,6 @@
 """A record in a folder."""
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,6 +36,7 @@ class FilesRecord(Record):
         self._base: Path = base
         self._state: Path = base / STATE_FOLDER
         self._posting: OutboxLimits | None = posting
+        self._mutex: threading.RLock = threading.RLock()
         self._signals: Signals | None = None
         self._outbox: Postbox | None = None
         self._decisions: DecisionLog | None = None
@@ -48,29 +50,32 @@ class FilesRecord(Record):
     @property
     def signals(self) -> "Signals":
         """See ``Record.signals``."""
-        if self._signals is None:
-            from nanobot_transcript.coordination.files.signals import FileSignals  # brings asyncio
+        with self._mutex:
+            if self._signals is None:
+                from nanobot_transcript.coordination.files.signals import FileSignals  # brings asyncio
 
-            self._signals = FileSignals(self._base, self._sources())
-        return self._signals
+                self._signals = FileSignals(self._base, self._sources())
+            return self._signals
 
     @property
     def outbox(self) -> "Postbox":
         """See ``Record.outbox``."""
-        if self._outbox is None:
-            from nanobot_transcript.outbox.outbox import Outbox  # brings SQLite, and few post
+        with self._mutex:
+            if self._outbox is None:
+                from nanobot_transcript.outbox.outbox import Outbox  # brings SQLite, and few post
 
-            self._outbox = Outbox(self._base, self._posting, signals=self.signals)
-        return self._outbox
+                self._outbox = Outbox(self._base, self._posting, signals=self.signals)
+            return self._outbox
 
     @property
     def decisions(self) -> "DecisionLog":
         """See ``Record.decisions``."""
-        if self._decisions is None:
-            from nanobot_transcript.relevance.log_file import FileDecisionLog  # its package is not light
+        with self._mutex:
+            if self._decisions is None:
+                from nanobot_transcript.relevance.log_file import FileDecisionLog  # its package is not light
 
-            self._decisions = FileDecisionLog(self._base)
-        return self._decisions
+                self._decisions = FileDecisionLog(self._base)
+            return self._decisions
 
     def usage(self) -> list[Usage]:
         """See ``Record.usage``."""

@@ -155,8 +155,9 @@ def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.endswith(".log"):
-                    found = entry.stat(follow_symlinks=False)
-                    yield entry.name, (found.st_mtime_ns, found.st_size)
+                    with contextlib.suppress(FileNotFoundError):
+                        found = entry.stat(follow_symlinks=False)
+                        yield entry.name, (found.st_mtime_ns, found.st_size)
     except OSError:
         return
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
@@ -11,6 +11,9 @@ from nanobot_transcript.runner.messages import CardAction, OutboundMessage
 from nanobot_transcript.session_key import split
 
 __all__ = ["Posting", "chat_of", "message_of"]
+
+_LOOK_EVERY: Final = 1.0
+"""Seconds after which posts are tried again that failed, or that nobody told of."""
 
 
 class Posting:
@@ -30,7 +33,9 @@ class Posting:
             await hosted.revise(revision.session_key, revision.message_id, revision.card)
 
         sits_in = hosted.agent.channel.sits_in
-        await OutboxServer(self._outbox, send, agent=hosted.name, sits_in=sits_in, revise=revise).serve()
+        await OutboxServer(
+            self._outbox, send, agent=hosted.name, sits_in=sits_in, revise=revise, look_every=_LOOK_EVERY
+        ).serve()
 
     async def offer_reply(self, session_key: str, entry: Entry) -> bool:
         """True when the message answers a post: then no turn begins. Raises StoreError kinds."""

@@ -67,8 +67,9 @@ _directories: "WeakSet[MemberDirectory]" = WeakSet()
 class MemberDirectory(ABC):
     """Who is who, as one process knows it; a backend keeps it. An unchanged ``remember_*`` costs no I/O.
 
-    Looking up never raises and never waits for a network: it answers with what this process knows. What is to be
-    remembered and cannot be written raises StoreError kinds and stays in memory.
+    For event loops, too: looking up never raises and never waits for a network, it answers with what this process
+    knows; what is to be remembered may be written behind the caller. What cannot be written raises StoreError kinds and
+    stays in memory.
     """
 
     def __init__(self, *, now: Callable[[], float] = time.time) -> None:

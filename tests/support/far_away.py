@@ -31,6 +31,9 @@ def far_away(folder: Path) -> Iterator[Far]:
                 return {REMOTE: f"{address} {told}", BLOCKED: str(folder / "blocked")}
 
             yield variables
+            opened = Path(f"{address}.opened")
+            assert opened.exists(), "nobody has opened a record there"
+            (folder / "opened").write_text(opened.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def nobody_was_blocked(folder: Path) -> None:

@@ -135,9 +135,15 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
     def __init__(self, address: str) -> None:
         self.held: dict[int, _Held] = {}
+        self._notes = Path(f"{address}.opened")
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         super().__init__(address, _Connection)
+
+    def note(self, place: str) -> None:
+        """Write down that somebody has opened a record."""
+        with self._notes.open("a", encoding="utf-8") as file:
+            file.write(f"{place}\n")
 
 
 class _Connection(socketserver.BaseRequestHandler):
@@ -147,6 +153,7 @@ class _Connection(socketserver.BaseRequestHandler):
         number, place, options = _receive(self.request)
         mine = number is None  # the first connection of a record: with it, the process behind it ends
         if mine:
+            self.server.note(place)
             held = _Held(place, options, self.server.loop)
             number = id(held)
             self.server.held[number] = held

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,7 +21,7 @@ _KEPT: Final = 1024
 class _Expected:
     hop: int
     claim: Claim | None = None
-    objection: Callable[[], str] | None = None
+    objection: Callable[[], Awaitable[str]] | None = None
     sent: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -32,7 +32,7 @@ class Answers:
         self._expected: OrderedDict[str, _Expected] = OrderedDict()
         self._holding: set[asyncio.Task[None]] = set()
 
-    def expect(self, message_id: str, hop: int, objection: Callable[[], str] | None = None) -> None:
+    def expect(self, message_id: str, hop: int, objection: Callable[[], Awaitable[str]] | None = None) -> None:
         """An answer to this message will be a turn of ``hop``.
 
         ``objection`` is asked right before the answer's first words go out: why they must not, or an empty text.
@@ -62,7 +62,7 @@ class Answers:
         expected = self._expected.get(message_id) if message_id else None
         return expected.hop if expected is not None else None
 
-    def objection(self, message_id: str | None) -> str:
+    async def objection(self, message_id: str | None) -> str:
         """Why nothing may be said to this message any more; an empty text when it may."""
         expected = self._expected.get(message_id) if message_id else None
         if expected is None or expected.sent.is_set():
@@ -70,7 +70,7 @@ class Answers:
         try:
             if expected.claim is not None and not expected.claim.holds():
                 return "another bot answers it by now"
-            return expected.objection() if expected.objection is not None else ""
+            return await expected.objection() if expected.objection is not None else ""
         except StoreError as error:  # better no answer than several
             return f"it cannot be told whether another bot answers it: {error}"
 

@@ -157,7 +157,7 @@ class _Outbound(Core):
         if not outbound.concerns(msg.chat_id):
             return await super().send(msg)
         outgoing = Outgoing(msg.chat_id, msg.content or "", _trigger(msg.metadata))
-        if self._transcript_objects(outgoing):
+        if await self._transcript_objects(outgoing):
             return None
         complete = False
         try:
@@ -179,7 +179,7 @@ class _Streams(Core):
             return await super().send_delta(chat_id, delta, metadata, **options)
         key = self._stream_key(chat_id, metadata)
         outgoing = streams.get(key, chat_id, _trigger(metadata))
-        if outgoing.refused or (delta and not outgoing.text and self._transcript_objects(outgoing)):
+        if outgoing.refused or (delta and not outgoing.text and await self._transcript_objects(outgoing)):
             if options.get("stream_end") and not options.get("merge_next"):
                 streams.end(key)
             return None

@@ -61,7 +61,7 @@ class GroupContext:
             entries, cursor = await self._unread(key, mark, edited)  # something may have been taken back meanwhile
         waiting = [str(entry.get("message_id")) for entry in entries if is_unreadable(entry)]
         told, omitted = self._choice(list(filter(is_news, entries)), bot.app_id)
-        clean = await self._host.forgetting.is_clean(session)
+        clean = _begins(mark, request) and await self._host.forgetting.is_clean(session)
 
         def moved(latest: Watermark | None) -> Watermark:
             known = (latest if mark else None) or Watermark("")
@@ -138,10 +138,17 @@ def _checked(mark: Watermark, request: Any, cursor: str, *, clean: bool) -> Wate
     What is shown within a turn stands in the session only when the turn has ended. So the position moves at a turn's
     beginning and not with the messages that reach a running turn.
     """
-    turn = str(getattr(request, "turn_id", None) or "")
-    begins = not turn or turn != mark.turn
-    checked = cursor if (begins and clean) or not mark.checked else mark.checked
-    return replace(mark, chat=str(request.chat_id), turn=turn, checked=checked)
+    checked = cursor if clean or not mark.checked else mark.checked
+    return replace(mark, chat=str(request.chat_id), turn=_turn_of(request), checked=checked)
+
+
+def _begins(mark: Watermark | None, request: Any) -> bool:
+    """True at the beginning of a turn, and not for a message that reaches a running one."""
+    return mark is None or not _turn_of(request) or _turn_of(request) != mark.turn
+
+
+def _turn_of(request: Any) -> str:
+    return str(getattr(request, "turn_id", None) or "")
 
 
 def _wording(told: list[dict[str, Any]], omitted: int) -> list[str]:

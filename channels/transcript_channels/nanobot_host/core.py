@@ -33,9 +33,9 @@ class Core(NanobotChannel):
     def _transcript_learn(self, bot: dict[str, Any]) -> None:
         self._transcript_platform_name = str(bot.get("app_name") or "").strip()
 
-    def _transcript_objects(self, outgoing: Outgoing) -> bool:
+    async def _transcript_objects(self, outgoing: Outgoing) -> bool:
         """True when an answer must not go out any more: another bot gives it, or bots have said enough."""
-        objection = self._transcript_bot.answers.objection(outgoing.trigger)
+        objection = await self._transcript_bot.answers.objection(outgoing.trigger)
         if objection:
             outgoing.refused = True
             logger.info("An answer to %s is not sent: %s", outgoing.trigger, objection)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
@@ -82,22 +83,28 @@ class Deciders:
         try:
             if wait:
                 return (await self.store.recent(session_key, limit)).entries
-            return self.store.sync.recent(session_key, limit).entries
+            return await self._newest(session_key, limit)
         except StoreError as error:
             logger.error("A message is decided without the record: %s %s", error, error.hint)
             return []
 
-    def is_recorded(self, session_key: str, message_id: str) -> bool | None:
+    async def _newest(self, session_key: str, limit: int) -> list[Entry]:
+        """Without waiting for a gap to be filled."""
+        store = self.store.sync
+        return (await ask(store.backend.blocking, store.recent, session_key, limit)).entries
+
+    async def is_recorded(self, session_key: str, message_id: str) -> bool | None:
         """True for what stands in the record, False for what does not (any more); None when that cannot be told."""
         try:
-            return self.store.sync.get(session_key, message_id) is not None
+            store = self.store.sync
+            return await ask(store.backend.blocking, store.get, session_key, message_id) is not None
         except StoreError as error:
             logger.error("Whether %s was taken back cannot be told: %s %s", message_id, error, error.hint)
             return None
 
-    def limit_passed(self, session_key: str, message: Entry, agent: AgentProfile) -> str:
+    async def limit_passed(self, session_key: str, message: Entry, agent: AgentProfile) -> str:
         """Why a bot's message is not to be answered any more; an empty text when it may. Raises StoreError."""
-        history = self.store.sync.recent(session_key, GUARD_HISTORY).entries
+        history = await self._newest(session_key, GUARD_HISTORY)
         verdict = self.guard.allows(message, history, agent)
         if verdict.allowed:
             return ""

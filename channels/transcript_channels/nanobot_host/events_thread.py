@@ -5,6 +5,7 @@ that is far away would keep that loop from everything else: its pings, and the e
 1.7.
 """
 
+import weakref
 from asyncio import get_running_loop
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,9 @@ _EVENT: Final = "event"
 def take_events_in_a_thread(client: Any) -> None:
     """Let a client of the SDK take its events one after the other in a thread; each is acknowledged as before."""
     handle, handler = client._handle_data_frame, client._event_handler
+    take = getattr(handler, "_do_without_validation", None) or handler.do_without_validation  # 1.5 has the other name
     thread = ThreadPoolExecutor(1, "group-transcript-events")
+    weakref.finalize(client, thread.shutdown, wait=False)
 
     async def handling(frame: Any) -> None:
         if _header(frame, _TYPE) != _EVENT:
@@ -30,7 +33,7 @@ def take_events_in_a_thread(client: Any) -> None:
         payload = _whole(client, frame)
         if payload is None:
             return None  # pieces are missing
-        outcome = await get_running_loop().run_in_executor(thread, _taken, handler._do_without_validation, payload)
+        outcome = await get_running_loop().run_in_executor(thread, _taken, take, payload)
         # No await stands between these two: the SDK asks its handler before it waits for anything.
         client._event_handler = _Known(outcome)
         return await handle(frame)

@@ -47,7 +47,11 @@ class Forgetting:
         watermarks: Watermarks,
         app_ids: Callable[[], Iterable[str]],
         loop: Callable[[], asyncio.AbstractEventLoop | None],
+        *,
+        is_far: bool = False,
     ) -> None:
+        """``is_far``: the record may have to be waited for, as over a network."""
+        self._is_far: bool = is_far
         self._store: GroupTranscriptStore = store
         self._watermarks: Watermarks = watermarks
         self._app_ids: Callable[[], Iterable[str]] = app_ids
@@ -94,7 +98,7 @@ class Forgetting:
 
     async def before_turn(self, key: str) -> None:
         """Clean a session that nanobot is about to ask for, where that takes longer than asking for it may."""
-        if self._store.backend.blocking:
+        if self._is_far:
             await self.is_clean(key)
 
     async def is_clean(self, key: str) -> bool:
@@ -113,7 +117,7 @@ class Forgetting:
 
         Without ``keep`` the session is not saved: its caller is about to.
         """
-        if not self._store.backend.blocking:
+        if not self._is_far:
             return self._look_now(key, session, keep=keep)
         loop = self._loop()
         if loop is not None and loop.is_running():
@@ -133,7 +137,7 @@ class Forgetting:
 
     async def _look_behind(self, key: str, session: Any) -> bool:
         """The same for event loops: what the record is asked may take a while."""
-        if not self._store.backend.blocking:
+        if not self._is_far:
             return self._look_now(key, session, keep=True)
         try:
             looking, answer = self._looking(key, session, keep=True), None
@@ -177,14 +181,15 @@ class Forgetting:
         if not (changes.hidden or changes.erased):
             return False
         hidden = {shown_id(message_id) for message_id in changes.hidden}
-        held = yield partial(self._store.get_many, chat, ids_in(session))
+        asked = ids_in(session)  # what comes in while the record answers is as new as that
+        held = yield partial(self._store.get_many, chat, asked)
         parents = {message_id: parent for message_id, entry in held.items() if (parent := id_at(entry, "reply_to"))}
-        there = set(held)
+        there, known = set(held), asked | set(parents.values())
         if changes.erased:
             there |= (yield partial(self._store.get_many, chat, parents.values())).keys()
 
         def is_gone(message_id: str) -> bool:
-            return message_id in hidden or (changes.erased and message_id not in there)
+            return message_id in hidden or (changes.erased and message_id in known and message_id not in there)
 
         return forget(session, is_gone, parents.get)
 

@@ -104,7 +104,7 @@ class Gatekeeper:
 
         When deciding itself fails, nanobot gets the message, as if there were no gate.
         """
-        turn = self._looked_at(turn)
+        turn = await self._looked_at(turn)
         try:
             agent = self._deciders.profile(turn.bot.app_id)
             command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
@@ -132,7 +132,7 @@ class Gatekeeper:
 
     async def relay(self, turn: Turn) -> None:
         """Let a bot's message begin a turn where no gate decides; the loop guard has the last word."""
-        turn, agent = self._looked_at(turn), self._deciders.profile(turn.bot.app_id)
+        turn, agent = await self._looked_at(turn), self._deciders.profile(turn.bot.app_id)
         async with self._lane(turn).place(urgent=False):
             history = await self._deciders.history(turn.session_key, _HISTORY, wait=False)
             verdict = self._deciders.guard.allows(turn.entry, history, agent)
@@ -210,11 +210,11 @@ class Gatekeeper:
 
     # --- beginning
 
-    def _looked_at(self, turn: Turn) -> Turn:
-        return replace(turn, recorded=self._deciders.is_recorded(turn.session_key, turn.message_id) is True)
+    async def _looked_at(self, turn: Turn) -> Turn:
+        return replace(turn, recorded=await self._deciders.is_recorded(turn.session_key, turn.message_id) is True)
 
-    def _is_taken_back(self, turn: Turn) -> bool:
-        return turn.recorded and self._deciders.is_recorded(turn.session_key, turn.message_id) is False
+    async def _is_taken_back(self, turn: Turn) -> bool:
+        return turn.recorded and await self._deciders.is_recorded(turn.session_key, turn.message_id) is False
 
     async def _command(self, turn: Turn, choice: Choice) -> None:
         """nanobot decides about its commands, apart from those that are another bot's."""
@@ -224,7 +224,7 @@ class Gatekeeper:
     async def begin(self, turn: Turn, choice: Choice, claim: Claim | None = None) -> None:
         """Hand the message to nanobot, and watch over the answer. Not when it was taken back meanwhile."""
         bot, message_id = turn.bot, turn.message_id
-        if self._is_taken_back(turn):
+        if await self._is_taken_back(turn):
             logger.info("%s was taken back and gets no answer", message_id)
             if claim is not None:
                 with suppress(StoreError):  # it runs out by itself
@@ -239,16 +239,16 @@ class Gatekeeper:
             if not bot.turns.began(message_id):  # nanobot has its own reasons
                 bot.answers.drop(message_id)
 
-    def _objection(self, turn: Turn) -> Callable[[], str]:
+    def _objection(self, turn: Turn) -> Callable[[], Awaitable[str]]:
         """Asked when an answer is ready. To a bot others may have used up the limit meanwhile."""
 
-        def objection() -> str:
-            if self._is_taken_back(turn):
+        async def objection() -> str:
+            if await self._is_taken_back(turn):
                 return "it was taken back"
             if not is_bot(turn.entry):
                 return ""
             agent = self._deciders.profile(turn.bot.app_id)
-            return self._deciders.limit_passed(turn.session_key, turn.entry, agent)
+            return await self._deciders.limit_passed(turn.session_key, turn.entry, agent)
 
         return objection
 

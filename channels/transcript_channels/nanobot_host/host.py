@@ -74,7 +74,9 @@ class Host:
         self.deciders: Deciders = Deciders(settings, record, self.async_store, self.names.profile)
         self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.asking: Asking = Asking()
-        self.forgetting: Forgetting = Forgetting(store, self.watermarks, lambda: self.bots, self._loop)
+        self.forgetting: Forgetting = Forgetting(
+            store, self.watermarks, lambda: self.bots, self._loop, is_far=self.is_far
+        )
         self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
         self.inbound: Inbound = Inbound(
             store,
@@ -89,6 +91,11 @@ class Host:
         self.outbound: Outbound = Outbound(
             self.async_store, self.policy, self.names, self.private, self.inbound, self._answered, self._hop
         )
+
+    @property
+    def is_far(self) -> bool:
+        """True when the record may have to be waited for, as over a network."""
+        return self.record.marks.blocking
 
     def register(self, channel: Any) -> Bot:
         """A channel object nanobot made; one that replaces another keeps its turns."""

@@ -19,6 +19,9 @@ __all__ = ["Posts"]
 
 logger = logging.getLogger(__name__)
 
+_LOOK_EVERY: Final = 1.0
+"""Seconds after which posts are tried again that failed, or that nobody told of."""
+
 _LONGEST_WAIT: Final = 0.2  # seconds; the platform pushes again after three
 
 
@@ -80,4 +83,6 @@ class Posts:
         def seated(key: str) -> bool:
             return may_post(key) and (sits_in(key) or channel.sits_in(key))
 
-        await OutboxServer(self._outbox, send, agent=agent.name, sits_in=seated, revise=revise).serve()
+        await OutboxServer(
+            self._outbox, send, agent=agent.name, sits_in=seated, revise=revise, look_every=_LOOK_EVERY
+        ).serve()

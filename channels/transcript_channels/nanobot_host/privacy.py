@@ -31,7 +31,7 @@ class PrivateChats:
         self._known: set[str] = set()
         """Digests of chat ids."""
         if marks.blocking:
-            self._known.update(str(document.get("digest")) for document in marks.each(_KIND))
+            self._load_all()
 
     def remember(self, chat_id: str) -> None:
         """Note that this chat is private."""
@@ -40,9 +40,9 @@ class PrivateChats:
             return
         self._known.add(digest)
         if self._marks.blocking:
-            self._later(self._put, chat_id, {"digest": digest})
+            self._later(self._put, chat_id, digest)
         else:
-            self._put(chat_id, {})
+            self._put(chat_id, digest)
 
     def __contains__(self, chat_id: object) -> bool:
         """True for a person's id and for the id of a chat that was seen to be private."""
@@ -52,9 +52,17 @@ class PrivateChats:
             return True
         return not self._marks.blocking and self._marks.has(_KIND, chat_id)
 
-    def _put(self, chat_id: str, document: dict[str, str]) -> None:
+    def _load_all(self) -> None:
         try:
-            self._marks.put(_KIND, document, chat_id)
+            for document in self._marks.each(_KIND):
+                if isinstance(digest := document.get("digest"), str):
+                    self._known.add(digest)
+        except StoreError as error:
+            logger.warning("Which chats are private is learned anew: %s", error)
+
+    def _put(self, chat_id: str, digest: str) -> None:
+        try:
+            self._marks.put(_KIND, {"digest": digest}, chat_id)
         except StoreError as error:
             logger.warning("Private chats are remembered until the next restart only: %s", error)
 

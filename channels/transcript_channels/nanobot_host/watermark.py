@@ -123,10 +123,13 @@ class Watermarks:
             logger.warning("How far a session was told is kept until the next restart only: %s", error)
 
     def _load_all(self) -> None:
-        for document in self._marks.each(_KIND):
-            app_id, session, mark = document.get("app_id"), document.get("session"), _mark(document)
-            if isinstance(app_id, str) and isinstance(session, str) and mark is not None:
-                self._keep((app_id, session), mark)
+        try:
+            for document in self._marks.each(_KIND):
+                app_id, session, mark = document.get("app_id"), document.get("session"), _mark(document)
+                if isinstance(app_id, str) and isinstance(session, str) and mark is not None:
+                    self._keep((app_id, session), mark)
+        except StoreError as error:
+            logger.warning("How far sessions were told is not known: %s", error)
 
     def holding(self, app_ids: Iterable[str], message_id: str) -> list[str]:
         """The sessions of these bots that hold a message, as far as their newest messages tell."""

@@ -66,7 +66,7 @@ class GroupQuestions:
             with suppress(TimeoutError, TranscriptError):
                 async with asyncio.timeout(_AT_THE_END):
                     await self._tell_news()
-            self._outbox.close()
+            await in_thread(self._outbox.close)
 
     def _hear(self, event: Event) -> None:
         if event.record.question.chat and event.kind in ("asked", "answered", "closed"):
@@ -89,7 +89,7 @@ class GroupQuestions:
 
     async def _take_up(self) -> None:
         """Ask what waits, at the start and when the outbox has lost its file, and all posts with it."""
-        edition = self._outbox.edition()
+        edition = await in_thread(self._outbox.edition)
         if not self._taken_up or (self._edition is not None and edition != self._edition):
             self._seen = 0
             waiting = await self._waiting()

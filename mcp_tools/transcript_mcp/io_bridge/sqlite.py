@@ -182,7 +182,7 @@ class SqliteQueueStore:
             return db.execute("DELETE FROM sessions WHERE used < ?", (now - self._limits.keep,)).rowcount
 
         removed = await self._transactions.write(work)
-        await in_thread(self._tidy)
+        await in_thread(self._processes.tidy)
         return removed
 
     def close(self) -> None:

@@ -60,7 +60,9 @@ def build_server(
     def beside() -> "Postbox":
         from nanobot_transcript.outbox import Outbox  # brings SQLite, and few post
 
-        return Outbox(front.base_dir)
+        opened = Outbox(front.base_dir)
+        server.on_close(opened.close)
+        return opened
 
     Tools(front, view, outbox or beside, tuple(agents), gate).offer(server)
     _offer_resource(server, view)

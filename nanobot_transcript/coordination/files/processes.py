@@ -21,12 +21,16 @@ class FileProcesses:
         self._folder: Path = folder
         self._mutex: threading.Lock = threading.Lock()
         self._id: str | None = None
+        self._pid: int = os.getpid()
         self._descriptor: int = -1
 
     def join(self) -> str:
         """See ``Processes.join``."""
         with self._mutex:
+            if self._pid != os.getpid():
+                self._id, self._pid = None, os.getpid()  # forked: that id is the parent's
             if self._id is None:
+                self.tidy()
                 try:
                     self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 except OSError as error:
@@ -56,7 +60,7 @@ class FileProcesses:
     def leave(self) -> None:
         """See ``Processes.leave``."""
         with self._mutex:
-            if self._id is not None:
+            if self._id is not None and self._pid == os.getpid():
                 with contextlib.suppress(OSError):
                     (self._folder / self._id).unlink(missing_ok=True)
                 os.close(self._descriptor)

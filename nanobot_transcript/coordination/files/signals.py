@@ -117,8 +117,9 @@ class _Ear:
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(self._every, left)):
                     await self._woken.wait()
+            looked = await asyncio.to_thread(self._look)
             doubtful, self._doubtful = self._doubtful, set()
-            told = doubtful | self._notice(*await asyncio.to_thread(self._look))
+            told = doubtful | self._notice(*looked)
         return frozenset(told)
 
     def told_here(self, name: str) -> None:
@@ -140,8 +141,9 @@ class _Ear:
         self._here = set()
         self._woken.clear()
         self._seen = found
-        young = looked - _TICK_NS
-        self._doubtful |= {name for name, stamps in found.items() if any(stamp.written > young for stamp in stamps)}
+        young, now = looked - _TICK_NS, looked + _TICK_NS  # a time that is to come tells nothing
+        fresh = {name for name, stamps in found.items() if any(young < stamp.written <= now for stamp in stamps)}
+        self._doubtful |= fresh
         return told
 
 

@@ -105,4 +105,7 @@ def test_any_text_can_be_a_name(make_members: MakeMembers, text: str) -> None:
     writer.remember_chat(text, "title")
     writer.saw(text, "on_1")
     writer.remember_bot(f"cli_{text}", text or "Bot")
-    assert len(make_members().bots()) == 1
+    reader = make_members()
+    name = text.encode("utf-8", "replace").decode().replace("?", "\ufffd") if text == "\ud800" else text
+    assert reader.name_of("on_1") == (name or None)
+    assert [bot.name for bot in reader.bots()] == [name or "Bot"]

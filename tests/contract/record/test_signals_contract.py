@@ -7,6 +7,7 @@ from contract.conftest import MakeRecord
 from support.waiting import PATIENCE
 
 from nanobot_transcript.coordination.contract import Ear, Signals
+from nanobot_transcript.relevance import Decision, Reason, Stage
 
 KEY = "feishu:oc_1"
 
@@ -65,13 +66,14 @@ async def test_a_wait_that_was_given_up_loses_nothing(make_record: MakeRecord) -
     signals, other = make_record().signals, make_record().signals
     with signals.listen("this") as ear:
         await settled(ear)
-        for _ in range(5):
+        for pause in (0.0, 0.001, 0.005, 0.01, 0.02) * 4:
             waiting = asyncio.create_task(ear.wait(PATIENCE))
-            await asyncio.sleep(0.01)
+            other.tell("this")
+            await asyncio.sleep(pause)
             waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
-        other.tell("this")
-        await heard(ear, "this")
+            (found,) = await asyncio.gather(waiting, return_exceptions=True)
+            if isinstance(found, asyncio.CancelledError):
+                await heard(ear, "this")
 
 
 async def test_the_parts_of_a_record_tell_of_their_changes(make_record: MakeRecord) -> None:
@@ -80,6 +82,9 @@ async def test_the_parts_of_a_record_tell_of_their_changes(make_record: MakeReco
         "messages": lambda: record.store.append(KEY, "user", "hello", "on_ada", "om_1"),
         "members": lambda: record.members.remember_person("on_ada", "Ada"),
         "posts": lambda: record.outbox.post(KEY, "hello"),
+        "decisions": lambda: record.decisions.write(
+            KEY, Decision(True, Reason.NAMED, 1.0, Stage.CERTAIN, "Alpha", "om_1")
+        ),
     }
     with listening.signals.listen(*changes) as ear:
         await settled(ear)

@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 import pytest
 from aiohttp import ClientResponse, ClientSession
 from support.waiting import PATIENCE
+from support.waiting import until as until_true
 from support.web_home import CHAT, PROJECT, WebHome
 
+from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.relevance.decision import Reason
+from transcript_mcp.hub.web import looking as looking_again
 from transcript_mcp.hub.web.events import Events, Viewer
 from transcript_mcp.hub.web.looking import Looking, looked_at
 from transcript_mcp.mail.values import Draft
@@ -113,6 +116,27 @@ async def test_a_room_that_cannot_be_looked_at_hides_no_news_of_the_others(caplo
     looking.cancel()
     assert json.loads(viewer.waiting[0].partition("data: ")[2]) == {"room": "groups", "what": "messages"}
     assert "mail cannot be looked at" in caplog.text
+
+
+async def test_a_room_that_cannot_be_looked_at_for_a_while_is_told_of_once_when_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(looking_again, "_AFTER_TROUBLE", 0.001)
+    tries = count()
+
+    def look() -> dict[Any, Any]:
+        if next(tries) < 5:
+            raise StoreUnavailableError("not now")
+        return {}
+
+    events, viewer = Events(), Viewer("ada", 0.0)
+    events.viewers.add(viewer)
+    events.came.set()
+    looking = asyncio.create_task(Looking(events, {"mail": looked_at(look, every=0.001)}).run())
+    await asyncio.wait_for(viewer.called.wait(), PATIENCE)
+    await until_true(lambda: next(tries) > 100)
+    looking.cancel()
+    assert len(viewer.waiting) == 1
 
 
 async def test_who_is_connected_stands_in_the_system(page: ClientSession) -> None:

@@ -1,7 +1,7 @@
 """Groups: who said what, who is there, what each bot decided about each message, and posting."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,7 +38,10 @@ _DECISIONS: Final = 1500
 _ACTIVITY: Final = 500
 _MEMBERS_AMONG: Final = 300
 _TAKEN_BACK_WITHIN: Final = 1.0
+_NEWS: Final = frozenset({"messages", "decisions", "posts", "members"})
 _SURE: Final = 60.0
+"""Seconds after which everything is looked at once more, in case a hint was lost."""
+
 _SENTENCES: Final[Mapping[str, str]] = {reason.value: sentence for reason, sentence in SENTENCES.items()}
 
 
@@ -185,12 +188,13 @@ class GroupsRoom:
 
     # -- what is new
 
-    async def watch(self, tell: Tell) -> None:
+    async def watch(self, tell: Tell, looked: Callable[[], None]) -> None:
         """Tell of new messages, decisions, posts and members, by chat where that is known."""
-        with self._record.signals.listen("messages", "decisions", "posts", "members") as ear:
+        with self._record.signals.listen(*_NEWS) as ear:
             before = await in_thread(self._look)
+            looked()
             while True:
-                told = await ear.wait(_SURE)
+                told = await ear.wait(_SURE) or _NEWS
                 for what in told & {"posts", "members"}:
                     tell(what=what)
                 if not told & {"messages", "decisions"}:

@@ -29,8 +29,8 @@ class Tell(Protocol):
     def __call__(self, **news: Any) -> None: ...
 
 
-Watch: TypeAlias = Callable[[Tell], Awaitable[None]]
-"""Tells what changes in a room from now on, without end."""
+Watch: TypeAlias = Callable[[Tell, Callable[[], None]], Awaitable[None]]
+"""Tells what changes in a room, without end, from the moment on in which it has called the second: it has looked."""
 
 Look: TypeAlias = "Callable[[], Mapping[tuple[tuple[str, str], ...], Any]]"
 """What there is in a room, as news about it (pairs of names and values) and how it looks now."""
@@ -56,23 +56,29 @@ class Looking:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _watch(self, room: str, watch: Watch) -> None:
-        tell = partial(self._events.tell, room)
+        tell, missed = partial(self._events.tell, room), False
+
+        def looked() -> None:
+            if missed:
+                tell()  # whatever happened meanwhile
+
         while True:
             try:
-                await watch(tell)
+                await watch(tell, looked)
             except (TranscriptError, OSError) as error:
                 logger.debug("%s cannot be looked at: %s", room, error)
             except Exception:
                 logger.exception("%s cannot be looked at", room)
+            missed = True
             await asyncio.sleep(_AFTER_TROUBLE)
-            tell()  # whatever happened meanwhile
 
 
 def looked_at(look: Look, every: float = _EVERY) -> Watch:
     """Look again and again, every so many seconds, and tell what is different."""
 
-    async def watch(tell: Tell) -> None:
+    async def watch(tell: Tell, looked: Callable[[], None]) -> None:
         before = await in_thread(look)
+        looked()
         while True:
             await asyncio.sleep(every)
             found = await in_thread(look)

@@ -1,0 +1,64 @@
+"""Leases on event loops: in place where that is quick, in a thread where it is not, and none is lost."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from support.waiting import PATIENCE, until
+
+from nanobot_transcript.coordination.contract import Grant
+from nanobot_transcript.coordination.doors import AsyncBudget, AsyncLease
+from nanobot_transcript.coordination.files.budget import FileBudget
+from nanobot_transcript.coordination.files.lease import FileLease
+
+
+class Far(FileLease):
+    """A lease that is asked over a network."""
+
+    blocking = True  # type: ignore[assignment]
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.asked = threading.Event()
+        self.answered = threading.Event()
+        self.threads: set[int] = set()
+
+    def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
+        self.threads.add(threading.get_ident())
+        self.asked.set()
+        assert self.answered.wait(PATIENCE)
+        return super().acquire(name, holder, ttl)
+
+
+async def test_a_lease_of_this_machine_is_asked_in_place(tmp_path: Path) -> None:
+    lease = AsyncLease(FileLease(tmp_path))
+    grant = await lease.acquire("a", "Alpha#1", 60)
+    assert grant is not None
+    assert await lease.current("a") == grant
+    assert await lease.renew(grant, 60) is not None
+    await lease.release(grant)
+    assert await lease.current("a") is None
+
+
+async def test_one_that_is_far_away_is_asked_in_a_thread(tmp_path: Path) -> None:
+    far = Far(tmp_path)
+    far.answered.set()
+    assert await AsyncLease(far).acquire("a", "Alpha#1", 60) is not None
+    assert threading.get_ident() not in far.threads
+
+
+async def test_a_lease_that_comes_after_the_caller_has_gone_is_given_back(tmp_path: Path) -> None:
+    far = Far(tmp_path)
+    asking = asyncio.create_task(AsyncLease(far).acquire("a", "Alpha#1", 60))
+    await until(far.asked.is_set)
+    asking.cancel()
+    far.answered.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert FileLease(tmp_path).current("a") is None
+
+
+async def test_a_budget_is_shared(tmp_path: Path) -> None:
+    budget = AsyncBudget(FileBudget(tmp_path))
+    assert [await budget.take("calls", limit=2, window=60) for _ in range(3)] == [True, True, False]
