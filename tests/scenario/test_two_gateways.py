@@ -192,22 +192,22 @@ async def _command(*arguments: str) -> str:
 async def test_a_message_recalled_after_it_was_shown_is_gone_from_the_session(scene: Scene) -> None:
     """Beta has one session for the whole group, which nanobot sends along with each turn."""
     group = scene.group()
-    shown = await scene.feishu.say(group, scene.bo, "the code is 4711")
+    shown = await scene.feishu.say(group, scene.bo, "the code is Ypsilon")
     scene.when("first question", "First answer.")
     scene.when("second question", "Second answer.")
     scene.when("third question", "Third answer.")
     await scene.ask(group, scene.ada, "@Beta first question", scene.beta)
-    assert "4711" in scene.request("first question").text
+    assert "Ypsilon" in scene.request("first question").text
     second = await scene.feishu.say(group, scene.ada, "@Beta second question, code word Jericho")
     await scene.feishu.wait_for_message(group, scene.beta, "Second")
     await scene.recorded(group, 5)
     for message in (shown, second):
         await scene.feishu.recall(message)
-    await until(lambda: "4711" not in _sessions(scene) and "Jericho" not in _sessions(scene))
+    await until(lambda: "Ypsilon" not in _sessions(scene) and "Jericho" not in _sessions(scene))
     await scene.ask(group, scene.ada, "@Beta third question", scene.beta)
     prompt = scene.request("third question").text
     assert "First answer." in prompt
-    assert "4711" not in prompt
+    assert "Ypsilon" not in prompt
     assert "Jericho" not in prompt
 
 

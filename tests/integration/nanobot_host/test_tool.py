@@ -125,9 +125,9 @@ async def test_ids_beside_messages_are_kept_on_the_disk_and_never_sent_to_a_mode
 ) -> None:
     session = sessions.get_or_create(SESSION)
     session.add_message("user", "Alpha?")
-    session.add_message("assistant", "Yes, 4711.")
+    session.add_message("assistant", "Yes, Ypsilon.")
     mark = Watermark(host.store.end(SESSION), "oc_1", host.store.end(SESSION)).with_turn("om_ask", "Alpha?")
-    host.watermarks.save("cli_a", SESSION, mark.with_answer("om_out", "Yes, 4711."))
+    host.watermarks.save("cli_a", SESSION, mark.with_answer("om_out", "Yes, Ypsilon."))
     sessions.save(sessions.get_or_create(SESSION))
     reborn = SessionManager(tmp_path / "workspace")
     host.forgetting.attend(reborn)
@@ -135,17 +135,17 @@ async def test_ids_beside_messages_are_kept_on_the_disk_and_never_sent_to_a_mode
     assert [message["_group_transcript"] for message in kept.messages] == ["om_ask", "om_out"]
     assert "om_" not in str(kept.get_history())
     say(channel, "om_ask", "Alpha?")
-    host.store.append(SESSION, "assistant", "Yes, 4711.", "Alpha", "om_out")
+    host.store.append(SESSION, "assistant", "Yes, Ypsilon.", "Alpha", "om_out")
     host.store.recall(SESSION, "om_out")
-    assert "4711" not in str(reborn.get_or_create(SESSION).get_history())
-    assert "4711" not in str(SessionManager(tmp_path / "workspace").get_or_create(SESSION).messages)
+    assert "Ypsilon" not in str(reborn.get_or_create(SESSION).get_history())
+    assert "Ypsilon" not in str(SessionManager(tmp_path / "workspace").get_or_create(SESSION).messages)
 
 
 async def test_what_an_interrupted_turn_left_is_cleaned_before_it_is_taken_up_again(
     host: Host, tool: GroupTranscriptTool, channel: Any, sessions: SessionManager, tmp_path: Path
 ) -> None:
     """nanobot keeps what a running turn has so far in a file of its own."""
-    say(channel, "om_1", "the code is 4711")
+    say(channel, "om_1", "the code is Ypsilon")
     block = await GroupContext(host, UTC).lines(request(), is_fresh=lambda key: False)
     session = sessions.get_or_create(SESSION)
     session.add_message("user", "Alpha?")
@@ -159,8 +159,8 @@ async def test_what_an_interrupted_turn_left_is_cleaned_before_it_is_taken_up_ag
     host.store.recall(SESSION, "om_1")
     reborn = SessionManager(tmp_path / "workspace")
     host.forgetting.attend(reborn)
-    assert "4711" in shown
-    assert "4711" not in str(reborn.get_or_create(SESSION).metadata)
+    assert "Ypsilon" in shown
+    assert "Ypsilon" not in str(reborn.get_or_create(SESSION).metadata)
     on_disk = [path.read_text(encoding="utf-8") for path in sessions.sessions_dir.rglob("*") if path.is_file()]
     assert on_disk
-    assert "4711" not in "".join(on_disk)
+    assert "Ypsilon" not in "".join(on_disk)

@@ -119,25 +119,25 @@ def other(agent: Agent) -> Any:
 
 
 async def test_what_another_process_takes_back_is_in_no_later_prompt(agent: Agent, other: Any) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     agent.hear("om_2", "kept")
-    assert "4711" in await agent.ask("om_3", "Alpha?", "yes?")
+    assert "Ypsilon" in await agent.ask("om_3", "Alpha?", "yes?")
     other.recall(KEY, "om_1")
     prompt = await agent.ask("om_4", "Alpha??")
-    assert "4711" not in prompt
+    assert "Ypsilon" not in prompt
     assert "kept" in prompt
-    assert "4711" not in str(agent.sessions.disk)
+    assert "Ypsilon" not in str(agent.sessions.disk)
 
 
 async def test_a_redaction_counts_like_a_recall(agent: Agent, other: Any) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
     other.redact(KEY, "om_1")
-    assert "4711" not in await agent.ask("om_4", "Alpha??")
+    assert "Ypsilon" not in await agent.ask("om_4", "Alpha??")
 
 
 async def test_a_message_shown_long_ago_is_found(agent: Agent, other: Any) -> None:
-    agent.hear("om_secret", "the code is 4711")
+    agent.hear("om_secret", "the code is Ypsilon")
     for number in range(70):
         for line in range(5):
             agent.hear(f"om_{number}_{line}", f"line {number} {line}")
@@ -146,18 +146,18 @@ async def test_a_message_shown_long_ago_is_found(agent: Agent, other: Any) -> No
     assert mark is not None
     assert not mark.holds("om_secret")
     other.recall(KEY, "om_secret")
-    assert "4711" not in await agent.ask("om_last", "Alpha, once more?")
+    assert "Ypsilon" not in await agent.ask("om_last", "Alpha, once more?")
 
 
 async def test_a_turn_of_long_ago_and_an_answer_are_found(agent: Agent, other: Any) -> None:
-    await agent.ask("om_secret", "Alpha, the code is 4711", "I note 4711.")
+    await agent.ask("om_secret", "Alpha, the code is Ypsilon", "I note Ypsilon.")
     for number in range(70):
         await agent.ask(f"om_ask{number}", f"Alpha {number}?", f"answer {number}")
     other.recall(KEY, "om_secret")
-    assert "the code is 4711" not in await agent.ask("om_next", "Alpha?")
+    assert "the code is Ypsilon" not in await agent.ask("om_next", "Alpha?")
     other.recall(KEY, "om_out_1")
     prompt = await agent.ask("om_last", "Alpha, once more?")
-    assert "4711" not in prompt
+    assert "Ypsilon" not in prompt
     assert "answer 69" in prompt
 
 
@@ -173,18 +173,18 @@ async def test_everything_of_a_purged_person_is_gone_and_the_rest_stays(agent: A
 
 
 async def test_a_purged_chat_is_gone_from_the_session(agent: Agent, other: Any) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha, and the harbour?", "yes?")
     other.purge(KEY)
     prompt = await agent.ask("om_4", "Alpha??")
-    assert "4711" not in prompt
+    assert "Ypsilon" not in prompt
     assert "harbour" not in prompt
 
 
 async def test_in_place_of_another_record_what_this_one_does_not_hold_counts_as_erased(
     agent: Agent, start: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
     agent.host.store.purge(KEY)
     agent.hear("om_3", "Alpha?")
@@ -193,7 +193,7 @@ async def test_in_place_of_another_record_what_this_one_does_not_hold_counts_as_
     )
     again = start()
     prompt = await again.ask("om_4", "Alpha??")
-    assert "4711" not in prompt
+    assert "Ypsilon" not in prompt
     assert "Alpha?" in prompt
     assert "may still stand" not in caplog.text
     mark = again.host.watermarks.load("cli_a", SESSION)
@@ -204,35 +204,35 @@ async def test_in_place_of_another_record_what_this_one_does_not_hold_counts_as_
 async def test_what_is_taken_back_while_no_process_runs_is_gone_after_the_restart(
     agent: Agent, other: Any, start: Any
 ) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
     other.recall(KEY, "om_1")
-    assert "4711" in str(agent.sessions.disk)
-    assert "4711" not in await start().ask("om_4", "Alpha??")
+    assert "Ypsilon" in str(agent.sessions.disk)
+    assert "Ypsilon" not in await start().ask("om_4", "Alpha??")
 
 
 @pytest.mark.parametrize("killed", ["before the session is saved", "before the mark is saved"])
 async def test_a_kill_in_between_leaves_the_work_to_the_next_start(
     agent: Agent, other: Any, start: Any, killed: str
 ) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
     before = copy.deepcopy(agent.sessions.disk)
     other.recall(KEY, "om_1")
     agent.sessions.get_or_create(SESSION)
-    assert "4711" not in str(agent.sessions.disk)
+    assert "Ypsilon" not in str(agent.sessions.disk)
     if killed == "before the session is saved":
         agent.sessions.disk.update(before)
     prompt = await start().ask("om_4", "Alpha??")
-    assert "4711" not in prompt
+    assert "Ypsilon" not in prompt
     assert prompt.count("yes?") == 1
 
 
 async def test_what_a_running_turn_was_shown_is_gone_from_the_next_one(agent: Agent, other: Any) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_2", "Alpha?", "yes?")
     session = agent.sessions.get_or_create(SESSION)
-    shown = '{"id": "om_1", "from": "Ada", "text": "the code is 4711"}'
+    shown = '{"id": "om_1", "from": "Ada", "text": "the code is Ypsilon"}'
     await agent.ask("om_3", "Alpha, look it up")  # the answer of the tool is not in the session yet ...
     other.recall(KEY, "om_1")
     agent.hear("om_4", "Alpha, hurry")
@@ -240,12 +240,12 @@ async def test_what_a_running_turn_was_shown_is_gone_from_the_next_one(agent: Ag
     session.messages.append({"role": "tool", "content": shown})  # ... and stands there when it ends
     session.provider_state = "what the provider keeps of it"
     agent.sessions.save(session)
-    assert "4711" not in await agent.ask("om_5", "Alpha?")
+    assert "Ypsilon" not in await agent.ask("om_5", "Alpha?")
     assert session.provider_state is None
 
 
 async def test_what_is_taken_back_while_a_turn_runs_is_not_saved_at_its_end(agent: Agent, other: Any) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_2", "Alpha?", "yes?")
     session = agent.sessions.get_or_create(SESSION)
     await agent.ask("om_3", "Alpha, what was the code word, Jericho?")
@@ -254,20 +254,20 @@ async def test_what_is_taken_back_while_a_turn_runs_is_not_saved_at_its_end(agen
     session.messages.append({"role": "assistant", "content": "I do not know."})
     agent.sessions.save(session)
     kept = str(agent.sessions.disk)
-    assert "4711" not in kept
+    assert "Ypsilon" not in kept
     assert "Jericho" not in kept
     assert "I do not know." in kept
 
 
 async def test_what_is_taken_back_while_a_turn_runs_is_in_none_of_its_checkpoints(agent: Agent, other: Any) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_2", "Alpha?", "yes?")
     session = agent.sessions.get_or_create(SESSION)
     await agent.ask("om_3", "Alpha, look it up")
-    session.metadata["checkpoint"] = {"tools": ['{"id": "om_1", "from": "Ada", "text": "the code is 4711"}']}
+    session.metadata["checkpoint"] = {"tools": ['{"id": "om_1", "from": "Ada", "text": "the code is Ypsilon"}']}
     other.recall(KEY, "om_1")
     agent.sessions.save_runtime_checkpoint(session)
-    assert "4711" not in str(agent.sessions.checkpoints)
+    assert "Ypsilon" not in str(agent.sessions.checkpoints)
 
 
 async def test_without_something_taken_back_nothing_is_searched_or_saved(agent: Agent) -> None:
@@ -280,7 +280,7 @@ async def test_without_something_taken_back_nothing_is_searched_or_saved(agent: 
 async def test_a_session_that_cannot_be_saved_is_reported_and_tried_again(
     agent: Agent, other: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
     other.recall(KEY, "om_1")
     agent.sessions.broken = True
@@ -289,15 +289,15 @@ async def test_a_session_that_cannot_be_saved_is_reported_and_tried_again(
     agent.sessions.broken = False
     agent.sessions.cached.clear()
     agent.sessions.get_or_create(SESSION)
-    assert "4711" not in str(agent.sessions.disk)
+    assert "Ypsilon" not in str(agent.sessions.disk)
 
 
 async def test_a_recall_this_bot_hears_of_reaches_an_idle_session_at_once(agent: Agent) -> None:
     agent.channel._loop = asyncio.get_running_loop()
-    agent.hear("om_1", "the code is 4711")
+    agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
     await asyncio.to_thread(agent.host.inbound.recall, sdk_object(recall_event("om_1")))
-    await until(lambda: "4711" not in str(agent.sessions.disk))
+    await until(lambda: "Ypsilon" not in str(agent.sessions.disk))
 
 
 async def test_an_edited_message_is_told_again_with_its_newest_text(agent: Agent, other: Any) -> None:
