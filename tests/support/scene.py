@@ -111,13 +111,13 @@ class Scene:
         self.gateways[app.name] = gateway
         return gateway
 
-    def traces(self, *words: str) -> list[Path]:
-        """Files of the store that contain one of the words, in their name or in their content."""
-        found: list[Path] = []
+    def traces(self, *words: str) -> list[str]:
+        """What the store's files contain of these words: the names, and the lines."""
+        found: list[str] = []
         for path in self.store_dir.rglob("*"):
-            content = path.read_bytes() if path.is_file() else b""
-            if any(word in path.name or word.encode() in content for word in words):
-                found.append(path)
+            lines = path.read_bytes().splitlines() if path.is_file() else []
+            told = [path.name, *(line.decode("utf-8", "replace") for line in lines)]
+            found += [f"{path.name}: {text}" for text in told if any(word in text for word in words)]
         return found
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.session_key import is_group_chat_id
+from transcript_channels.nanobot_host.background import at_once
 
 __all__ = ["PrivateChats"]
 
@@ -27,7 +28,7 @@ class PrivateChats:
 
     def __init__(self, marks: Marks, later: Callable[..., None] | None = None) -> None:
         self._marks: Marks = marks
-        self._later: Callable[..., None] = later or _at_once
+        self._later: Callable[..., None] = later or at_once
         self._known: set[str] = set()
         """Digests of chat ids."""
         if marks.blocking:
@@ -65,10 +66,6 @@ class PrivateChats:
             self._marks.put(_KIND, {"digest": digest}, chat_id)
         except StoreError as error:
             logger.warning("Private chats are remembered until the next restart only: %s", error)
-
-
-def _at_once(work: Callable[..., object], *args: object) -> None:
-    work(*args)
 
 
 def _digest(chat_id: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.errors import StoreError
+from transcript_channels.nanobot_host.background import at_once
 
 __all__ = ["Watermark", "Watermarks", "digest"]
 
@@ -76,7 +77,7 @@ class Watermarks:
 
     def __init__(self, marks: Marks, later: Callable[..., None] | None = None) -> None:
         self._marks: Marks = marks
-        self._later: Callable[..., None] = later or _at_once
+        self._later: Callable[..., None] = later or at_once
         self._cache: OrderedDict[tuple[str, str], Watermark] = OrderedDict()
         self._mutex: threading.Lock = threading.Lock()
         self._changing: threading.RLock = threading.RLock()
@@ -160,10 +161,6 @@ class Watermarks:
             self._cache.move_to_end(name)
             while len(self._cache) > (_FILES if self._marks.blocking else _CACHED):
                 self._cache.popitem(last=False)
-
-
-def _at_once(work: Callable[..., object], *args: object) -> None:
-    work(*args)
 
 
 def digest(text: str) -> str:

@@ -24,14 +24,14 @@ from transcript_mcp.assistant.schema import PACKAGE, SERVICES
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sizes import LARGEST, LARGEST_ASKED, MOST_VALUES, SMALL
-from transcript_mcp.assistant.values import Kind, Record
+from transcript_mcp.assistant.values import Inquiry, Kind
 from transcript_mcp.sdk.lines import has_left, takes_gzip
 
 __all__ = ["Calls"]
 
 _LONGEST_NICKNAME: Final = 100
 
-_ANSWER: Final = web.RequestKey("answer", Record)
+_ANSWER: Final = web.RequestKey("answer", Inquiry)
 """The record whose answer brings messages."""
 
 _IN_A_ROW: Final = 8
@@ -164,7 +164,7 @@ class Calls:
 
         return ask
 
-    async def _delivered(self, request: web.Request, record: Record) -> Any:
+    async def _delivered(self, request: web.Request, record: Inquiry) -> Any:
         answered = record.state in ("answered", "notified")
         messages = await self._assistant.messages_for(record) if answered else ()
         if messages:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from nanobot_transcript.coordination.clock import by_the_clock
 from transcript_mcp.assistant import wire
 from transcript_mcp.assistant.checking import clean
-from transcript_mcp.assistant.values import Choice, Content, Kind, Option, Question, Record, text_of
+from transcript_mcp.assistant.values import Choice, Content, Inquiry, Kind, Option, Question, text_of
 
 __all__ = [
     "contents_of",
@@ -52,7 +52,7 @@ def question_of(request: Any, scope: str, kind: Kind, said_as: str) -> Question:
     )
 
 
-def request_fields(record: Record) -> dict[str, Any]:
+def request_fields(record: Inquiry) -> dict[str, Any]:
     """The request as a field of a frame, by the field's name."""
     name = _REQUESTS[record.question.kind]
     return {name: request_of(record.question, _asked(record))}
@@ -76,7 +76,7 @@ def request_of(question: Question, asked_ts: float = 0.0) -> Any:
     return wire.new(name, ID=question.id, Request=request, Timestamp=_ms(asked_ts), Fetched=question.fetched)
 
 
-def response_of(record: Record, messages: Sequence[Record] = ()) -> Any:
+def response_of(record: Inquiry, messages: Sequence[Inquiry] = ()) -> Any:
     """What the asker is told: the answer and what people wrote besides, or why there is none."""
     name, meta = _RESPONSES[record.question.kind], {"status": record.state}
     if record.by:
@@ -90,13 +90,13 @@ def response_of(record: Record, messages: Sequence[Record] = ()) -> Any:
     return wire.new(name, ID=record.question.id, IsError=True, Meta=meta | {"error": record.state}, contents=contents)
 
 
-def why_unanswered(record: Record) -> tuple[Content, ...]:
+def why_unanswered(record: Inquiry) -> tuple[Content, ...]:
     """What the agent is told in place of an answer: the words of whoever refused it, if there are any."""
     said = record.contents if record.state == "refused" else ()
     return said or (Content("text", outcome_text(record)),)
 
 
-def outcome_text(record: Record) -> str:
+def outcome_text(record: Inquiry) -> str:
     """Why there is no answer, and what the agent shall do: without that, agents ask again for ever."""
     if record.state == "timeout":
         return (
@@ -122,7 +122,7 @@ def _seconds(number: int) -> str:
     return "1 second" if number == 1 else f"{number} seconds"
 
 
-def written_contents(messages: Iterable[Record]) -> list[Content]:
+def written_contents(messages: Iterable[Inquiry]) -> list[Content]:
     """What people wrote to the agent unasked, as content beside an answer."""
     contents: list[Content] = []
     for each in messages:
@@ -132,7 +132,7 @@ def written_contents(messages: Iterable[Record]) -> list[Content]:
     return contents
 
 
-def message_frame(record: Record) -> Any:
+def message_frame(record: Inquiry) -> Any:
     """What a person wrote to an agent."""
     question = record.question
     return wire.new(
@@ -149,7 +149,7 @@ def message_frame(record: Record) -> Any:
     )
 
 
-def pending_of(record: Record) -> Any:
+def pending_of(record: Inquiry) -> Any:
     """A question that waits, as the list of such has it."""
     asked = _asked(record)
     request = request_of(record.question, asked)
@@ -163,7 +163,7 @@ def pending_of(record: Record) -> Any:
     )
 
 
-def history_of(record: Record) -> Any:
+def history_of(record: Inquiry) -> Any:
     """A record of the history."""
     asked = _asked(record)
     about: dict[str, Any] = {
@@ -188,7 +188,7 @@ def history_of(record: Record) -> Any:
     )
 
 
-def reply_fields(record: Record) -> dict[str, Any]:
+def reply_fields(record: Inquiry) -> dict[str, Any]:
     """A question and the answer or refusal that counts, as fields of the frame that tells the others."""
     response = wire.new(
         _RESPONSES[record.question.kind],
@@ -278,7 +278,7 @@ def _wire_choice(choice: Choice) -> Any:
     )
 
 
-def _asked(record: Record) -> float:
+def _asked(record: Inquiry) -> float:
     """When it was asked; while it waits, so that what is left of its time is right by the clock as it is set now."""
     return by_the_clock(record.asked_at, record.asked_ts) if record.state == "waiting" else record.asked_ts
 

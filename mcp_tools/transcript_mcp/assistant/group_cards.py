@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from nanobot_transcript.scripts import DENSE, folded
-from transcript_mcp.assistant.values import Choice, Content, Question, Record, text_of
+from transcript_mcp.assistant.values import Choice, Content, Inquiry, Question, text_of
 
 __all__ = ["chosen", "closed_card", "question_card", "replied", "wrong_choice"]
 
@@ -84,7 +84,7 @@ def question_card(question: Question) -> dict[str, Any]:
     return _card(_title(question, words), elements, "blue")
 
 
-def closed_card(record: Record) -> dict[str, Any]:
+def closed_card(record: Inquiry) -> dict[str, Any]:
     """The card in its place when it is over: what was asked, and who answered what."""
     question, words = record.question, _words_of(record.question)
     said, by = _shown(text_of(record.contents), 1000), _shown(_plain(record.by), 200)

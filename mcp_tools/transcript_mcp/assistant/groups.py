@@ -17,7 +17,7 @@ from nanobot_transcript.outbox import Answer, Outbox, Postbox
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import Event, Question, Record
+from transcript_mcp.assistant.values import Event, Inquiry, Question
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["GroupQuestions"]
@@ -42,9 +42,9 @@ class GroupQuestions:
         self._assistant = assistant
         self._outbox = outbox
         self._members = members
-        self._news: deque[Record] = deque()
+        self._news: deque[Inquiry] = deque()
         self._heard = asyncio.Event()
-        self._asked: dict[str, Record] = {}
+        self._asked: dict[str, Inquiry] = {}
         """By the id of the post."""
         self._seen = 0
         """The number of the newest answer that was looked at."""
@@ -100,10 +100,10 @@ class GroupQuestions:
             self._taken_up = True
         self._edition = edition
 
-    async def _waiting(self) -> list[Record]:
+    async def _waiting(self) -> list[Inquiry]:
         return [record for record in await self._assistant.waiting(None) if record.question.chat]
 
-    async def _left_open(self) -> list[Record]:
+    async def _left_open(self) -> list[Inquiry]:
         """What has ended, and the last hub was killed before the chat was shown that."""
         posts = {post.id: post.created_ms for post in await in_thread(self._outbox.open_posts)}
         if not posts:
@@ -125,7 +125,7 @@ class GroupQuestions:
                 await self._tell(record)
             self._news.popleft()
 
-    async def _tell(self, record: Record) -> None:
+    async def _tell(self, record: Inquiry) -> None:
         """Show in the chat how a question stands."""
         post_id = _post_id(record.question.scope, record.question.id)
         if record.state == "waiting":
@@ -145,7 +145,7 @@ class GroupQuestions:
         with suppress(PostConflictError):
             self._outbox.post(chat, card=card, agent=agent, idempotency_key=key, expires_in=life)
 
-    def _close(self, post_id: str, record: Record) -> None:
+    def _close(self, post_id: str, record: Inquiry) -> None:
         # The card comes first: as long as the post wants answers, the next hub knows that this is to be done.
         try:
             self._outbox.revise(post_id, closed_card(record))
@@ -205,7 +205,7 @@ def _post_id(scope: str, id: str) -> str:
 
 
 @contextmanager
-def _alone(failed: str, record: Record) -> Iterator[None]:
+def _alone(failed: str, record: Inquiry) -> Iterator[None]:
     """What is wrong with one of them is said, and the others go on. What concerns all is raised."""
     try:
         yield

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 from nanobot_transcript.coordination.clock import moment
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.checking import size_of
-from transcript_mcp.assistant.values import Question, Record
+from transcript_mcp.assistant.values import Inquiry, Question
 
 __all__ = ["Held", "Holding", "Key", "TimeUp", "seconds_left"]
 
@@ -33,11 +33,11 @@ class Held:
     somebody has asked it again, and is about to wait.
     """
 
-    record: Record
+    record: Inquiry
     size: int
     deadline: asyncio.TimerHandle | None = None
     leaving: asyncio.TimerHandle | None = None
-    waiters: "set[asyncio.Future[Record]]" = field(default_factory=set)
+    waiters: "set[asyncio.Future[Inquiry]]" = field(default_factory=set)
     is_over: bool = False
     is_back: bool = False
 
@@ -45,7 +45,7 @@ class Held:
         """Whether somebody waits for it now, or is about to."""
         return bool(self.waiters) or self.is_back
 
-    def end(self, record: Record) -> None:
+    def end(self, record: Inquiry) -> None:
         """Tell those who wait."""
         self.is_over = True
         self.stay()
@@ -86,7 +86,7 @@ class Holding:
         """A question that waits."""
         return self._held.get((scope, id))
 
-    def records(self, scope: str | None) -> list[Record]:
+    def records(self, scope: str | None) -> list[Inquiry]:
         """What waits, the oldest first; of all scopes with None."""
         return [held.record for (whose, _), held in self._held.items() if scope is None or whose == scope]
 
@@ -108,7 +108,7 @@ class Holding:
         finally:
             self._asked_no_more(key)
 
-    def hold(self, record: Record, left: float) -> None:
+    def hold(self, record: Inquiry, left: float) -> None:
         """It waits for so many seconds."""
         question = record.question
         self._asked_no_more(question.key)
@@ -122,7 +122,7 @@ class Holding:
         loop = asyncio.get_running_loop()
         held.deadline = loop.call_later(seconds, self._expire, held.record.question.key, "timeout")
 
-    def let_go(self, record: Record) -> bool:
+    def let_go(self, record: Inquiry) -> bool:
         """It has ended, and everybody who waits is told; False when it did not wait."""
         held = self._held.pop(record.question.key, None)
         if held is None:
@@ -131,12 +131,12 @@ class Holding:
         held.end(record)
         return True
 
-    def join(self, held: Held, caller: "asyncio.Future[Record]") -> None:
+    def join(self, held: Held, caller: "asyncio.Future[Inquiry]") -> None:
         """A caller waits for the answer."""
         held.waiters.add(caller)
         held.stay()
 
-    def leave(self, held: Held, caller: "asyncio.Future[Record]") -> None:
+    def leave(self, held: Held, caller: "asyncio.Future[Inquiry]") -> None:
         """A caller waits no more. With the last one begins the time after which the question is closed."""
         held.waiters.discard(caller)
         self._begin_grace(held)
@@ -176,7 +176,7 @@ class Holding:
             )
 
 
-def seconds_left(record: Record, overdue: float) -> float:
+def seconds_left(record: Inquiry, overdue: float) -> float:
     """How long a question waits that waited when the last process ended: for ``overdue`` seconds at least.
 
     Whatever was done to the clock since it was asked, it waits no longer than it may, and as long where the machine

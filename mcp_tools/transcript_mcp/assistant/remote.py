@@ -22,7 +22,7 @@ from nanobot_transcript.errors import (
 from transcript_mcp.assistant import frames, wire
 from transcript_mcp.assistant.checking import chat_key, checked
 from transcript_mcp.assistant.sizes import LARGEST
-from transcript_mcp.assistant.values import Content, Question, Record, State, text_of
+from transcript_mcp.assistant.values import Content, Inquiry, Question, State, text_of
 
 __all__ = ["RemoteDesk"]
 
@@ -59,14 +59,14 @@ class RemoteDesk:
         self._token = token
         self._asked: dict[str, Question] = {}
 
-    async def ask(self, question: Question) -> Record:
+    async def ask(self, question: Question) -> Inquiry:
         """Kept until somebody waits for it: the protocol asks and waits in one call. Raises InvalidQuestionError."""
         question = checked(question)
         chat_key(question.chat or "")  # the hub finds the key; what is none is refused before it goes there
         self._asked[question.id] = question
-        return Record(question, 0, time.time(), "waiting")
+        return Inquiry(question, 0, time.time(), "waiting")
 
-    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Inquiry:
         """See ``Assistant.wait``. A hub that goes away meanwhile is asked again with the same id."""
         question = self._asked.get(id)
         known = question or Question(scope, id, "question", "", timeout=86_400)
@@ -78,7 +78,7 @@ class RemoteDesk:
             self._asked.pop(id, None)
         return record
 
-    async def withdraw(self, scope: str, id: str) -> Record:
+    async def withdraw(self, scope: str, id: str) -> Inquiry:
         """See ``Assistant.withdraw``."""
         message = wire.new("AskQuestionRequest", ID=id, UserToken=self._token)
         answer = await self._call("Withdraw", message)
@@ -98,12 +98,12 @@ class RemoteDesk:
                     raise
                 await asyncio.sleep(delay)
 
-    async def messages_for(self, record: Record) -> Sequence[Record]:
+    async def messages_for(self, record: Inquiry) -> Sequence[Inquiry]:
         """None: the hub has put them into the answer."""
         del record
         return ()
 
-    def delivered(self, record: Record, *, arrived: bool) -> None:
+    def delivered(self, record: Inquiry, *, arrived: bool) -> None:
         """The hub knows it from its connection."""
 
     def _message(self, question: Question, seconds: float | None, *, asks: bool) -> Any:
@@ -174,7 +174,7 @@ class RemoteDesk:
         )
 
 
-def _record(question: Question, answer: Any) -> Record:
+def _record(question: Question, answer: Any) -> Inquiry:
     contents = frames.reply_of(answer)
     code, status = answer.Meta.get("error", ""), answer.Meta.get("status", "answered")
     state: State = "waiting" if status == "waiting" else "notified" if status == "notified" else "answered"
@@ -186,4 +186,4 @@ def _record(question: Question, answer: Any) -> Record:
         if code == "invalid_request":
             raise InvalidQuestionError(text_of(contents))
         state = _STATES.get(code, "refused")  # an error of a client, which hubs of the original hand on as it stands
-    return Record(question, 0, 0.0, state, by=answer.Meta.get("answered_by", ""), contents=contents)
+    return Inquiry(question, 0, 0.0, state, by=answer.Meta.get("answered_by", ""), contents=contents)

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import TokenRefusedError
-from transcript_mcp.assistant.values import Record
+from transcript_mcp.assistant.values import Inquiry
 
 __all__ = ["LOCAL", "Scopes"]
 
@@ -77,7 +77,7 @@ class Scopes:
             )
         return (scope,)
 
-    def shown(self, record: Record) -> Record:
+    def shown(self, record: Inquiry) -> Inquiry:
         """The record with the id that people know it by: those who see several scopes need to tell their ids apart.
 
         Messages keep theirs, as people made it.

@@ -21,7 +21,7 @@ from transcript_mcp.assistant.aside import Aside
 from transcript_mcp.assistant.checking import clean_name
 from transcript_mcp.assistant.scopes import Scopes
 from transcript_mcp.assistant.service import Assistant
-from transcript_mcp.assistant.values import DEFAULT_LIMIT, Answer, Event, HistoryPage, HistoryQuery, Question, Record
+from transcript_mcp.assistant.values import DEFAULT_LIMIT, Answer, Event, HistoryPage, HistoryQuery, Inquiry, Question
 
 __all__ = ["REPLIES", "Screen", "Screens"]
 
@@ -51,7 +51,7 @@ class Screen:
     scopes: tuple[str, ...] | None = None
     nickname: str = ""
     since: float = field(default_factory=time.time)
-    unshown: dict[tuple[str, str], Record] = field(default_factory=dict)
+    unshown: dict[tuple[str, str], Inquiry] = field(default_factory=dict)
     showing: asyncio.Task[None] | None = None
 
 
@@ -275,20 +275,20 @@ class Screens:
         """Whom an event is news to."""
         return [each for each in self._in(event.scope) if each.id != event.origin]
 
-    def _show(self, record: Record, screens: Sequence[Screen]) -> None:
+    def _show(self, record: Inquiry, screens: Sequence[Screen]) -> None:
         if screens:
             _send_all(screens, record.question.said_as, **frames.request_fields(self._scopes.shown(record)))
             task = asyncio.create_task(self._count(record, len(screens)))
             self._counting.add(task)
             task.add_done_callback(self._counting.discard)
 
-    async def _count(self, record: Record, clients: int) -> None:
+    async def _count(self, record: Inquiry, clients: int) -> None:
         try:
             await self._assistant.shown(record.question.scope, record.question.id, clients)
         except TranscriptError as error:
             logger.warning("How often a question was shown cannot be written down: %s", error)
 
-    def _ended(self, record: Record, screens: Sequence[Screen]) -> None:
+    def _ended(self, record: Inquiry, screens: Sequence[Screen]) -> None:
         record, said_as = self._scopes.shown(record), record.question.said_as
         if record.is_replied_to:
             _send_all(screens, f"{said_as}ReplyNotification", **frames.reply_fields(record))
@@ -344,7 +344,7 @@ class Screens:
         """The others who see the same."""
         return [each for each in self._screens.values() if each.scopes == screen.scopes and each is not screen]
 
-    async def _waiting(self, scopes: tuple[str, ...]) -> list[Record]:
+    async def _waiting(self, scopes: tuple[str, ...]) -> list[Inquiry]:
         return [record for record in await self._assistant.waiting(None) if record.question.scope in scopes]
 
 

@@ -27,9 +27,9 @@ from transcript_mcp.assistant.values import (
     Event,
     HistoryPage,
     HistoryQuery,
+    Inquiry,
     Outcome,
     Question,
-    Record,
     text_of,
 )
 
@@ -49,19 +49,19 @@ Listener = Callable[[Event], None]
 class Desk(Protocol):
     """Where agents ask: this process's ``Assistant``, or another machine's."""
 
-    async def ask(self, question: Question) -> Record: ...
+    async def ask(self, question: Question) -> Inquiry: ...
 
-    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record: ...
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Inquiry: ...
 
     async def answer(
         self, scope: str, id: str, contents: Sequence[Content], *, by: str, where: str
     ) -> Outcome | None: ...
 
-    async def withdraw(self, scope: str, id: str) -> Record: ...
+    async def withdraw(self, scope: str, id: str) -> Inquiry: ...
 
-    async def messages_for(self, record: Record) -> Sequence[Record]: ...
+    async def messages_for(self, record: Inquiry) -> Sequence[Inquiry]: ...
 
-    def delivered(self, record: Record, *, arrived: bool) -> None: ...
+    def delivered(self, record: Inquiry, *, arrived: bool) -> None: ...
 
 
 class Assistant:
@@ -97,7 +97,7 @@ class Assistant:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    async def ask(self, question: Question) -> Record:
+    async def ask(self, question: Question) -> Inquiry:
         """Ask, or join the question that has this id. Raises InvalidQuestionError and StoreError kinds."""
         question = checked(question)
         chat = self._chat if question.chat is None else question.chat
@@ -105,7 +105,7 @@ class Assistant:
         await self._load()
         return await self._to_the_end(self._put(question))
 
-    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Record:
+    async def wait(self, scope: str, id: str, seconds: float | None = None) -> Inquiry:
         """The record once it has ended, or as it stands after ``seconds``.
 
         Raises UnknownQuestionError, and StoreError kinds when its time is over and that cannot be written down: it
@@ -118,7 +118,7 @@ class Assistant:
             if record is None or record.question.kind == "message":
                 raise _unknown()
             return record
-        caller: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
+        caller: asyncio.Future[Inquiry] = asyncio.get_running_loop().create_future()
         self._holding.join(held, caller)
         try:
             async with asyncio.timeout(seconds):
@@ -164,7 +164,7 @@ class Assistant:
         outcomes = iter([each or next(said) for each in found])
         return [error or next(outcomes) for error in wrong]
 
-    async def withdraw(self, scope: str, id: str) -> Record:
+    async def withdraw(self, scope: str, id: str) -> Inquiry:
         """Take a question back; the record as it stands. Raises UnknownQuestionError."""
         await self._load()
         outcome = await self._end(scope, id, Ending("withdrawn"))
@@ -181,7 +181,7 @@ class Assistant:
 
     async def write(
         self, message: Question, contents: Sequence[Content] = (), *, by: str, where: str, origin: str = ""
-    ) -> Record:
+    ) -> Inquiry:
         """Write to the agent of this project and name; it gets the message with its next answer."""
         message = checked(replace(message, kind="message", id=message.id or uuid4().hex, expects=False), bool(contents))
         record, new = await self._store.write(message, Ending("waiting", by, where, tuple(contents)))
@@ -191,15 +191,15 @@ class Assistant:
             self._tell(Event("message", record, origin))
         return record
 
-    async def messages_for(self, record: Record) -> Sequence[Record]:
+    async def messages_for(self, record: Inquiry) -> Sequence[Inquiry]:
         """What people wrote to the agent that gets this record's answer; nobody else gets it before ``delivered``."""
         return await self.unasked.bring(record.question) if record.has_messages else ()
 
-    def delivered(self, record: Record, *, arrived: bool) -> None:
+    def delivered(self, record: Inquiry, *, arrived: bool) -> None:
         """Whether an answer was written to who asked, with the messages for it; else they are for who asks next."""
         self.unasked.brought(record.question, arrived=arrived)
 
-    async def waiting(self, scope: str | None) -> Sequence[Record]:
+    async def waiting(self, scope: str | None) -> Sequence[Inquiry]:
         """What waits for an answer, the oldest first; of all scopes with None."""
         await self._load()
         return self._holding.records(scope)
@@ -246,7 +246,7 @@ class Assistant:
 
     # -- what is kept, and what follows from it; whoever asked for it may be gone by then ----------------
 
-    async def _put(self, question: Question) -> Record:
+    async def _put(self, question: Question) -> Inquiry:
         with self._holding.room_for(question):
             record, new = await self._store.put(question, "waiting" if question.expects else "notified", self._asked)
         if (record.question.kind, record.question.text) != (question.kind, question.text):
@@ -357,7 +357,7 @@ class Assistant:
             elif held is not None:  # somebody may wait for it again
                 self._holding.not_closed(held)
 
-    def _close(self, record: Record, origin: str = "") -> None:
+    def _close(self, record: Inquiry, origin: str = "") -> None:
         """Let go of what has ended; ``origin`` knows already."""
         if self._holding.let_go(record):
             self._tell(Event("answered" if record.is_replied_to else "closed", record, origin))

@@ -25,8 +25,8 @@ from transcript_mcp.assistant.values import (
     Ending,
     HistoryPage,
     HistoryQuery,
+    Inquiry,
     Question,
-    Record,
     text_of,
 )
 from transcript_mcp.sdk.threads import in_thread
@@ -88,16 +88,16 @@ class SqliteQuestionStore:
         self._moment = moment
         self._transactions = Transactions(self._database)
 
-    async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Record, bool]:
+    async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Inquiry, bool]:
         """See ``QuestionStore``."""
         return await self._transactions.write(
             lambda connection: self._put(connection, question, state, Ending("waiting")), then
         )
 
-    async def get(self, scope: str, id: str) -> Record | None:
+    async def get(self, scope: str, id: str) -> Inquiry | None:
         """See ``QuestionStore``."""
 
-        def work(connection: Sql) -> Record | None:
+        def work(connection: Sql) -> Inquiry | None:
             row = connection.execute(_ONE, (scope, id)).fetchone()
             return None if row is None else _record(row)
 
@@ -151,10 +151,10 @@ class SqliteQuestionStore:
             )
         )
 
-    async def waiting(self, scope: str | None = None) -> Sequence[Record]:
+    async def waiting(self, scope: str | None = None) -> Sequence[Inquiry]:
         """See ``QuestionStore``."""
 
-        def work(connection: Sql) -> Sequence[Record]:
+        def work(connection: Sql) -> Sequence[Inquiry]:
             condition, values = ("", ()) if scope is None else (" AND scope = ?", (scope,))
             rows = connection.execute(
                 f"SELECT * FROM records WHERE state = 'waiting' AND kind <> 'message'{condition} ORDER BY seq", values
@@ -175,11 +175,11 @@ class SqliteQuestionStore:
 
         return await self._read(work, ())
 
-    async def write(self, message: Question, ending: Ending) -> tuple[Record, bool]:
+    async def write(self, message: Question, ending: Ending) -> tuple[Inquiry, bool]:
         """See ``QuestionStore``."""
         return await self._transactions.write(lambda connection: self._put(connection, message, "waiting", ending))
 
-    async def lend(self, taker: Question) -> Sequence[Record]:
+    async def lend(self, taker: Question) -> Sequence[Inquiry]:
         """See ``QuestionStore``."""
         if not await self._read(lambda connection: messages.anything_for(connection, taker), False):
             return ()
@@ -187,7 +187,7 @@ class SqliteQuestionStore:
             _record(row) for row in await self._transactions.write(lambda connection: messages.lend(connection, taker))
         ]
 
-    async def settle(self, taker: Question, *, got: bool) -> Sequence[Record]:
+    async def settle(self, taker: Question, *, got: bool) -> Sequence[Inquiry]:
         """See ``QuestionStore``."""
         rows = await self._transactions.write(
             lambda connection: messages.settle(connection, taker, self._clock(), got=got)
@@ -229,7 +229,7 @@ class SqliteQuestionStore:
         """Release the file; it is opened again when it is needed."""
         self._database.close()
 
-    def _put(self, connection: Sql, question: Question, state: str, ending: Ending) -> tuple[Record, bool]:
+    def _put(self, connection: Sql, question: Question, state: str, ending: Ending) -> tuple[Inquiry, bool]:
         now, moment = self._clock(), self._moment()
         values = {name: getattr(question, name) for name in _AS_ASKED} | {
             "chat": question.chat or "",
@@ -262,7 +262,7 @@ class SqliteQuestionStore:
 
 def _page(rows: Iterable[Row], limit: int, *, words_only: bool) -> HistoryPage:
     """As much as fits; the rest is not read."""
-    records, size = list[Record](), 0
+    records, size = list[Inquiry](), 0
     for row in rows:
         words = row["answer"] if words_only else ""
         one = len(f"{row['text']}{words}".encode()) + len(row["contents"] or b"") + len(row["choices"])
@@ -311,7 +311,7 @@ def _packed(contents: Sequence[Content]) -> bytes | None:
     return msgspec.msgpack.encode(contents) if contents else None
 
 
-def _as_ended(record: Record, ending: Ending, now: float, *, has_messages: bool) -> Record:
+def _as_ended(record: Inquiry, ending: Ending, now: float, *, has_messages: bool) -> Inquiry:
     return replace(
         record,
         state=ending.state,
@@ -323,7 +323,7 @@ def _as_ended(record: Record, ending: Ending, now: float, *, has_messages: bool)
     )
 
 
-def _record(row: Row) -> Record:
+def _record(row: Row) -> Inquiry:
     question = Question(
         scope=row["scope"],
         id=row["id"],
@@ -340,7 +340,7 @@ def _record(row: Row) -> Record:
         fetched=bool(row["fetched"]),
         chat=row["chat"],
     )
-    return Record(
+    return Inquiry(
         question,
         seq=row["seq"],
         asked_ts=row["asked_ts"],

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
-from transcript_mcp.assistant.values import Ending, HistoryPage, HistoryQuery, Question, Record
+from transcript_mcp.assistant.values import Ending, HistoryPage, HistoryQuery, Inquiry, Question
 from transcript_mcp.sdk.transactions import Then
 
 __all__ = ["End", "Ended", "QuestionStore"]
 
-Ended: TypeAlias = tuple[Record, bool] | None
+Ended: TypeAlias = tuple[Inquiry, bool] | None
 """The record as it stands, and whether this was what ended it; None for an unknown id."""
 
 
@@ -21,7 +21,7 @@ class End(NamedTuple):
     scope: str
     id: str
     ending: Ending
-    known: Record | None = None
+    known: Inquiry | None = None
     origin: str = ""
     unless: Callable[[], bool] | None = None
 
@@ -37,7 +37,7 @@ class QuestionStore(Protocol):
     Every method raises StoreError kinds. An id belongs to its scope: another scope's is as good as unknown.
     """
 
-    async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Record, bool]:
+    async def put(self, question: Question, state: str, then: Then | None = None) -> tuple[Inquiry, bool]:
         """Keep a question in its first ``state`` (``waiting`` or ``notified``); True when it is new.
 
         An id that is there already gives the record as it stands, with an answer that came meanwhile. ``then`` is
@@ -45,7 +45,7 @@ class QuestionStore(Protocol):
         """
         ...
 
-    async def get(self, scope: str, id: str) -> Record | None:
+    async def get(self, scope: str, id: str) -> Inquiry | None:
         """The record as it stands."""
         ...
 
@@ -60,7 +60,7 @@ class QuestionStore(Protocol):
         """So many more clients were sent it."""
         ...
 
-    async def waiting(self, scope: str | None = None) -> Sequence[Record]:
+    async def waiting(self, scope: str | None = None) -> Sequence[Inquiry]:
         """Questions and reports that wait for an answer, the oldest first; of all scopes with None."""
         ...
 
@@ -68,12 +68,12 @@ class QuestionStore(Protocol):
         """Scope and id of what was asked in a chat and has ended since then (seconds since 1970), the newest first."""
         ...
 
-    async def write(self, message: Question, ending: Ending) -> tuple[Record, bool]:
+    async def write(self, message: Question, ending: Ending) -> tuple[Inquiry, bool]:
         """Keep a person's message to an agent (``by``, ``where`` and ``contents`` of the ending are those of the
         message); True when it is new."""
         ...
 
-    async def lend(self, taker: Question) -> Sequence[Record]:
+    async def lend(self, taker: Question) -> Sequence[Inquiry]:
         """Lend the messages that wait for this question's agent to its id, the oldest first.
 
         They wait on, but nobody else gets them before ``settle``, which has to follow. The same id gets the same
@@ -81,7 +81,7 @@ class QuestionStore(Protocol):
         """
         ...
 
-    async def settle(self, taker: Question, *, got: bool) -> Sequence[Record]:
+    async def settle(self, taker: Question, *, got: bool) -> Sequence[Inquiry]:
         """What was lent to this id was got, and is picked up; or it was not, and anybody may have it. What that was."""
         ...
 

@@ -15,7 +15,7 @@ from transcript_mcp.assistant.checking import clean
 from transcript_mcp.assistant.forms import answer_by_form
 from transcript_mcp.assistant.service import Desk
 from transcript_mcp.assistant.showing import shown
-from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
+from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
 from transcript_mcp.sdk import Context, Result, Server
 
 __all__ = ["ToolOptions", "Tools"]
@@ -185,7 +185,7 @@ class Tools:
             return await self._outcome(record.question.scope, record.question.id, seconds, ctx)
 
     @asynccontextmanager
-    async def _form(self, record: Record, seconds: float | None, ctx: Context) -> AsyncIterator[None]:
+    async def _form(self, record: Inquiry, seconds: float | None, ctx: Context) -> AsyncIterator[None]:
         """Meanwhile the client's own form asks, too, where that is wanted and possible."""
         asks = self._options.elicit and record.question.kind == "question" and record.state == "waiting"
         if not asks or seconds == 0 or not ctx.can_elicit:
@@ -216,7 +216,7 @@ class Tools:
             await asyncio.gather(waiting, return_exceptions=True)
         return await self._told(record, ctx)
 
-    async def _told(self, record: Record, ctx: Context) -> Result:
+    async def _told(self, record: Inquiry, ctx: Context) -> Result:
         if record.state == "waiting":
             return Result(
                 f"Nobody has answered yet. The id is {record.question.id}\n"

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from nanobot_transcript.errors import StoreError
 from transcript_mcp.assistant.store import QuestionStore
-from transcript_mcp.assistant.values import Event, Question, Record
+from transcript_mcp.assistant.values import Event, Inquiry, Question
 
 __all__ = ["Lent", "Unasked"]
 
@@ -36,7 +36,7 @@ class Lent:
     taker: Question
     session: str
     until: float
-    messages: Sequence[Record]
+    messages: Sequence[Inquiry]
     arrived: Callable[[bool], None]
 
 
@@ -81,7 +81,7 @@ class Unasked:
         if event.kind == "message":
             self._wake(event.record.question)
 
-    async def bring(self, question: Question) -> Sequence[Record]:
+    async def bring(self, question: Question) -> Sequence[Inquiry]:
         """What goes with the answer to a question, the oldest first; the same again when it is asked for again.
 
         ``brought`` has to follow. Raises StoreError kinds.

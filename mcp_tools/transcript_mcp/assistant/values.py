@@ -14,11 +14,11 @@ __all__ = [
     "Event",
     "HistoryPage",
     "HistoryQuery",
+    "Inquiry",
     "Kind",
     "Option",
     "Outcome",
     "Question",
-    "Record",
     "State",
     "text_of",
 ]
@@ -100,8 +100,8 @@ class Ending(msgspec.Struct, frozen=True):
     contents: tuple[Content, ...] = ()
 
 
-class Record(msgspec.Struct, frozen=True):
-    """A question and what has become of it. Times are seconds since 1970; ``seq`` grows with each record.
+class Inquiry(msgspec.Struct, frozen=True):
+    """A question and what has become of it. Times are seconds since 1970; ``seq`` grows with each of them.
 
     ``shown`` counts the clients that were sent it. For a message, ``by`` is who wrote it and ``contents`` what came
     with it, and ``taken_by`` is the id of the question with whose answer the agent got it. ``has_messages`` is False
@@ -155,7 +155,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """What came of an answer: whether it was the first, and how the question stands now."""
 
     accepted: bool
-    record: Record
+    record: Inquiry
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -164,7 +164,7 @@ class Event(msgspec.Struct, frozen=True):
     """
 
     kind: Literal["asked", "answered", "closed", "message", "picked_up"]
-    record: Record
+    record: Inquiry
     origin: str = ""
 
     @property
@@ -202,7 +202,7 @@ class HistoryPage(msgspec.Struct, frozen=True):
     many bytes it has.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[Inquiry, ...]
     next_before: int = 0
     size: int = 0
 

@@ -9,7 +9,7 @@ from contract.assistant.conftest import MakeStore
 from msgspec.structs import replace
 
 from transcript_mcp.assistant.store import End, Ended, QuestionStore
-from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Option, Question, Record
+from transcript_mcp.assistant.values import Choice, Content, Ending, HistoryQuery, Inquiry, Option, Question
 
 ASKED = Question(
     scope="assistant/ada",
@@ -41,7 +41,7 @@ async def end(store: QuestionStore, scope: str, id: str, ending: Ending) -> Ende
     return ended
 
 
-async def picked_up(store: QuestionStore, taker: Question) -> Sequence[Record]:
+async def picked_up(store: QuestionStore, taker: Question) -> Sequence[Inquiry]:
     """What this question's agent gets with its answer, once that was written."""
     await store.lend(taker)
     await store.settle(taker, got=True)

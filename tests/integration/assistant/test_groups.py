@@ -15,7 +15,7 @@ from nanobot_transcript.outbox import Action, Outbox, OutboxServer, Receipt
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
-from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
+from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
 
 if TYPE_CHECKING:
     from nanobot_transcript.entry import Entry
@@ -89,7 +89,7 @@ def asked(id: str = "1", **fields: Any) -> Question:
     return Question("s", id, "question", fields.pop("text", "Ship it?"), **{"fetched": True, **fields})
 
 
-async def answered(assistant: Assistant, id: str = "1") -> Record:
+async def answered(assistant: Assistant, id: str = "1") -> Inquiry:
     record = await assistant.wait("s", id, PATIENCE)
     assert record.state == "answered"
     return record

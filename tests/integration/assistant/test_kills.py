@@ -17,7 +17,7 @@ from support.assistant_clients import Caller, Page, answer_times, bare_relay, pa
 from support.waiting import PATIENCE
 
 from transcript_mcp.assistant.remote import RemoteDesk
-from transcript_mcp.assistant.values import Question, Record
+from transcript_mcp.assistant.values import Inquiry, Question
 
 pytestmark = pytest.mark.soak
 
@@ -46,7 +46,7 @@ async def answered(opened: Page, said: dict[str, str], ends: float) -> None:
 
 async def test_no_kill_of_the_hub_loses_or_doubles_an_answer(place: Place, soak_row: SoakRow) -> None:
     asked = 0
-    got: dict[str, Record] = {}
+    got: dict[str, Inquiry] = {}
     said: dict[str, str] = {}
     waiting: list[asyncio.Task[None]] = []
     chance = random.Random(4)

@@ -20,7 +20,7 @@ from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
-from transcript_mcp.assistant.values import Choice, Content, Option, Question, Record
+from transcript_mcp.assistant.values import Choice, Content, Inquiry, Option, Question
 
 CHAT = "feishu:oc_1"
 CHOICES = (Choice("?", options=(Option("Yes"), Option("No")), custom=False),)
@@ -125,7 +125,7 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     made.assistant.close()
 
 
-async def answered(place: Place, id: str) -> Record:
+async def answered(place: Place, id: str) -> Inquiry:
     record = await place.assistant.wait("s", id, PATIENCE)
     assert record.state == "answered"
     return record

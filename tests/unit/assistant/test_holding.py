@@ -6,7 +6,7 @@ import pytest
 
 from nanobot_transcript.errors import InvalidQuestionError
 from transcript_mcp.assistant.holding import Holding
-from transcript_mcp.assistant.values import Question, Record
+from transcript_mcp.assistant.values import Inquiry, Question
 
 MIB = 1024 * 1024
 
@@ -35,7 +35,7 @@ async def test_a_question_that_somebody_waits_for_is_not_closed_after_the_grace(
     closed: list[tuple[str, str]] = []
     holding = Holding(lambda key, _: closed.append(key), grace=0)
     for each in ("awaited", "left"):
-        holding.hold(Record(question(each), 1, 0.0, "waiting"), 600)
+        holding.hold(Inquiry(question(each), 1, 0.0, "waiting"), 600)
     awaited = holding.get("s", "awaited")
     assert awaited is not None
     holding.join(awaited, loop.create_future())

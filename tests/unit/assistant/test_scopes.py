@@ -4,7 +4,7 @@ import pytest
 
 from nanobot_transcript.errors import TokenRefusedError
 from transcript_mcp.assistant.scopes import Scopes
-from transcript_mcp.assistant.values import Question, Record
+from transcript_mcp.assistant.values import Inquiry, Question
 
 
 def test_a_token_stands_for_its_owner() -> None:
@@ -89,7 +89,7 @@ def test_a_token_for_people_lets_no_other_token_in() -> None:
 def test_people_tell_the_same_id_of_two_programs_apart() -> None:
     scopes = with_people()
     seen = scopes.of_person("people-secret")
-    same = [Record(Question(scope, "1", "question", "Deploy?"), 1, 0.0, "waiting") for scope in seen]
+    same = [Inquiry(Question(scope, "1", "question", "Deploy?"), 1, 0.0, "waiting") for scope in seen]
     shown = [scopes.shown(record).question.id for record in same]
     assert shown[0] != shown[1]
     assert [scopes.key_of(seen, each) for each in shown] == [("hub/codex", "1"), ("hub/claude", "1")]
@@ -99,12 +99,12 @@ def test_people_tell_the_same_id_of_two_programs_apart() -> None:
 def test_an_id_that_imitates_another_programs_stays_its_own() -> None:
     scopes = with_people()
     seen = scopes.of_person("people-secret")
-    of_claude = scopes.shown(Record(Question("hub/claude", "1", "question", "?"), 1, 0.0, "waiting")).question.id
-    imitated = Record(Question("hub/codex", of_claude, "question", "?"), 2, 0.0, "waiting")
+    of_claude = scopes.shown(Inquiry(Question("hub/claude", "1", "question", "?"), 1, 0.0, "waiting")).question.id
+    imitated = Inquiry(Question("hub/codex", of_claude, "question", "?"), 2, 0.0, "waiting")
     assert scopes.key_of(seen, scopes.shown(imitated).question.id) == ("hub/codex", of_claude)
 
 
 def test_who_sees_one_scope_sees_its_ids_as_they_are() -> None:
-    record = Record(Question("assistant/ada", "1.2", "question", "?"), 1, 0.0, "waiting")
+    record = Inquiry(Question("assistant/ada", "1.2", "question", "?"), 1, 0.0, "waiting")
     assert with_people().shown(record) == record
     assert with_people().key_of(("assistant/ada",), "1.2") == ("assistant/ada", "1.2")

@@ -25,10 +25,10 @@ from transcript_mcp.assistant.values import (
     Content,
     Event,
     HistoryQuery,
+    Inquiry,
     Option,
     Outcome,
     Question,
-    Record,
 )
 
 ASKED = Question("s", "q1", "question", "Deploy?", said_as="AskQuestion", project="/p", agent="Alpha", timeout=60)
@@ -39,7 +39,7 @@ def other(**changes: Any) -> Question:
     return replace(ASKED, **changes)
 
 
-def held(assistant: Assistant) -> list[Record]:
+def held(assistant: Assistant) -> list[Inquiry]:
     return assistant._holding.records(None)
 
 
@@ -435,7 +435,7 @@ async def test_nobody_has_a_thousand_questions_open(place: Place) -> None:
     assistant = place.start()
     asked = [assistant.ask(other(id=f"q{number}")) for number in range(1200)]
     outcomes = await asyncio.gather(*asked, return_exceptions=True)
-    assert sum(isinstance(outcome, Record) for outcome in outcomes) == 1000
+    assert sum(isinstance(outcome, Inquiry) for outcome in outcomes) == 1000
     with pytest.raises(InvalidQuestionError):
         await assistant.ask(other(id="more"))
     await assistant.withdraw("s", "q0")
@@ -449,7 +449,7 @@ async def test_nobody_has_more_open_than_a_page_can_be_sent(place: Place) -> Non
     outcomes = await asyncio.gather(
         *(assistant.ask(other(id=f"q{number}", text=large)) for number in range(60)), return_exceptions=True
     )
-    kept = [outcome for outcome in outcomes if isinstance(outcome, Record)]
+    kept = [outcome for outcome in outcomes if isinstance(outcome, Inquiry)]
     assert 30 <= len(kept) <= 34
     with pytest.raises(InvalidQuestionError, match="bytes"):
         await assistant.ask(other(id="more", text=large))
@@ -519,7 +519,7 @@ async def test_whoever_asks_again_while_the_closing_waits_for_the_disk_keeps_the
     asked = other(timeout=600)
     await assistant.ask(asked)
 
-    async def ask_again() -> Record:
+    async def ask_again() -> Inquiry:
         await assistant.ask(asked)
         return await assistant.wait("s", "q1")
 

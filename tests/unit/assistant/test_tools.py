@@ -17,7 +17,7 @@ from transcript_mcp.assistant.server import build_server, questions_of
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.tools import ToolOptions
-from transcript_mcp.assistant.values import Content, Question, Record
+from transcript_mcp.assistant.values import Content, Inquiry, Question
 from transcript_mcp.sdk.testing import Answer, InMemoryClient
 
 SHOP: dict[str, Any] = {"project_directory": "/srv/shop", "agent_name": "Alpha"}
@@ -34,7 +34,7 @@ class Desk:
         server = build_server(self.assistant, lambda ctx: self.scopes.of_caller(ctx.caller), options)
         self.client = InMemoryClient(server)
 
-    async def waiting(self) -> Record:
+    async def waiting(self) -> Inquiry:
         """The question that waits."""
         await until(lambda: self.assistant._holding.records(None))
         return next(iter(await self.assistant.waiting(self.scope)))
