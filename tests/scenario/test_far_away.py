@@ -28,7 +28,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("scene")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=[False, True], ids=["told", "accepted"])
+SPOOLED = [False, pytest.param(True, marks=pytest.mark.soak)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=SPOOLED, ids=["told", "accepted"])
 async def scene(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Scene]:
     """Two real nanobot gateways whose record is far away."""
     pytest.importorskip("nanobot")
@@ -41,6 +44,7 @@ async def scene(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[S
 
 @pytest.mark.parametrize("act", SHORT, ids=lambda act: act.__name__.removeprefix("test_"))
 async def test_a_scene_goes_on_over_a_record_that_is_far_away(act: Act, scene: Scene, folder: Path) -> None:
+    scene.unscripted()
     await act(scene)
     nobody_was_blocked(folder)
 
@@ -50,6 +54,7 @@ async def test_every_scene_goes_on_over_a_record_that_is_far_away(scene: Scene, 
     acts = [act for name, act in vars(scenes).items() if name.startswith("test_") and _is_plain(act)]
     assert len(acts) > 20
     for act in acts:
+        scene.unscripted()
         await act(scene)
     nobody_was_blocked(folder)
 

@@ -53,6 +53,10 @@ class Scene:
         """How the model answers turns with this word."""
         self._script[word] = list(answers)
 
+    def unscripted(self) -> None:
+        """Forget how the model answers."""
+        self._script.clear()
+
     def answer(self, request: ModelRequest) -> str | Reply | ToolCall:
         """What the model says now."""
         for word, answers in self._script.items():
