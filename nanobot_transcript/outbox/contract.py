@@ -72,11 +72,11 @@ class Postbox(Protocol):
         """
         ...
 
-    async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109
+    async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - no error
         """The status as soon as the post is not queued any more, at the latest after ``timeout`` seconds."""
         ...
 
-    async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109
+    async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109 - no error
         """The next answer, None when there is none within ``timeout`` seconds."""
         ...
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from nanobot_transcript.coordination.contract import Ear, Signals
-from nanobot_transcript.coordination.files.signals import FileSignals, Source
+from nanobot_transcript.coordination.files.signals import FileSignals, Watched
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import InvalidPostError, UnknownPostError
 from nanobot_transcript.files.layout import Layout
@@ -48,7 +48,7 @@ class Outbox:
         """
         self.limits: OutboxLimits = limits or OutboxLimits()
         self._layout: Layout = Layout(Path(base_dir).expanduser())
-        files = [Source(self._layout.state / _FOLDER, name) for name in (_FILE, f"{_FILE}-wal")]
+        files = [Watched(self._layout.state / _FOLDER, name) for name in (_FILE, f"{_FILE}-wal")]
         self._signals: Signals = signals or FileSignals(base_dir, {_SIGNAL: files})
         self._database: Database = self._opened(busy)
         self._hurried: dict[float, Database] = {}
@@ -127,11 +127,11 @@ class Outbox:
         text = card_text(card)
         self._write(lambda db: revising.put(db, well_formed(post_id), text))
 
-    async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109
+    async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - no error
         """See ``Postbox.wait_sent``."""
         return await waiting.wait_sent(self, post_id, timeout)
 
-    async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109
+    async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109 - no error
         """See ``Postbox.wait_answer``."""
         return await waiting.wait_answer(self, post_id, timeout, after)
 

@@ -31,7 +31,7 @@ async def wait_sent(outbox: _Looked, post_id: str, timeout: float) -> PostStatus
                 return status
 
 
-async def wait_answer(outbox: _Looked, post_id: str, timeout: float, after: int) -> Answer | None:  # noqa: ASYNC109
+async def wait_answer(outbox: _Looked, post_id: str, timeout: float, after: int) -> Answer | None:  # noqa: ASYNC109 - no error
     """The first answer behind ``after``; None when there is none within ``timeout`` seconds."""
     end = asyncio.get_running_loop().time() + timeout
     with outbox.listen() as ear:

@@ -15,7 +15,7 @@ from nanobot_transcript.store.front import GroupTranscriptStore
 
 if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Signals
-    from nanobot_transcript.coordination.files.signals import Source
+    from nanobot_transcript.coordination.files.signals import Watched
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.values import OutboxLimits
     from nanobot_transcript.relevance.log import DecisionLog
@@ -93,14 +93,14 @@ class FilesRecord(Record):
             self._outbox.close()
         self.processes.leave()
 
-    def _sources(self) -> "dict[str, list[Source]]":
+    def _sources(self) -> "dict[str, list[Watched]]":
         """Each of these has files of its own, which say by themselves what has changed."""
-        from nanobot_transcript.coordination.files.signals import Source
+        from nanobot_transcript.coordination.files.signals import Watched
 
         outbox = self._state / "outbox"
         return {
-            "messages": [Source(self._base, "*.jsonl")],
-            "members": [Source(self._state, "members.json")],
-            "decisions": [Source(self._state / "decisions", "*.log")],
-            "posts": [Source(outbox, "outbox.db"), Source(outbox, "outbox.db-wal")],
+            "messages": [Watched(self._base, "*.jsonl")],
+            "members": [Watched(self._state, "members.json")],
+            "decisions": [Watched(self._state / "decisions", "*.log")],
+            "posts": [Watched(outbox, "outbox.db"), Watched(outbox, "outbox.db-wal")],
         }

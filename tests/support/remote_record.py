@@ -454,7 +454,7 @@ class _Ear:
     def __init__(self, news: "asyncio.Queue[object]", names: frozenset[str]) -> None:
         self._news, self._names = news, names
 
-    async def wait(self, timeout: float) -> frozenset[str]:  # noqa: ASYNC109
+    async def wait(self, timeout: float) -> frozenset[str]:  # noqa: ASYNC109 - no error
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while True:
@@ -475,10 +475,10 @@ class _Outbox(_Part):
     def listen(self) -> Any:
         return self._signals.listen("posts")
 
-    async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109
+    async def wait_sent(self, post_id: str, timeout: float) -> PostStatus:  # noqa: ASYNC109 - no error
         return await waiting.wait_sent(self, post_id, timeout)
 
-    async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109
+    async def wait_answer(self, post_id: str, timeout: float, after: int = 0) -> Answer | None:  # noqa: ASYNC109 - no error
         return await waiting.wait_answer(self, post_id, timeout, after)
 
     def take(self, holder: str, session_keys: Iterable[str], agent: str | None = None) -> Any:

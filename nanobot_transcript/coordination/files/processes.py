@@ -3,15 +3,20 @@
 import contextlib
 import fcntl
 import os
+import re
 import threading
 from pathlib import Path
+from typing import Final
 from uuid import uuid4
 
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.lock import is_held
 
 __all__ = ["FileProcesses"]
+
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 class FileProcesses:
@@ -44,6 +49,8 @@ class FileProcesses:
         """See ``Processes.alive``."""
         if other == self._id:
             return True
+        if not _ID.fullmatch(other):
+            return False  # no ``join`` gives such an id; as a path it may lead anywhere
         path = self._folder / other
         try:
             return is_held(path)
@@ -54,8 +61,9 @@ class FileProcesses:
         """Remove the files of processes that have ended."""
         with contextlib.suppress(OSError):
             for path in self._folder.iterdir():
-                if not self.alive(path.name):
-                    path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError, StoreError):  # what was put there by others hinders nobody
+                    if not self.alive(path.name):
+                        path.unlink(missing_ok=True)
 
     def leave(self) -> None:
         """See ``Processes.leave``."""

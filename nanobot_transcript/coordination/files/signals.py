@@ -20,7 +20,7 @@ from nanobot_transcript.coordination.contract import Ear
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.layout import Layout
 
-__all__ = ["FileSignals", "Source"]
+__all__ = ["FileSignals", "Watched"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _TICK_NS: Final = 50_000_000
 """Kernels give files the time of their last tick: two changes within one look like one."""
 
 
-class Source(NamedTuple):
+class Watched(NamedTuple):
     """A file of a folder, or with a ``*`` in ``pattern`` those whose names match it (``fnmatch``)."""
 
     folder: Path
@@ -40,12 +40,16 @@ class FileSignals:
     """``Signals`` in the folder ``.state/signals`` of a record; a name there is the file of its hash."""
 
     def __init__(
-        self, base_dir: str | Path, sources: Mapping[str, Sequence[Source]] | None = None, *, every: float = _LOOK_EVERY
+        self,
+        base_dir: str | Path,
+        sources: Mapping[str, Sequence[Watched]] | None = None,
+        *,
+        every: float = _LOOK_EVERY,
     ) -> None:
         """``every`` is how long (seconds) other processes' signals may take."""
         self._layout: Layout = Layout(Path(base_dir).expanduser())
         self._folder: Path = self._layout.state / "signals"
-        self._sources: Mapping[str, Sequence[Source]] = sources or {}
+        self._sources: Mapping[str, Sequence[Watched]] = sources or {}
         self._every: float = every
         self._ears: set[_Ear] = set()
         self._mutex: threading.Lock = threading.Lock()
@@ -72,7 +76,7 @@ class FileSignals:
 
     def look(self, name: str) -> "list[_Stamp]":
         """How the files of a name look now; other than before when it was told, or when its sources have changed."""
-        sources = [Source(self._folder, self._path(name).name), *self._sources.get(name, ())]
+        sources = [Watched(self._folder, self._path(name).name), *self._sources.get(name, ())]
         return [stamp for source in sources for stamp in _stamps(source)]
 
     def _touch(self, name: str) -> None:
@@ -154,7 +158,7 @@ class _Stamp(NamedTuple):
     inode: int
 
 
-def _stamps(source: Source) -> list[_Stamp]:
+def _stamps(source: Watched) -> list[_Stamp]:
     if "*" not in source.pattern:
         try:
             found = os.lstat(source.folder / source.pattern)
@@ -164,7 +168,7 @@ def _stamps(source: Source) -> list[_Stamp]:
     return sorted(_matching(source))
 
 
-def _matching(source: Source) -> Iterator[_Stamp]:
+def _matching(source: Watched) -> Iterator[_Stamp]:
     try:
         with os.scandir(source.folder) as entries:
             for entry in entries:

@@ -12,7 +12,7 @@ from nanobot_transcript.store.jsonl.lines import blocks_backward, complete_end, 
 from nanobot_transcript.store.jsonl.segments import OpenSegment, Segments
 from nanobot_transcript.store.lines.codec import decode
 from nanobot_transcript.store.lines.fold import is_erasure_mark, is_op, joins_parts
-from nanobot_transcript.store.lines.messages import Messages, brief
+from nanobot_transcript.store.lines.messages import ShownMessages, brief
 from nanobot_transcript.store.lines.order import SLACK
 
 __all__ = ["Window"]
@@ -35,7 +35,7 @@ class Window:
         self._end = 0
         self._depth = 0
         self._began_with = 0
-        self._messages = Messages()
+        self._messages = ShownMessages()
         self._answer: tuple[int, list[RecentMessage]] = (-1, [])
 
     def get_recent(self, count: int) -> list[RecentMessage]:
@@ -148,7 +148,7 @@ class Window:
 
     def _take(self, blocks: list[list[tuple[Place, Entry]]], depth: int) -> int:
         """Put blocks that were read backwards in order; how many messages there are to show, at most ``depth``."""
-        self._messages = Messages()
+        self._messages = ShownMessages()
         lines = [line for block in reversed(blocks) for line in block]
         # What is only a part of another message must be known before it can pass for a first copy of it.
         for place, entry in sorted(lines, key=lambda line: not is_op(line[1])):
@@ -163,7 +163,7 @@ class Window:
         self._end = 0
         self._depth = 0
         self._began_with = 0
-        self._messages = Messages()
+        self._messages = ShownMessages()
         self._answer = (-1, [])
 
 

@@ -8,12 +8,12 @@ from nanobot_transcript.store.lines.fold import Ops, Position, is_op
 from nanobot_transcript.store.lines.ids import ids_of
 from nanobot_transcript.store.lines.order import moment_of, sort_key
 
-__all__ = ["Messages", "brief"]
+__all__ = ["ShownMessages", "brief"]
 
 _Key = tuple[float, int, int]
 
 
-class Messages:
+class ShownMessages:
     """Messages in the order in which they are shown, each once, and what other lines say about them."""
 
     def __init__(self) -> None:

@@ -159,7 +159,7 @@ def test_what_is_erased_is_gone(make_outbox: MakeOutbox) -> None:
 @pytest.mark.parametrize("fields", [{}, {"content": ""}, {"content": "x", "card": {"a": 1}, "agent": 7}])
 def test_what_is_no_post_is_refused(make_outbox: MakeOutbox, fields: dict[str, object]) -> None:
     with pytest.raises(InvalidPostError):
-        make_outbox().post(KEY, **fields)  # type: ignore[arg-type]
+        make_outbox().post(KEY, **fields)  # type: ignore[arg-type] - a wrong one
 
 
 async def test_who_waits_hears_of_the_send_and_of_the_answer(make_outbox: MakeOutbox) -> None:
@@ -179,8 +179,8 @@ async def test_who_waits_hears_of_the_send_and_of_the_answer(make_outbox: MakeOu
 async def test_a_server_sends_what_any_process_posts(make_outbox: MakeOutbox) -> None:
     poster, sent = make_outbox(), list[str | None]()
 
-    async def deliver(job: object) -> str:
-        sent.append(job.content)  # type: ignore[attr-defined]
+    async def deliver(job: Job) -> str:
+        sent.append(job.content)
         return f"om_{len(sent)}"
 
     server = OutboxServer(make_outbox(), deliver, agent="Alpha", sits_in=lambda key: key == KEY, look_every=PATIENCE)

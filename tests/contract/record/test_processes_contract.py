@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from contract.conftest import MakeRecord
 from support.procs import until
 
@@ -35,6 +36,15 @@ def test_nobody_lives_who_never_was(make_record: MakeRecord) -> None:
     processes = make_record().processes
     assert not processes.alive("0123456789abcdef0123456789abcdef")
     processes.leave()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "../x", "/etc/passwd", "a\0b", "x" * 5000, "0123456789abcdef0123456789abcdeF"]
+)
+def test_what_no_join_gave_is_nobody(make_record: MakeRecord, name: str) -> None:
+    processes = make_record().processes
+    processes.join()
+    assert not processes.alive(name)
 
 
 def test_a_killed_process_does_not_live(make_record: MakeRecord, place: str) -> None:

@@ -4,10 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from integration.runner.conftest import Site
+from integration.runner.conftest import Site, a_site
 from support.far_away import Far, far_away
-
-from transcript_channels.simulator import FeishuSimulator
 
 
 @pytest.fixture
@@ -19,14 +17,6 @@ def far(tmp_path: Path) -> Iterator[Far]:
 
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
-    """A group, and processes that work in it."""
-    async with FeishuSimulator() as feishu:
-        one = Site(feishu, tmp_path)
-        try:
-            yield one
-        finally:
-            for running in one.processes:
-                if running.process.returncode is None:
-                    running.process.kill()
-                await running.process.communicate()
-            one.store.close()
+    """See ``a_site``."""
+    async with a_site(tmp_path) as one:
+        yield one

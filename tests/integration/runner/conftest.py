@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -163,10 +164,11 @@ class Site:
         await until(true)
 
 
-@pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Site]:
+@asynccontextmanager
+async def a_site(folder: Path) -> AsyncIterator[Site]:
+    """A group, and processes that work in it until the end."""
     async with FeishuSimulator() as feishu:
-        one = Site(feishu, tmp_path)
+        one = Site(feishu, folder)
         try:
             yield one
         finally:
@@ -175,3 +177,10 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
                     running.process.kill()
                 await running.process.communicate()
             one.store.close()
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    """See ``a_site``."""
+    async with a_site(tmp_path) as one:
+        yield one

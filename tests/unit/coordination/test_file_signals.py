@@ -6,14 +6,14 @@ from pathlib import Path
 
 from support.waiting import PATIENCE
 
-from nanobot_transcript.coordination.files.signals import FileSignals, Source
+from nanobot_transcript.coordination.files.signals import FileSignals, Watched
 
 
 async def test_a_file_from_the_future_does_not_sound_again_and_again(tmp_path: Path) -> None:
     path = tmp_path / "members.json"
     path.write_text("{}", encoding="utf-8")
     os.utime(path, (time.time() + 3600, time.time() + 3600))
-    signals = FileSignals(tmp_path, {"members": [Source(tmp_path, "members.json")]}, every=0.01)
+    signals = FileSignals(tmp_path, {"members": [Watched(tmp_path, "members.json")]}, every=0.01)
     with signals.listen("members") as ear:
         assert await ear.wait(0.2) == frozenset()
         path.write_text("{}{}", encoding="utf-8")
@@ -23,7 +23,7 @@ async def test_a_file_from_the_future_does_not_sound_again_and_again(tmp_path: P
 async def test_two_changes_of_one_tick_are_not_taken_for_one(tmp_path: Path) -> None:
     path = tmp_path / "outbox.db-wal"
     path.write_text("one", encoding="utf-8")
-    signals = FileSignals(tmp_path, {"posts": [Source(tmp_path, "outbox.db*")]}, every=0.01)
+    signals = FileSignals(tmp_path, {"posts": [Watched(tmp_path, "outbox.db*")]}, every=0.01)
     with signals.listen("posts") as ear:
         await ear.wait(0.2)
         path.write_text("two", encoding="utf-8")
