@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import BrokenResourceError
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -98,7 +99,7 @@ async def connected(
             streams = await stack.enter_async_context(streamable_http_client(target, http_client=http_client))
         else:
             parameters = StdioServerParameters(command=target[0], args=target[1:])
-            streams = await stack.enter_async_context(stdio_client(parameters))
+            streams = await stack.enter_async_context(_started(parameters))
         session = ClientSession(
             streams[0],
             streams[1],
@@ -108,6 +109,22 @@ async def connected(
         )
         await stack.enter_async_context(session)
         yield SdkClient(session, heard, wire(await session.initialize()))
+
+
+@asynccontextmanager
+async def _started(parameters: StdioServerParameters) -> AsyncIterator[Any]:
+    """The streams of a server that was started for this client.
+
+    What the server says while the client leaves has no reader any more; the SDK raises that as an error of its own.
+    """
+    left = False
+    try:
+        async with stdio_client(parameters) as streams:
+            yield streams
+            left = True
+    except* BrokenResourceError:
+        if not left:
+            raise
 
 
 def _uri(uri: str) -> Any:
