@@ -4,7 +4,7 @@ A line always has the five keys ``role``, ``content``, ``sender``, ``message_id`
 when known. Keys this version does not know survive every read and rewrite.
 """
 
-from typing import Literal, NotRequired, Required, TypedDict
+from typing import Literal, NotRequired, Required, TypeAlias, TypedDict
 
 __all__ = [
     "Entry",
@@ -25,13 +25,9 @@ Source = Literal["event", "send", "stream", "peer_event", "history", "import"]
 Op = Literal["edit", "recall", "redact"]
 
 
-class Ids(TypedDict, total=False):
-    """Platform ids of a sender; ``open_id`` differs for every app that looks at the same person."""
-
-    union_id: str
-    user_id: str
-    open_id: str
-    app_id: str
+Ids: TypeAlias = dict[str, str]
+"""Platform ids of a sender, by kinds that the platform names. The record itself knows ``app_id``, the account of a bot,
+and ``open_id``, what one account calls a member."""
 
 
 class Mention(TypedDict, total=False):

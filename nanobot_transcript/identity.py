@@ -1,15 +1,17 @@
 """Who wrote a line: a sender that is the same in every process, whichever bot received the message.
 
-A person's ``open_id`` differs for every app that looks at the person, so it is the last choice. A bot is
-known by its agent's name; which bot a line belongs to is decided by ``app_id`` alone, because names can be
-given twice.
+A bot is known by its agent's name. Which bot a line belongs to is decided by its account alone, because names can be
+given twice. An account is an opaque id that the platform supplies.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-__all__ = ["AgentProfile", "agent_names", "is_own", "name_clashes", "person_sender", "sender_ids"]
+__all__ = ["ACCOUNT", "AgentProfile", "account_of", "agent_names", "is_own", "name_clashes", "sender_ids"]
+
+ACCOUNT: Final = "app_id"
+"""The kind of id under which a line holds the account of the bot that wrote it."""
 
 _SUFFIX_LENGTH: Final = 4
 
@@ -18,7 +20,8 @@ _SUFFIX_LENGTH: Final = 4
 class AgentProfile:
     """A member of a group as the others know it; people have one too, of kind ``human``.
 
-    ``ids`` holds every id under which the member writes or is mentioned: its stable sender, app id, open ids.
+    ``account`` is what a bot writes with, empty where that is not known. ``ids`` holds every id under which the member
+    writes or is mentioned: its stable sender, its account, and what other accounts call it.
     """
 
     name: str
@@ -26,15 +29,7 @@ class AgentProfile:
     description: str = ""
     ids: frozenset[str] = frozenset()
     kind: Literal["bot", "human"] = "bot"
-
-
-def person_sender(ids: Mapping[str, Any]) -> str:
-    """The stable sender of a person: union id, else user id, else open id, else the empty string.
-
-    >>> person_sender({"open_id": "ou_1", "union_id": "on_1"})
-    'on_1'
-    """
-    return next((str(ids[kind]) for kind in ("union_id", "user_id", "open_id") if ids.get(kind)), "")
+    account: str = ""
 
 
 def sender_ids(entry: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -43,55 +38,62 @@ def sender_ids(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return ids if isinstance(ids, Mapping) else {}
 
 
-def is_own(entry: Mapping[str, Any], app_id: str) -> bool:
-    """True when the bot with this ``app_id`` wrote the entry; a name proves nothing."""
-    return bool(app_id) and sender_ids(entry).get("app_id") == app_id and _is_bot(entry)
+def account_of(entry: Mapping[str, Any]) -> str:
+    """The account of the bot that wrote an entry; empty where the line does not tell."""
+    account = sender_ids(entry).get(ACCOUNT)
+    return account if isinstance(account, str) else ""
+
+
+def is_own(entry: Mapping[str, Any], account: str) -> bool:
+    """True when the bot with this account wrote the entry; a name proves nothing."""
+    return bool(account) and account_of(entry) == account and _is_bot(entry)
 
 
 def agent_names(wanted: Mapping[str, str]) -> dict[str, str]:
-    """One name per app id, no two alike, from the names they want (upper and lower case count as one).
+    """One name per account, no two alike, from the names they want (upper and lower case count as one).
 
-    Of several apps with one name the smallest app id keeps it, the others get a piece of their app id as a
-    suffix. The answer depends on the argument only, so processes that know the same bots agree.
+    Of several accounts with one name the smallest keeps it, the others get a piece of their account as a suffix. The
+    answer depends on the argument only, so processes that know the same bots agree.
 
     >>> agent_names({"cli_2beef": "Alpha", "cli_1": "Alpha"})
     {'cli_1': 'Alpha', 'cli_2beef': 'Alpha-beef'}
     """
     names: dict[str, str] = {}
-    owners = {name: apps[0] for name, apps in _claims(wanted).items()}
+    owners = {name: accounts[0] for name, accounts in _claims(wanted).items()}
     taken = set(owners)
-    for app_id in sorted(wanted):
-        name = _plain(wanted[app_id], app_id)
-        if owners[name.casefold()] != app_id:
-            name = _suffixed(name, app_id, taken)
+    for account in sorted(wanted):
+        name = _plain(wanted[account], account)
+        if owners[name.casefold()] != account:
+            name = _suffixed(name, account, taken)
             taken.add(name.casefold())
-        names[app_id] = name
+        names[account] = name
     return names
 
 
 def name_clashes(wanted: Mapping[str, str]) -> dict[str, list[str]]:
-    """Names that more than one app wants, with their app ids; the first of them keeps the name."""
-    return {_plain(wanted[apps[0]], apps[0]): apps for apps in _claims(wanted).values() if len(apps) > 1}
+    """Names that more than one account wants, with their accounts; the first of them keeps the name."""
+    several = (accounts for accounts in _claims(wanted).values() if len(accounts) > 1)
+    return {_plain(wanted[accounts[0]], accounts[0]): accounts for accounts in several}
 
 
 def _is_bot(entry: Mapping[str, Any]) -> bool:
     return entry.get("sender_kind") == "bot" or entry.get("role") == "assistant"
 
 
-def _plain(name: str, app_id: str) -> str:
-    return name.strip() or app_id
+def _plain(name: str, account: str) -> str:
+    return name.strip() or account
 
 
 def _claims(wanted: Mapping[str, str]) -> dict[str, list[str]]:
     claims: dict[str, list[str]] = {}
-    for app_id in sorted(wanted):
-        claims.setdefault(_plain(wanted[app_id], app_id).casefold(), []).append(app_id)
+    for account in sorted(wanted):
+        claims.setdefault(_plain(wanted[account], account).casefold(), []).append(account)
     return claims
 
 
-def _suffixed(name: str, app_id: str, taken: set[str]) -> str:
-    for length in range(_SUFFIX_LENGTH, len(app_id) + 1):
-        candidate = f"{name}-{app_id[-length:]}"
+def _suffixed(name: str, account: str, taken: set[str]) -> str:
+    for length in range(_SUFFIX_LENGTH, len(account) + 1):
+        candidate = f"{name}-{account[-length:]}"
         if candidate.casefold() not in taken:
             return candidate
-    return f"{name}-{app_id}"
+    return f"{name}-{account}"

@@ -1,10 +1,6 @@
 """Session keys: ``channel:chat_id``, the same in every part of the product, whatever the instance or topic."""
 
-from typing import Final
-
-__all__ = ["FEISHU", "is_group_chat_id", "session_key", "split"]
-
-FEISHU: Final = "feishu"
+__all__ = ["session_key", "split"]
 
 
 def session_key(channel: str, chat_id: str) -> str:
@@ -24,11 +20,3 @@ def split(key: str) -> tuple[str, str]:
     """
     channel, colon, chat_id = key.partition(":")
     return (channel, chat_id) if colon else ("", key)
-
-
-def is_group_chat_id(chat_id: str) -> bool:
-    """True for Feishu's chat ids (``oc_…``); people are addressed by open id (``ou_…``).
-
-    A private chat's *event* carries an ``oc_`` id too: there, its ``chat_type`` decides.
-    """
-    return chat_id.startswith("oc_")

@@ -11,7 +11,8 @@ from nanobot_transcript.cli.naming import chat_keys
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record
 from nanobot_transcript.cli.output import emit_json, notice, printable
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
-from nanobot_transcript.session_key import FEISHU, is_group_chat_id, session_key, split
+from nanobot_transcript.platform import group_key
+from nanobot_transcript.session_key import split
 
 if TYPE_CHECKING:
     from nanobot_transcript.outbox import Answer, Postbox, PostStatus
@@ -121,10 +122,8 @@ def _card(path: Path | None) -> "dict[str, Any] | None":
 
 def _session(store: "GroupTranscriptStore", name: str) -> str:
     """The chat as the store knows it. A chat where nobody has said anything yet is named in full."""
-    channel = split(name)[0]
-    full = name if channel else session_key(FEISHU, name)
-    named_in_full = bool(channel) or is_group_chat_id(name)
-    if named_in_full and not any(one.session_key.startswith(full) for one in store.chats()):
+    full = name if split(name)[0] else group_key(name)
+    if full is not None and not any(one.session_key.startswith(full) for one in store.chats()):
         return full
     return chat_keys(store, name)[0]
 

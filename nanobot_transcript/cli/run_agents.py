@@ -147,7 +147,7 @@ class _Builder:
 
         given, settings = agent.settings, self._settings
         ids = frozenset({agent.name, agent.app_id})
-        profile = AgentProfile(agent.name, tuple(given.aliases), given.description, ids)
+        profile = AgentProfile(agent.name, tuple(given.aliases), given.description, ids, account=agent.app_id)
         guard = LoopGuard(settings.turns.limits())
         relay, members = settings.relay, members_of(self.store.members, [profile])
         posting: Posting | None = Posting(self.record.outbox) if settings.outbox.serve else None

@@ -15,7 +15,7 @@ from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOptio
 from nanobot_transcript.cli.output import amount, emit_json, notice, number, progress_bar
 from nanobot_transcript.cli.problems import NEGATIVE, UsageError
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.session_key import FEISHU, is_group_chat_id, session_key
+from nanobot_transcript.platform import group_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,9 +166,7 @@ def _created(path: Path, *, force: bool) -> TextIO:
 def _target(path: Path, chat: str | None) -> str:
     from nanobot_transcript.store.exchange import session_key_of
 
-    if chat and is_group_chat_id(chat):
-        return session_key(FEISHU, chat)
-    key = chat or session_key_of(path)
+    key = (group_key(chat) or chat) if chat else session_key_of(path)
     if key is None:
         raise UsageError(
             f"{path.name} does not tell which chat it belongs to.", hint="Add --chat, such as --chat feishu:oc_team."

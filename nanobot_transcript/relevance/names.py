@@ -8,7 +8,7 @@ so that 小明明 does not name 小明, nor "Alpha Bot" Alpha.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from nanobot_transcript.identity import AgentProfile, sender_ids
+from nanobot_transcript.identity import AgentProfile, account_of
 from nanobot_transcript.relevance.text import is_dense, words
 from nanobot_transcript.scripts import folded
 
@@ -199,11 +199,8 @@ def _glued(text: str, left: int, right: int) -> bool:
 
 
 def speaker_of(entry: Mapping[str, Any]) -> str:
-    """The id under which the writer of an entry is known; for a bot its app id before its name."""
-    app_id = sender_ids(entry).get("app_id")
-    if isinstance(app_id, str) and app_id:
-        return app_id
-    return _first(entry, _SENDERS) or "?"
+    """The id under which the writer of an entry is known; for a bot its account before its name."""
+    return account_of(entry) or _first(entry, _SENDERS) or "?"
 
 
 def strangers(entries: Iterable[Mapping[str, Any]], roster: Roster) -> list[AgentProfile]:
@@ -214,7 +211,8 @@ def strangers(entries: Iterable[Mapping[str, Any]], roster: Roster) -> list[Agen
         if speaker not in found and roster.by_id(speaker) is None:
             name = _first(entry, _NAMES) or speaker
             bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
-            found[speaker] = AgentProfile(name[:_NAME_LIMIT], ids=frozenset({speaker}), kind="bot" if bot else "human")
+            kind, account = ("bot", account_of(entry)) if bot else ("human", "")
+            found[speaker] = AgentProfile(name[:_NAME_LIMIT], ids=frozenset({speaker}), kind=kind, account=account)
     return list(found.values())
 
 

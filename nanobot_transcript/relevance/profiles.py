@@ -21,11 +21,7 @@ _LISTED: Final = 20
 
 def bots(directory: "MemberDirectory") -> list[AgentProfile]:
     """All bots of a store, whichever chats they sit in."""
-    named = ((directory.name_of(bot.app_id) or bot.name, bot) for bot in directory.bots())
-    return [
-        AgentProfile(name, bot.aliases, bot.description, frozenset({bot.app_id, name, *bot.open_ids.values()}), "bot")
-        for name, bot in named
-    ]
+    return [bot.called(directory.name_of(bot.account) or bot.name) for bot in directory.bots()]
 
 
 def members(store: "GroupTranscriptStore", session_key: str, entries: Iterable[Entry]) -> list[AgentProfile]:

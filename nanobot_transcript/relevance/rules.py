@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, account_of
 from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster, speaker_of
 from nanobot_transcript.relevance.observe import Observation, content_of
@@ -17,7 +17,6 @@ __all__ = ["begins_with_other", "certain", "for_other_bot", "goes_on", "is_agent
 
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
-_APP: Final = "cli_"
 
 
 def never(
@@ -99,12 +98,12 @@ def for_other_bot(message: Entry, seen: Observation) -> bool:
 
 
 def is_agent(entry: Entry, agent: AgentProfile) -> bool:
-    """True when the agent wrote the entry: by app id where there is one, else by sender."""
-    speaker, sender = speaker_of(entry), entry.get("sender")
-    if speaker in agent.ids:
+    """True when the agent wrote the entry: by account where there is one, else by sender."""
+    account, sender = account_of(entry), entry.get("sender")
+    if speaker_of(entry) in agent.ids:
         return True
-    if speaker.startswith(_APP) and speaker != sender and any(one.startswith(_APP) for one in agent.ids):
-        return False
+    if account and account != sender and agent.account:
+        return account == agent.account
     bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
     known = isinstance(sender, str) and sender in agent.ids
     return known or (bot and agent.name in (sender, entry.get("agent")))

@@ -40,13 +40,5 @@ def members_of(directory: MemberDirectory, own: Iterable[AgentProfile] = ()) -> 
 
 def _bots(directory: MemberDirectory) -> list[AgentProfile]:
     bots = directory.bots()
-    names = agent_names({bot.app_id: bot.name for bot in bots})
-    return [
-        AgentProfile(
-            names[bot.app_id],
-            bot.aliases,
-            bot.description,
-            frozenset({names[bot.app_id], bot.app_id, *bot.open_ids.values()}),
-        )
-        for bot in bots
-    ]
+    names = agent_names({bot.account: bot.name for bot in bots})
+    return [bot.called(names[bot.account]) for bot in bots]

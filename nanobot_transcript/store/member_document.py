@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Final, Required, TypeAlias, TypedDict
 
 from nanobot_transcript.entry import Ids
+from nanobot_transcript.platform import lasting
 
 __all__ = [
     "ALIVE_STEP_MS",
-    "PERSON_IDS",
     "SEEN_STEP_MS",
     "SILENT_MS",
     "Document",
@@ -27,7 +27,8 @@ Document: TypeAlias = dict[str, Any]
 SEEN_STEP_MS: Final = 3_600_000
 ALIVE_STEP_MS: Final = 86_400_000
 SILENT_MS: Final = 30 * 86_400_000
-PERSON_IDS: Final = ("union_id", "user_id", "open_id")
+SEEN_AS: Final = "open_id"
+"""The kind of id that differs for every account that looks at the same person."""
 
 
 class _Bot(TypedDict, total=False):
@@ -62,7 +63,7 @@ def is_silent(bot: Mapping[str, Any], now: int) -> bool:
     return now - bot.get("seen", 0) > SILENT_MS
 
 
-def is_known(document: Document, sender: str, name: str | None, ids: Ids | None, app_id: str | None) -> bool:
+def is_known(document: Document, sender: str, name: str | None, ids: Ids | None, observer: str | None) -> bool:
     """The hot path: called for each message, nearly always true."""
     person = document["people"].get(sender)
     if person is None or (name and person.get("name") != name):
@@ -70,42 +71,40 @@ def is_known(document: Document, sender: str, name: str | None, ids: Ids | None,
     if not ids:
         return True
     known = person.get("ids", {})
-    for kind in PERSON_IDS:
-        value = ids.get(kind)
-        if value and known.get(kind) != value and not (kind == "open_id" and app_id):
-            return False
-    open_id = ids.get("open_id")
-    return not (open_id and app_id) or document["ids"].get(app_id, {}).get(open_id) == sender
+    if any(known.get(kind) != value for kind, value in ids.items() if not (kind == SEEN_AS and observer)):
+        return False
+    open_id = ids.get(SEEN_AS)
+    return not (open_id and observer) or document["ids"].get(observer, {}).get(open_id) == sender
 
 
 def put_bot(
-    document: Document, app_id: str, profile: dict[str, Any], open_ids: dict[str, str], now: int | None
+    document: Document, account: str, profile: dict[str, Any], open_ids: dict[str, str], now: int | None
 ) -> bool:
     """Record a profile; True when that changes something, as with all that follow."""
-    old = document["bots"].get(app_id, {})
+    old = document["bots"].get(account, {})
     new = old | profile | {"open_ids": old.get("open_ids", {}) | open_ids}
     if now is not None and not 0 <= now - old.get("seen", 0) < ALIVE_STEP_MS:
         new["seen"] = now
-    document["bots"][app_id] = new
+    document["bots"][account] = new
     return new != old
 
 
-def put_person(document: Document, sender: str, name: str | None, ids: dict[str, str], app_id: str | None) -> bool:
+def put_person(document: Document, sender: str, name: str | None, ids: dict[str, str], observer: str | None) -> bool:
     """Record what is known of a person; what is not given stays."""
     old = document["people"].get(sender)
     new = dict(old or {})
     if name:
         new["name"] = name
-    open_id = ids.get("open_id") if app_id else None
-    lasting = {kind: value for kind, value in ids.items() if kind != "open_id" or not app_id}
+    open_id = ids.get(SEEN_AS) if observer else None
+    lasting = {kind: value for kind, value in ids.items() if kind != SEEN_AS or not observer}
     new["ids"] = new.get("ids", {}) | lasting
     document["people"][sender] = new
-    moved = _put_open_id(document, sender, app_id, open_id) if app_id and open_id else False
+    moved = _put_open_id(document, sender, observer, open_id) if observer and open_id else False
     return moved or new != old
 
 
-def _put_open_id(document: Document, sender: str, app_id: str, open_id: str) -> bool:
-    known = document["ids"].setdefault(app_id, {})
+def _put_open_id(document: Document, sender: str, observer: str, open_id: str) -> bool:
+    known = document["ids"].setdefault(observer, {})
     old = known.get(open_id)
     if old == sender or (old is not None and _rank(document, old) >= _rank(document, sender)):
         return False
@@ -116,9 +115,9 @@ def _put_open_id(document: Document, sender: str, app_id: str, open_id: str) -> 
 
 
 def _rank(document: Document, sender: str) -> int:
-    """How lasting a sender is: an open id never takes the place of a user id, nor that of a union id."""
+    """How lasting a sender is: one that an account sees never takes the place of one that all see."""
     ids = document["people"].get(sender, {}).get("ids", {})
-    return 2 if ids.get("union_id") == sender else 1 if ids.get("user_id") == sender else 0
+    return max((lasting(kind) for kind, known in ids.items() if known == sender), default=0)
 
 
 def _rename(document: Document, old: str, new: str) -> None:

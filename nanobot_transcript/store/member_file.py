@@ -1,10 +1,10 @@
 """The members of a store in one file that all processes share, ``<base_dir>/.state/members.json``:
 
     {"v": 1,
-     "bots":   {app_id: {"name", "aliases", "description", "open_ids": {observing app_id: open_id},
+     "bots":   {account: {"name", "aliases", "description", "open_ids": {observing account: open_id},
                          "seen": last sign of life, ms, within a day}},
-     "people": {sender: {"name", "ids": {"union_id", "user_id", "open_id"}}},
-     "ids":    {observing app_id: {open_id: sender}},
+     "people": {sender: {"name", "ids": {kind: id}}},
+     "ids":    {observing account: {open_id: sender}},
      "chats":  {session_key: {sender: last seen, ms, within an hour}},
      "titles": {session_key: what the chat is called}}
 

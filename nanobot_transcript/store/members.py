@@ -12,10 +12,9 @@ from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
-from nanobot_transcript.identity import agent_names
+from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names
 from nanobot_transcript.scripts import on_one_line
 from nanobot_transcript.store.member_document import (
-    PERSON_IDS,
     SEEN_STEP_MS,
     Document,
     drop_person,
@@ -38,17 +37,22 @@ Change: TypeAlias = Callable[[Document], bool]
 
 @dataclass(frozen=True, slots=True)
 class BotProfile:
-    """One bot: its app, the agent's name, other names, and its open id under each observing app.
+    """One bot: its account, the agent's name, other names, and what each observing account calls it.
 
     ``silent`` is set when it gave no sign of life for 30 days: then it claims no name any more.
     """
 
-    app_id: str
+    account: str
     name: str
     aliases: tuple[str, ...] = ()
     description: str = ""
     open_ids: Mapping[str, str] = field(default_factory=dict)
     silent: bool = False
+
+    def called(self, name: str) -> AgentProfile:
+        """This bot as a member of a group, under the name that nobody else has."""
+        ids = frozenset({name, self.account, *self.open_ids.values()})
+        return AgentProfile(name, self.aliases, self.description, ids, account=self.account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class MemberDirectory(ABC):
 
     def remember_bot(
         self,
-        app_id: str,
+        account: str,
         name: str,
         *,
         aliases: Iterable[str] = (),
@@ -104,26 +108,27 @@ class MemberDirectory(ABC):
 
         ``alive`` says that the bot runs now; without it a bot that is silent stays so.
         """
-        app_id = well_formed(app_id)
-        seen_as = {well_formed(app): well_formed(open_id) for app, open_id in (open_ids or {}).items()}
+        account = well_formed(account)
+        seen_as = {well_formed(observer): well_formed(open_id) for observer, open_id in (open_ids or {}).items()}
         profile = {"name": well_formed(name), "aliases": [well_formed(alias) for alias in aliases]}
         profile["description"] = well_formed(description)
         now = self._now_ms() if alive else None
-        self._change(lambda document: put_bot(document, app_id, profile, seen_as, now))
+        self._change(lambda document: put_bot(document, account, profile, seen_as, now))
 
     def remember_person(
-        self, sender: str, name: str | None = None, ids: Ids | None = None, app_id: str | None = None
+        self, sender: str, name: str | None = None, ids: Ids | None = None, observer: str | None = None
     ) -> None:
-        """Record what is known of a person; ``app_id`` is the app under which ``ids["open_id"]`` was seen.
+        """Record what is known of a person; ``observer`` is the account that calls the person ``ids["open_id"]``.
 
         What is not given stays as it was.
         """
-        if not sender or is_known(self._document, sender, name, ids, app_id):
+        ids = {kind: value for kind, value in (ids or {}).items() if value and kind != ACCOUNT}
+        if not sender or is_known(self._document, sender, name, ids, observer):
             return
         sender, name = well_formed(sender), well_formed(name) if name else None
-        app_id = well_formed(app_id) if app_id else None
-        kept = {kind: well_formed(value) for kind in PERSON_IDS if (value := (ids or {}).get(kind))}
-        self._change(lambda document: put_person(document, sender, name, kept, app_id))
+        observer = well_formed(observer) if observer else None
+        kept = {well_formed(kind): well_formed(value) for kind, value in ids.items()}
+        self._change(lambda document: put_person(document, sender, name, kept, observer))
 
     def saw(self, session_key: str, sender: str) -> None:
         """Note that ``sender`` takes part in a chat, now."""
@@ -143,7 +148,7 @@ class MemberDirectory(ABC):
             self._change(lambda document: put_title(document, session_key, title))
 
     def ids_of(self, sender: str) -> frozenset[str]:
-        """Everything by which a person was ever known: the stable sender, other ids, the open id of each app."""
+        """Everything by which a person was ever known: the stable sender, other ids, what each account calls them."""
         self._refresh()
         with self._mutex:
             own = set(self._document["people"].get(sender, {}).get("ids", {}).values())
@@ -156,18 +161,18 @@ class MemberDirectory(ABC):
         self._refresh()
         self._change(lambda document: drop_person(document, sender))
 
-    def sender_for(self, app_id: str, open_id: str) -> str | None:
-        """The stable sender behind an open id that ``app_id`` sees: of a person, or the name of a bot."""
+    def sender_for(self, observer: str, open_id: str) -> str | None:
+        """The stable sender behind what the account ``observer`` calls them: of a person, or the name of a bot."""
         self._refresh()
-        known = self._document["ids"].get(app_id, {}).get(open_id)
+        known = self._document["ids"].get(observer, {}).get(open_id)
         if known is not None:
             return known
         bots = list(self._document["bots"].items())
-        bot = next((bot_id for bot_id, bot in bots if bot.get("open_ids", {}).get(app_id) == open_id), None)
+        bot = next((bot_id for bot_id, bot in bots if bot.get("open_ids", {}).get(observer) == open_id), None)
         return self._agent_names().get(bot) if bot is not None else None
 
     def name_of(self, sender: str) -> str | None:
-        """What to call a sender: a person by stable sender, a bot by name or app id; None when unknown."""
+        """What to call a sender: a person by stable sender, a bot by name or account; None when unknown."""
         self._refresh()
         person = self._document["people"].get(sender)
         if person is not None and "name" in person:
@@ -185,18 +190,18 @@ class MemberDirectory(ABC):
         found = [sender for sender, person in people if person.get("name", "").casefold() == wanted]
         return found + [bot for bot in sorted(self._bot_names()) if bot.casefold() == wanted]
 
-    def bot_of(self, app_id: str) -> BotProfile | None:
+    def bot_of(self, account: str) -> BotProfile | None:
         """The profile of one bot."""
         self._refresh()
-        bot = self._document["bots"].get(app_id)
-        return _profile(app_id, bot, self._now_ms()) if bot is not None else None
+        bot = self._document["bots"].get(account)
+        return _profile(account, bot, self._now_ms()) if bot is not None else None
 
     def bots(self) -> list[BotProfile]:
         """All bots of the store, by name."""
         self._refresh()
         with self._mutex:
-            profiles = [_profile(app_id, bot, self._now_ms()) for app_id, bot in self._document["bots"].items()]
-        return sorted(profiles, key=lambda profile: (profile.name, profile.app_id))
+            profiles = [_profile(account, bot, self._now_ms()) for account, bot in self._document["bots"].items()]
+        return sorted(profiles, key=lambda profile: (profile.name, profile.account))
 
     def of_chat(self, session_key: str) -> list[Member]:
         """Everybody seen in a chat, bots first, then by name."""
@@ -219,12 +224,12 @@ class MemberDirectory(ABC):
         return int(self._now() * 1000)
 
     def _agent_names(self) -> dict[str, str]:
-        """By app id, what each bot is called: two that want one name are told apart, unless one of them is silent."""
+        """By account, what each bot is called: two that want one name are told apart, unless one of them is silent."""
         now = self._now_ms()
         with self._mutex:
-            wanted = {app_id: bot["name"] for app_id, bot in self._document["bots"].items()}
-            silent = {app_id for app_id, bot in self._document["bots"].items() if is_silent(bot, now)}
-        return wanted | agent_names({app_id: name for app_id, name in wanted.items() if app_id not in silent})
+            wanted = {account: bot["name"] for account, bot in self._document["bots"].items()}
+            silent = {account for account, bot in self._document["bots"].items() if is_silent(bot, now)}
+        return wanted | agent_names({account: name for account, name in wanted.items() if account not in silent})
 
     def _bot_names(self) -> set[str]:
         """The senders that are bots; a bot that spoke before another came with its name went by the bare one."""
@@ -233,9 +238,9 @@ class MemberDirectory(ABC):
         return wanted | set(self._agent_names().values())
 
 
-def _profile(app_id: str, bot: dict[str, Any], now: int) -> BotProfile:
+def _profile(account: str, bot: dict[str, Any], now: int) -> BotProfile:
     return BotProfile(
-        app_id,
+        account,
         bot["name"],
         tuple(bot.get("aliases", ())),
         bot.get("description", ""),

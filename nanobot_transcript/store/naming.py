@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import UnknownNameError
-from nanobot_transcript.session_key import FEISHU, is_group_chat_id, session_key, split
+from nanobot_transcript.platform import group_key
+from nanobot_transcript.session_key import split
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -31,9 +32,9 @@ def chat_to_be(store: "GroupTranscriptStore", name: str) -> str:
     found = _at_once(store, name)
     if found is not None:
         return found
-    named_in_full = bool(split(name)[0]) or is_group_chat_id(name)
-    if named_in_full and not _called(name, [chat.session_key for chat in store.chats()]):
-        return name if split(name)[0] else session_key(FEISHU, name)
+    key = name if split(name)[0] else group_key(name)
+    if key is not None and not _called(name, [chat.session_key for chat in store.chats()]):
+        return key
     return one_called(name, _keys(store))
 
 
@@ -64,8 +65,8 @@ def in_words(name: str) -> str:
 
 def _at_once(store: "GroupTranscriptStore", name: str) -> str | None:
     """A chat that is named in full, found without listing all there are."""
-    full = [session_key(FEISHU, name)] if is_group_chat_id(name) else []
-    return next((key for key in (name, *full) if store.recent(key, 1).entries), None)
+    named = [key for key in (name, group_key(name)) if key is not None]
+    return next((key for key in named if store.recent(key, 1).entries), None)
 
 
 def _keys(store: "GroupTranscriptStore") -> list[str]:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, account_of
 from nanobot_transcript.scripts import DENSE, TEXT_LIMIT, folded
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
 ]
 
 _MOST_HOPS: Final = 1_000_000
-_APP: Final = "cli_"
 _NODES: Final = 50
 
 
@@ -48,14 +47,12 @@ def speaker(entry: Entry) -> str:
 
 
 def wrote(agent: AgentProfile, entry: Entry) -> bool:
-    """True when this agent said it. An app id decides where both sides have one; a name can be given twice."""
+    """True when this agent said it. The account decides where both sides have one; a name can be given twice."""
     if not is_bot(entry):
         return False
-    ids = entry.get("ids")
-    app_id = ids.get("app_id") if isinstance(ids, dict) else None
-    known = app_id if isinstance(app_id, str) else ""
-    if known and (known in agent.ids or any(own.startswith(_APP) for own in agent.ids)):
-        return known in agent.ids
+    account = account_of(entry)
+    if account and (agent.account or account in agent.ids):
+        return account == agent.account or account in agent.ids
     return speaker(entry) == agent.name or entry["sender"] in agent.ids
 
 

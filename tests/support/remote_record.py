@@ -402,7 +402,7 @@ class _Members(MemberDirectory):
 
     def remember_bot(
         self,
-        app_id: str,
+        account: str,
         name: str,
         *,
         aliases: Iterable[str] = (),
@@ -411,12 +411,12 @@ class _Members(MemberDirectory):
         alive: bool = True,
     ) -> None:
         told = {"aliases": tuple(aliases), "description": description, "open_ids": dict(open_ids or {}), "alive": alive}
-        self._sent("remember_bot", app_id, name, **told)
+        self._sent("remember_bot", account, name, **told)
 
     def remember_person(
-        self, sender: str, name: str | None = None, ids: Ids | None = None, app_id: str | None = None
+        self, sender: str, name: str | None = None, ids: Ids | None = None, observer: str | None = None
     ) -> None:
-        self._sent("remember_person", sender, name, ids, app_id)
+        self._sent("remember_person", sender, name, ids, observer)
 
     def saw(self, session_key: str, sender: str) -> None:
         self._sent("saw", session_key, sender)

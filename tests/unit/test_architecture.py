@@ -1,6 +1,7 @@
 """Rules about the code as a whole that no other tool holds."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -66,3 +67,32 @@ def test_what_needs_the_second_sdk_is_run_with_it() -> None:
     tests = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
     texts = {name_of(path): path.read_text(encoding="utf-8") for path in tests}
     assert [name for name, text in texts.items() if "@needs_sdk_2" in text and "mark.mcp\n" not in text] == []
+
+
+_A_PLATFORMS_FORM = re.compile(r"(?:cli|oc|ou|on|om)_\b|(?:cli|oc|ou|on|om)_$|.*\bunion_id\b", re.DOTALL)
+_NEUTRAL = ("nanobot_transcript/", "mcp_tools/")
+
+
+def _values(tree: ast.AST) -> Iterator[str]:
+    """The texts that the code works with: no docstrings, no f-strings' pieces of prose, no examples for people."""
+    shown = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr | ast.keyword) and (isinstance(node, ast.Expr) or node.arg == "example")
+        for part in ast.walk(node.value)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in shown:
+            yield node.value
+
+
+def test_no_platforms_ids_are_known_outside_of_its_room() -> None:
+    """What the forms of Feishu's ids mean stands in ``feishu/`` and its hosts."""
+    found = [
+        (name, value)
+        for name, tree in trees().items()
+        if name.startswith(_NEUTRAL)
+        for value in _values(tree)
+        if _A_PLATFORMS_FORM.match(value)
+    ]
+    assert found == []

@@ -4,20 +4,7 @@ import itertools
 
 import pytest
 
-from nanobot_transcript.identity import agent_names, is_own, name_clashes, person_sender, sender_ids
-
-
-@pytest.mark.parametrize(
-    ("ids", "sender"),
-    [
-        ({"union_id": "on_1", "user_id": "u1", "open_id": "ou_1"}, "on_1"),
-        ({"user_id": "u1", "open_id": "ou_1"}, "u1"),
-        ({"union_id": "", "user_id": None, "open_id": "ou_1"}, "ou_1"),
-        ({}, ""),
-    ],
-)
-def test_a_person_is_known_by_the_most_lasting_id(ids: dict[str, str | None], sender: str) -> None:
-    assert person_sender(ids) == sender
+from nanobot_transcript.identity import agent_names, is_own, name_clashes, sender_ids
 
 
 def test_an_own_line_is_recognised_by_app_id_and_never_by_name() -> None:

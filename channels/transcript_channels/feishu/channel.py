@@ -12,7 +12,7 @@ from nanobot_transcript.errors import NoAnswerError, PlatformError, TranscriptEr
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.channel import LiveMessage, Publish
 from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
-from nanobot_transcript.session_key import FEISHU, session_key, split
+from nanobot_transcript.session_key import split
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bodies import At
 from transcript_channels.feishu.client import FeishuClient
@@ -24,6 +24,7 @@ from transcript_channels.feishu.inbound import entry_of, is_complete
 from transcript_channels.feishu.introducing import introduce
 from transcript_channels.feishu.learning import learn
 from transcript_channels.feishu.mentioning import Mentionable
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.presence import Presence
 from transcript_channels.feishu.sender import FeishuSender, Sent
 from transcript_channels.feishu.streaming import CardStream
@@ -119,7 +120,7 @@ class FeishuChannel:
     def sits_in(self, session_key: str) -> bool:
         """See ``Channel``."""
         channel, chat_id = split(session_key)
-        return channel == FEISHU and self._presence.sits_in(chat_id)
+        return channel == FEISHU.name and self._presence.sits_in(chat_id)
 
     # --- in
 
@@ -148,7 +149,7 @@ class FeishuChannel:
         message = message_from_event(event)
         if message is None:
             return
-        key = session_key(FEISHU, message.chat_id)
+        key = FEISHU.key(message.chat_id)
         if message.in_group:
             self._presence.joined(message.chat_id)
         self._mentionable.saw(message, self._identities)
@@ -160,7 +161,7 @@ class FeishuChannel:
     async def _on_recall(self, event: Mapping[str, Any], publish: Publish) -> None:
         recall = recall_from_event(event)
         if recall is not None:
-            key = session_key(FEISHU, recall.chat_id)
+            key = FEISHU.key(recall.chat_id)
             await publish(Recalled(key, recall.message_id, recall.ts_ms))
 
     def _learn(self, message: Message, key: str, entry: Entry) -> None:
@@ -189,7 +190,7 @@ class FeishuChannel:
 
     def _tell_of_gaps(self) -> None:
         for chat_id in self._presence.chats() if self._on_gap is not None else ():
-            cast("Callable[[str], None]", self._on_gap)(session_key(FEISHU, chat_id))
+            cast("Callable[[str], None]", self._on_gap)(FEISHU.key(chat_id))
 
     # --- out
 
@@ -282,12 +283,11 @@ def action_from_event(event: Mapping[str, Any]) -> CardAction:
     body = part(event, "event")
     action, context = part(body, "action"), part(body, "context")
     chat_id = string(context, "open_chat_id") or string(body, "open_chat_id")
-    operator = ids_of(part(body, "operator"))
     return CardAction(
-        session_key(FEISHU, chat_id),
+        FEISHU.key(chat_id),
         string(context, "open_message_id") or string(body, "open_message_id"),
         dict(part(action, "value")),
-        operator.get("union_id") or operator.get("user_id") or operator.get("open_id") or "",
+        FEISHU.sender_of(ids_of(part(body, "operator"))),
         form=dict(part(action, "form_value")),
         action_id=string(part(event, "header"), "event_id"),
     )

@@ -12,8 +12,9 @@ from nanobot_transcript.coordination.contract import Budget, Grant, Lease
 from nanobot_transcript.coordination.doors import AsyncBudget, AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
-from nanobot_transcript.session_key import FEISHU, is_group_chat_id, split
+from nanobot_transcript.session_key import split
 from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
+from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["FallbackOptions", "HistoryFallback"]
 
@@ -81,7 +82,7 @@ class HistoryFallback:
     async def __call__(self, session_key: str, since_ms: float | None, limit: int) -> list[Entry]:
         """What the platform knows of a chat since a time (None: the newest), newest first, at most ``limit``."""
         channel, chat_id = split(session_key)
-        if channel != FEISHU or not is_group_chat_id(chat_id) or not self._usable():
+        if channel != FEISHU.name or not FEISHU.is_group(chat_id) or not self._usable():
             return []
         grant = await self._turn(session_key, since_ms)
         if grant is None:

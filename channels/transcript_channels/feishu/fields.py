@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from nanobot_transcript.entry import Ids
+from nanobot_transcript.identity import ACCOUNT
+from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["MentionedMember", "ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
 
 _PERSON: Final = "user"
-_ID_TYPES: Final = ("union_id", "user_id", "open_id", "app_id")
+_ID_TYPES: Final = (*FEISHU.person_ids, ACCOUNT)
 _LONGEST_POSITION: Final = 19
 _FAR: Final = 10**18
 _EARLIEST_MS: Final = 100_000_000_000  # below it a time is in seconds: as milliseconds it would be 1973
@@ -42,18 +44,9 @@ def string(mapping: Mapping[str, Any], key: str) -> str:
 def ids_of(value: Any, id_type: Any = None) -> Ids:
     """An object of ids. A single string is of the type that is given, else an open id, or a bot's app id."""
     if isinstance(value, str) and value:
-        value = {id_type if id_type in _ID_TYPES else "app_id" if value.startswith("cli_") else "open_id": value}
-    ids: Ids = {}
-    if isinstance(value, Mapping):
-        if union_id := string(value, "union_id"):
-            ids["union_id"] = union_id
-        if user_id := string(value, "user_id"):
-            ids["user_id"] = user_id
-        if open_id := string(value, "open_id"):
-            ids["open_id"] = open_id
-        if app_id := string(value, "app_id"):
-            ids["app_id"] = app_id
-    return ids
+        value = {id_type if id_type in _ID_TYPES else ACCOUNT if value.startswith("cli_") else "open_id": value}
+    known = value if isinstance(value, Mapping) else _EMPTY
+    return {kind: text for kind in _ID_TYPES if (text := string(known, kind))}
 
 
 def mentions_of(value: Any) -> tuple[MentionedMember, ...]:

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import Ids, Mention
 from nanobot_transcript.errors import NotPermittedError, PlatformError, StoreError
-from nanobot_transcript.identity import person_sender
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.events import Message
 from transcript_channels.feishu.fields import MentionedMember, ids_of, string
+from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["Identities", "People", "Sender"]
 
@@ -56,7 +56,7 @@ class Identities:
     def _bot(self, ids: Ids) -> Sender:
         app_id = self._app_of(ids)
         if app_id is None:
-            return Sender(person_sender(ids) or "bot", None, ids)
+            return Sender(FEISHU.sender_of(ids) or "bot", None, ids)
         name = self._name(app_id)
         return Sender(name or app_id, name, {**ids, "app_id": app_id})
 
@@ -64,11 +64,11 @@ class Identities:
         app_id, open_id = ids.get("app_id"), ids.get("open_id")
         if app_id or not open_id or self.members is None:
             return app_id
-        seen = (bot.app_id for bot in self.members.bots() if bot.open_ids.get(self.app_id) == open_id)
+        seen = (bot.account for bot in self.members.bots() if bot.open_ids.get(self.app_id) == open_id)
         return next(seen, None)
 
     def _person(self, ids: Ids) -> str:
-        sender, open_id = person_sender(ids), ids.get("open_id")
+        sender, open_id = FEISHU.sender_of(ids), ids.get("open_id")
         if open_id and sender == open_id and self.members is not None:
             return self.members.sender_for(self.app_id, open_id) or sender
         return sender
@@ -86,7 +86,7 @@ class Identities:
         bots = self.members.bots() if self.members is not None else []
         wanted = name.casefold()
         called = [bot for bot in bots if wanted in (known.casefold() for known in (bot.name, *bot.aliases))]
-        return called[0].app_id if len(called) == 1 else None
+        return called[0].account if len(called) == 1 else None
 
 
 class People:
@@ -132,7 +132,7 @@ class People:
     def _learn(self, user: Mapping[str, Any]) -> None:
         ids = ids_of(user)
         ids.pop("app_id", None)
-        sender = person_sender(ids)
+        sender = FEISHU.sender_of(ids)
         if not ids.get("open_id") or sender == ids.get("open_id"):
             return
         try:

@@ -39,4 +39,4 @@ def _learn_mention(
             members.remember_person(stable, mention.name, mention.ids, identities.app_id)
     elif open_id and bot.open_ids.get(identities.app_id) != open_id:
         about = {"aliases": bot.aliases, "description": bot.description}
-        members.remember_bot(bot.app_id, bot.name, **about, open_ids={identities.app_id: open_id}, alive=False)
+        members.remember_bot(bot.account, bot.name, **about, open_ids={identities.app_id: open_id}, alive=False)

@@ -44,7 +44,7 @@ class Mentionable:
         known = dict(self._people)
         for bot in self._members.bots() if self._members is not None else ():
             open_id = bot.open_ids.get(self._app_id)
-            if open_id and bot.app_id != self._app_id:
+            if open_id and bot.account != self._app_id:
                 known.update({name: open_id for name in (*bot.aliases, bot.name) if name.strip()})
         return [At(known[name], name) for name in _named(text, known)]
 

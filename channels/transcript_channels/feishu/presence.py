@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import PlatformError, StoreError
-from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.fields import string
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.seldom import Seldom
 
 __all__ = ["Presence"]
@@ -87,7 +86,7 @@ class Presence:
             return
         for chat_id in self.chats():
             try:
-                await asyncio.to_thread(self._members.saw, session_key(FEISHU, chat_id), name)
+                await asyncio.to_thread(self._members.saw, FEISHU.key(chat_id), name)
             except StoreError as error:
                 logger.warning("Where %s sits could not be written down: %s %s", name, error, error.hint)
                 return
@@ -115,7 +114,7 @@ class Presence:
             async for person in self._listed(path, {"member_id_type": "union_id"}):
                 sender, name = string(person, "member_id"), string(person, "name")
                 if sender and name:
-                    await asyncio.to_thread(members.remember_person, sender, name, Ids(union_id=sender))
+                    await asyncio.to_thread(members.remember_person, sender, name, {"union_id": sender})
         except PlatformError as error:
             logger.warning("The names of people in a group are not known: %s %s", error, error.hint)
         except StoreError as error:
@@ -134,7 +133,7 @@ class Presence:
             return
         try:
             for chat_id, title in titles.items():
-                await asyncio.to_thread(self._members.remember_chat, session_key(FEISHU, chat_id), title)
+                await asyncio.to_thread(self._members.remember_chat, FEISHU.key(chat_id), title)
                 self._titles.answered(chat_id)
         except StoreError as error:
             logger.warning("What the groups are called could not be written down: %s %s", error, error.hint)

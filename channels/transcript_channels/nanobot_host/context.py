@@ -8,9 +8,9 @@ from typing import Any, Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.identity import is_own, sender_ids
-from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.speakers import id_at
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.host import Bot, Host
 from transcript_channels.nanobot_host.watermark import Watermark
 from transcript_channels.nanobot_host.wording import encode, fit, is_unreadable, shown
@@ -43,7 +43,7 @@ class GroupContext:
             return []
         session = request.session_key or f"{request.channel}:{chat_id}"
         mark = None if is_fresh(session) else self._host.watermarks.load(bot.app_id, session)
-        key = session_key(FEISHU, chat_id)
+        key = FEISHU.key(chat_id)
         turns = (mark or Watermark("")).with_turn(request.message_id, request.original_user_text).turns
 
         await self._host.async_store.recent(key, 1)  # waits a little for what nobody has heard

@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.errors import InvalidCursorError
-from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.contract import Changes
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns.speakers import id_at
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.sessions import forget, ids_in, write_ids
 from transcript_channels.nanobot_host.watermark import Watermark, Watermarks
 from transcript_channels.nanobot_host.wording import shown_id
@@ -162,7 +162,7 @@ class Forgetting:
 
     def _looking_at(self, key: str, session: Any, mark: Watermark, *, keep: bool) -> Looking:
         write_ids(session, mark)
-        chat = session_key(FEISHU, mark.chat)
+        chat = FEISHU.key(mark.chat)
         end = yield partial(self._store.end, chat)
         state = (end, mark.checked, id(session), len(session.messages))
         if self._clean.get(key) == state:

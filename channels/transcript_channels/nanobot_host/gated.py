@@ -5,8 +5,8 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final
 
-from nanobot_transcript.session_key import FEISHU, session_key
 from transcript_channels.feishu import Message
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.core import Core
 from transcript_channels.nanobot_host.gatekeeper import Turn
 
@@ -31,7 +31,7 @@ class Gated(Core):
             return await super()._on_message(data)
         host, bot = self._transcript_host, self._transcript_bot
         entry = host.inbound.entry_of(message, bot.app_id)
-        turn = Turn(bot, session_key(FEISHU, message.chat_id), entry, partial(self._transcript_begin, data, message))
+        turn = Turn(bot, FEISHU.key(message.chat_id), entry, partial(self._transcript_begin, data, message))
         try:
             await host.gatekeeper.admit(turn)
         finally:

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record import Record
-from nanobot_transcript.session_key import FEISHU, split
+from nanobot_transcript.session_key import split
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.background import Background
@@ -126,7 +127,7 @@ class Host:
     def may_post(self, session_key: str) -> bool:
         """True for groups in which posts of the outbox may be sent."""
         channel, chat_id = split(session_key)
-        return channel == FEISHU and chat_id not in self.private and self.policy.records(chat_id)
+        return channel == FEISHU.name and chat_id not in self.private and self.policy.records(chat_id)
 
     def introduced(self, bot: Bot) -> None:
         """The platform has said who a bot is; to be called in any thread."""

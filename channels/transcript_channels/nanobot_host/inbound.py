@@ -11,10 +11,10 @@ from typing import Any, Final, cast
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError
-from nanobot_transcript.identity import sender_ids
-from nanobot_transcript.session_key import FEISHU, session_key
+from nanobot_transcript.identity import account_of
 from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.feishu import Message, Recall, message_from_event, recall_from_event
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.names import Names
@@ -86,7 +86,7 @@ class Inbound:
         """True when a message of this chat was seen or recorded, and it was a group."""
         if chat_id in self._groups:
             return True
-        return bool(self._store.recent(session_key(FEISHU, chat_id), 1).entries)
+        return bool(self._store.recent(FEISHU.key(chat_id), 1).entries)
 
     def has_heard(self, observer: str, chat_id: str) -> bool:
         """True when the bot ``observer`` received a message of this group since the start."""
@@ -142,7 +142,7 @@ class Inbound:
     def _hear_first(self, message: Message) -> None:
         """Of a chat without a record the day before is asked for, else what is missing at its end."""
         self._groups.add(message.chat_id)
-        key = session_key(FEISHU, message.chat_id)
+        key = FEISHU.key(message.chat_id)
         known = bool(self._store.recent(key, 1).entries)
         self._callbacks.first_heard(key, None if known else (message.ts_ms or time.time() * 1000) - _BEFORE)
 
@@ -151,7 +151,7 @@ class Inbound:
         if message.from_bot or not (message.parent_id or message.root_id or message.thread_id):
             return False, None
         answers: list[bool] = []
-        is_answer, key = self._callbacks.is_answer, session_key(FEISHU, message.chat_id)
+        is_answer, key = self._callbacks.is_answer, FEISHU.key(message.chat_id)
         failure = self._attempt(lambda: answers.append(is_answer(key, self.entry_of(message, observer))))
         return any(answers), failure
 
@@ -165,7 +165,7 @@ class Inbound:
             raise failure
 
     def _append(self, message: Message, observer: str) -> None:
-        key, entry = session_key(FEISHU, message.chat_id), self.entry_of(message, observer)
+        key, entry = FEISHU.key(message.chat_id), self.entry_of(message, observer)
         fields: dict[str, Any] = {name: value for name, value in entry.items() if name not in _PLAIN}
         self._store.append(
             key,
@@ -187,14 +187,14 @@ class Inbound:
     def _recognise(self, message: Message, key: str, observer: str) -> None:
         """When the bot that sent this has recorded it by itself, its open id is known now, too."""
         entry = self._store.get(key, message.message_id)
-        app_id = sender_ids(entry).get("app_id") if entry else None
+        app_id = account_of(entry) if entry else ""
         open_id = message.sender_ids.get("open_id")
         if app_id and open_id:
             self._names.link(observer, open_id, app_id)
 
     def _hide(self, recall: Recall) -> None:
         if self.knows_group(recall.chat_id):
-            key = session_key(FEISHU, recall.chat_id)
+            key = FEISHU.key(recall.chat_id)
             self._store.recall(key, recall.message_id, "", recall.ts_ms, max_wait=_LONGEST_WAIT)
             self._background.submit(self._forgetting.recalled, recall.message_id)
 

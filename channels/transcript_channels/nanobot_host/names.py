@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.entry import Ids, Mention
-from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes, person_sender
+from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.members import BotProfile, MemberDirectory
 from transcript_channels.feishu import MentionedMember, Message
+from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["Names", "Sender"]
 
@@ -91,9 +92,8 @@ class Names:
         """A bot as the gate and the loop guard want to know it."""
         name, known = self.agent_name(app_id), self._members.bot_of(app_id)
         if known is None:
-            return AgentProfile(name, ids=frozenset({name, app_id}))
-        ids = frozenset({name, app_id, *known.open_ids.values()})
-        return AgentProfile(name, tuple(known.aliases), known.description, ids)
+            return AgentProfile(name, ids=frozenset({name, app_id}), account=app_id)
+        return known.called(name)
 
     # --- senders and mentions of a message, as the bot ``observer`` sees them
 
@@ -161,7 +161,7 @@ class Names:
         return own.instance_name or own.platform_name or (known.name if known else "") or app_id
 
     def _all_wanted(self) -> dict[str, str]:
-        wanted = {bot.app_id: bot.name for bot in self._members.bots() if not bot.silent}
+        wanted = {bot.account: bot.name for bot in self._members.bots() if not bot.silent}
         return wanted | {app_id: self._wanted(app_id) for app_id in self._own}
 
     def _warn_of_clashes(self, wanted: Mapping[str, str]) -> None:
@@ -176,7 +176,7 @@ class Names:
     def _bot_sender(self, ids: Ids, observer: str) -> Sender:
         app_id = self._app_of(ids, observer)
         if app_id is None:
-            unknown = ids.get("app_id") or person_sender(ids) or "bot"
+            unknown = ids.get("app_id") or FEISHU.sender_of(ids) or "bot"
             return Sender(unknown, None, ids)
         name = self.agent_name(app_id)
         return Sender(name, name, {**ids, "app_id": app_id})
@@ -190,10 +190,10 @@ class Names:
         if own is not None and open_id and own.open_id == open_id:
             return observer
         bots = self._members.bots() if open_id else []
-        return next((bot.app_id for bot in bots if bot.open_ids.get(observer) == open_id), None)
+        return next((bot.account for bot in bots if bot.open_ids.get(observer) == open_id), None)
 
     def _person(self, ids: Ids, observer: str) -> str:
-        sender, open_id = person_sender(ids), ids.get("open_id")
+        sender, open_id = FEISHU.sender_of(ids), ids.get("open_id")
         if open_id and sender == open_id:
             return self._members.sender_for(observer, open_id) or sender
         return sender
@@ -210,7 +210,7 @@ class Names:
         if found is not None:
             return found
         called = [bot for bot in self._members.bots() if not bot.silent and _is_called(bot, mention.name)]
-        return called[0].app_id if len(called) == 1 else None
+        return called[0].account if len(called) == 1 else None
 
     def _learn_mention(self, mention: MentionedMember, observer: str) -> None:
         app_id = self._mentioned_bot(mention, observer)

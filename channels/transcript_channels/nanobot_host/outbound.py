@@ -8,10 +8,10 @@ from functools import partial
 from typing import Final, Literal
 
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.speakers import hop_of, is_bot
 from transcript_channels.feishu import text_of
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.deliveries import Delivery, Outgoing
 from transcript_channels.nanobot_host.inbound import Inbound
 from transcript_channels.nanobot_host.names import Names
@@ -122,7 +122,7 @@ class Outbound:
     ) -> None:
         first, ids = outgoing.delivered[0], [part.message_id for part in outgoing.delivered]
         name = self._names.agent_name(app_id)
-        key = session_key(FEISHU, chat_id)
+        key = FEISHU.key(chat_id)
         await self._store.append(
             key,
             "assistant",

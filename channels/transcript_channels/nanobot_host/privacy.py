@@ -11,7 +11,7 @@ from typing import Final
 
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.session_key import is_group_chat_id
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.background import at_once
 
 __all__ = ["PrivateChats"]
@@ -47,7 +47,7 @@ class PrivateChats:
 
     def __contains__(self, chat_id: object) -> bool:
         """True for a person's id and for the id of a chat that was seen to be private."""
-        if not isinstance(chat_id, str) or not is_group_chat_id(chat_id):
+        if not isinstance(chat_id, str) or not FEISHU.is_group(chat_id):
             return True
         if _digest(chat_id) in self._known:
             return True

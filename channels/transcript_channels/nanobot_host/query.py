@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
-from nanobot_transcript.session_key import FEISHU, session_key
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.wording import encode, fit, shown
 
@@ -53,7 +53,7 @@ class Query:
     ) -> Answer:
         """The matching messages, oldest first, one JSON object per line under a heading. Raises QueryError."""
         limit = min(max(1, limit), _MOST)
-        key = session_key(FEISHU, chat_id)
+        key = FEISHU.key(chat_id)
         wanted = _all(self._by(member, key), _with(query))
         start = _instant(since, self._where) if since else None
         if since and start is None:

@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import sender_ids
-from nanobot_transcript.session_key import FEISHU, split
+from nanobot_transcript.identity import account_of
+from nanobot_transcript.session_key import split
 from nanobot_transcript.turns import Relay, RelaySettings
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.gatekeeper import Turn
 from transcript_channels.nanobot_host.wording import is_unreadable, safe
 
@@ -68,7 +69,7 @@ class Relaying:
     def _chat_of(self, session_key: str) -> str | None:
         """The chat, if the bot sits in it and may answer there."""
         channel, chat_id = split(session_key)
-        if channel != FEISHU or chat_id in self._host.private or not self._host.policy.shares(chat_id):
+        if channel != FEISHU.name or chat_id in self._host.private or not self._host.policy.shares(chat_id):
             return None
         return chat_id if self._host.sits_in(self._bot, session_key) else None
 
@@ -97,7 +98,7 @@ async def publish(channel: Any, chat_id: str, entry: Entry, name: str) -> None:
         metadata["_wants_stream"] = True
     message = InboundMessage(
         channel=channel.name,
-        sender_id=str(sender_ids(entry).get("app_id") or entry["sender"]),
+        sender_id=account_of(entry) or str(entry["sender"]),
         chat_id=chat_id,
         # With a line before it nothing a bot says can be one of nanobot's commands.
         content=f"{safe(name)}, another bot of this group, says:\n{safe(entry['content'])}",

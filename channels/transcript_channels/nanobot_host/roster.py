@@ -7,14 +7,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from nanobot_transcript.session_key import FEISHU, session_key
 from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.seldom import Seldom
-
-if TYPE_CHECKING:
-    from nanobot_transcript.entry import Ids
 
 __all__ = ["Roster"]
 
@@ -113,17 +110,14 @@ class Roster:
             if people is None:
                 return False
             for member_id, name in people:
-                known: Ids = {"open_id": member_id}
-                if kind != "open_id":
-                    known = {"union_id": member_id} if kind == "union_id" else {"user_id": member_id}
-                self._members.remember_person(member_id, name, known, app_id)
+                self._members.remember_person(member_id, name, {kind: member_id}, app_id)
         return True
 
     def _ask_title(self, client: Any, chat_id: str, app_id: str) -> None:
         try:
             title = _title(client, chat_id)
             if title is not None:
-                self._members.remember_chat(session_key(FEISHU, chat_id), title)
+                self._members.remember_chat(FEISHU.key(chat_id), title)
                 self._titles.answered((app_id, chat_id))
         except Exception:
             logger.warning("What a group is called could not be found out; it is asked for again", exc_info=True)

@@ -7,7 +7,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
-from nanobot_transcript.session_key import FEISHU, session_key, split
+from nanobot_transcript.platform import chat_key
+from nanobot_transcript.session_key import split
 from transcript_mcp.assistant.values import Choice, Option, Question
 
 __all__ = ["LONGEST_NAME", "chat_key", "checked", "clean", "clean_name", "is_id", "size_of"]
@@ -44,15 +45,16 @@ def checked(question: Question, has_files: bool = False) -> Question:
     return question
 
 
-def chat_key(chat: str) -> str:
-    """A chat by its session key; what has no channel is one of Feishu's. Raises InvalidQuestionError."""
+def group_chat(chat: str) -> str:
+    """A chat by its session key, or by an id that tells its platform. Raises InvalidQuestionError."""
     chat = chat.strip()
     if not chat:
         return ""
-    channel, chat_id = split(chat)
-    if not is_id(chat_id) or chat.startswith(":") or len(chat.split()) > 1 or len(chat) > LONGEST_NAME:
+    key, bare = chat_key(chat), split(chat)[1]
+    named = is_id(bare) and not chat.startswith(":") and len(chat.split()) == 1 and len(chat) <= LONGEST_NAME
+    if key is None or not named:
         raise InvalidQuestionError("This is no group chat.", hint="Name it like feishu:oc_0123456789abcdef.")
-    return session_key(channel or FEISHU, chat_id)
+    return key
 
 
 def is_id(text: str) -> bool:

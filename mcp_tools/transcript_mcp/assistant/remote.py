@@ -20,7 +20,7 @@ from nanobot_transcript.errors import (
     UnknownQuestionError,
 )
 from transcript_mcp.assistant import frames, wire
-from transcript_mcp.assistant.checking import chat_key, checked
+from transcript_mcp.assistant.checking import checked, group_chat
 from transcript_mcp.assistant.sizes import LARGEST
 from transcript_mcp.assistant.values import Content, Inquiry, Question, State, text_of
 
@@ -62,7 +62,7 @@ class RemoteDesk:
     async def ask(self, question: Question) -> Inquiry:
         """Kept until somebody waits for it: the protocol asks and waits in one call. Raises InvalidQuestionError."""
         question = checked(question)
-        chat_key(question.chat or "")  # the hub finds the key; what is none is refused before it goes there
+        group_chat(question.chat or "")  # the hub finds the key; what is none is refused before it goes there
         self._asked[question.id] = question
         return Inquiry(question, 0, time.time(), "waiting")
 

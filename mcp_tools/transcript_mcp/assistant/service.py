@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, TranscriptError, UnknownQuestionError
-from transcript_mcp.assistant.checking import chat_key, checked, clean_name
+from transcript_mcp.assistant.checking import checked, clean_name, group_chat
 from transcript_mcp.assistant.holding import Holding, Key, TimeUp, seconds_left
 from transcript_mcp.assistant.options import check_answer
 from transcript_mcp.assistant.store import End, Ended, QuestionStore
@@ -101,7 +101,7 @@ class Assistant:
         """Ask, or join the question that has this id. Raises InvalidQuestionError and StoreError kinds."""
         question = checked(question)
         chat = self._chat if question.chat is None else question.chat
-        question = replace(question, chat=chat_key(chat) if question.expects else "")
+        question = replace(question, chat=group_chat(chat) if question.expects else "")
         await self._load()
         return await self._to_the_end(self._put(question))
 

@@ -79,8 +79,10 @@ def _transcript(settings: Settings, _cwd: Path | None) -> Room:
     from transcript_mcp.transcript import build_server
 
     agents = [
-        AgentProfile(agent.name, tuple(agent.aliases), agent.description, frozenset({agent.name, app_id}))
-        for app_id, agent in settings.agents.items()
+        AgentProfile(
+            agent.name, tuple(agent.aliases), agent.description, frozenset({agent.name, account}), account=account
+        )
+        for account, agent in settings.agents.items()
     ]
     record = settings.open_record()
     server = build_server(record.store, agents=agents, outbox=lambda: record.outbox, gate=settings.gate.options())

@@ -1,5 +1,6 @@
 """Puts the MCP server over Agent Mail together."""
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import quote
@@ -7,8 +8,8 @@ from urllib.parse import quote
 from pydantic import Field
 
 import nanobot_transcript
-from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
-from nanobot_transcript.session_key import FEISHU, session_key, split
+from nanobot_transcript.errors import ActingRefusedError, ConfigError, InvalidLetterError
+from nanobot_transcript.platform import chat_key
 from transcript_mcp.mail import parameters as given
 from transcript_mcp.mail import showing
 from transcript_mcp.mail.boxes import MOST
@@ -72,9 +73,12 @@ def _announcing(settings: "Settings") -> Announce | None:
     named = settings.mail.announce
     if named is None:
         return None
-    channel, chat_id = split(named)
-    chat = named if channel else session_key(FEISHU, chat_id)
-
+    chat = chat_key(named)
+    if chat is None:
+        raise ConfigError(
+            f"mail.announce: {json.dumps(named)} does not tell its platform.",
+            hint="Name it like feishu:oc_0123456789abcdef.",
+        )
     record = settings.open_record()
 
     def announce(text: str, key: str) -> None:

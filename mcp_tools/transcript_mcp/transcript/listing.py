@@ -80,7 +80,8 @@ def _bots_first(member: AgentProfile) -> tuple[str, str]:
 def _joined(agent: AgentProfile, recorded: AgentProfile) -> AgentProfile:
     aliases = tuple(dict.fromkeys([*agent.aliases, *recorded.aliases]))
     described = agent.description or recorded.description
-    return AgentProfile(agent.name, aliases, described, agent.ids | recorded.ids, agent.kind)
+    account = agent.account or recorded.account
+    return AgentProfile(agent.name, aliases, described, agent.ids | recorded.ids, agent.kind, account)
 
 
 def _chat(view: View, chat: Chat) -> Line:

@@ -43,7 +43,7 @@ def check_names(loaded: "LoadedSettings", store: "GroupTranscriptStore | None") 
         bots = store.members.bots()
     except StoreError as error:
         return [*clashes, Finding("bot names", "error", str(error), error.hint)]
-    clashes += _clashes({bot.app_id: bot.name for bot in bots if not bot.silent}, "the store")
+    clashes += _clashes({bot.account: bot.name for bot in bots if not bot.silent}, "the store")
     if clashes:
         return clashes
     names = ", ".join(bot.name for bot in bots)

@@ -120,4 +120,4 @@ class Talking:
         you, members = self._world.you.name, self._world.record.store.members
         people = [member for member in members.of_chat(self._world.key) if member.kind == "human"]
         rows = [(one.name, "you" if one.name == you else "person", one.sender) for one in people]
-        self._screen.table([*rows, *((bot.name, "bot", bot.app_id) for bot in members.bots())])
+        self._screen.table([*rows, *((bot.name, "bot", bot.account) for bot in members.bots())])

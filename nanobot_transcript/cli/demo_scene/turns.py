@@ -102,4 +102,4 @@ def _noted(record: dict[str, object], asks: bool) -> Noted:
 
 
 def _profile(app: App) -> AgentProfile:
-    return AgentProfile(app.name, ids=frozenset({app.name, app.app_id}))
+    return AgentProfile(app.name, ids=frozenset({app.name, app.app_id}), account=app.app_id)

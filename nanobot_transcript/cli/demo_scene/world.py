@@ -19,7 +19,7 @@ from nanobot_transcript.cli.demo_scene.turns import Turns
 from nanobot_transcript.cli.problems import REMOTE
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
-from nanobot_transcript.session_key import FEISHU, session_key
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.simulator import App, FeishuSimulator, Message, Person, ScriptedModel
 
 __all__ = ["World"]
@@ -58,7 +58,7 @@ class World:
     @property
     def key(self) -> str:
         """The session key of the group."""
-        return session_key(FEISHU, self.group.chat_id)
+        return FEISHU.key(self.group.chat_id)
 
     @property
     def transcript(self) -> Path | None:

@@ -18,7 +18,7 @@ import msgspec
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.errors import ImportFormatError
-from nanobot_transcript.session_key import FEISHU
+from nanobot_transcript.platform import platforms
 from nanobot_transcript.store.contract import Progress
 from nanobot_transcript.store.exchange.candidates import Candidate, from_log, from_transcript, read_ahead
 from nanobot_transcript.store.exchange.lines import PARSERS, Line, lines_of, settle_format, watched
@@ -29,7 +29,6 @@ from nanobot_transcript.store.shape import looks_like_seconds
 
 __all__ = ["import_file", "session_key_of"]
 
-_LOSSY_NAME: Final = re.compile(rf"({FEISHU})_(oc_.+)")
 _DAY: Final = timedelta(days=1)
 _DATE_IN_NAME: Final = re.compile(r"(\d{4})[-_.](\d{2})[-_.](\d{2})")
 
@@ -40,8 +39,9 @@ def session_key_of(path: Path) -> str | None:
     >>> session_key_of(Path("feishu_oc_1.jsonl"))
     'feishu:oc_1'
     """
-    match = _LOSSY_NAME.fullmatch(path.stem)
-    return f"{match[1]}:{match[2]}" if match else None
+    channel, _, chat_id = path.stem.partition("_")
+    named = (one.key(chat_id) for one in platforms() if one.name == channel and one.is_group(chat_id))
+    return next(named, None)
 
 
 def import_file(

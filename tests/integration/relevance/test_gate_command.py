@@ -89,7 +89,7 @@ def test_explain_takes_an_imported_message_for_one_that_came_in_time(run: Run, s
 
 
 async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, store: GroupTranscriptStore) -> None:
-    agent = AgentProfile("Alpha", ids=frozenset({"cli_a"}))
+    agent = AgentProfile("Alpha", ids=frozenset({"cli_a"}), account="cli_a")
     gate = RelevanceGate(log=FileDecisionLog(store.base_dir))
     *history, message = store.recent(KEY, 3).entries
     await gate.resolve(gate.decide(message, history, agent, [agent], session_key=KEY))

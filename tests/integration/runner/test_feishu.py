@@ -57,7 +57,7 @@ class Office:
     def agent(
         self, app: App, responder: Any, *, secret: str | None = None, stream: bool = False, **parts: Any
     ) -> Agent:
-        profile = AgentProfile(app.name, ids=frozenset({app.name, app.app_id}))
+        profile = AgentProfile(app.name, ids=frozenset({app.name, app.app_id}), account=app.app_id)
         client = FeishuClient(app.app_id, secret or app.app_secret, self.feishu.base_url)
 
         def listen(on_event: Any, on_state: Any) -> LongConnection:

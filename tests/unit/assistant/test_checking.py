@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from nanobot_transcript.errors import InvalidQuestionError
-from transcript_mcp.assistant.checking import chat_key, checked
+from transcript_mcp.assistant.checking import checked, group_chat
 from transcript_mcp.assistant.values import Choice, Option, Question
 
 ASKED = Question("s", "q1", "question", "Which?")
@@ -67,7 +67,7 @@ def test_more_choices_than_anybody_reads_are_refused(asked: Question) -> None:
     ],
 )
 def test_a_chat_is_known_by_its_session_key(chat: str, key: str) -> None:
-    assert chat_key(chat) == key
+    assert group_chat(chat) == key
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_chat_is_known_by_its_session_key(chat: str, key: str) -> None:
 )
 def test_what_can_be_no_chat_is_refused(chat: str) -> None:
     with pytest.raises(InvalidQuestionError, match="no group chat"):
-        chat_key(chat)
+        group_chat(chat)
 
 
 def test_a_choice_of_which_no_more_is_said_takes_one_option_or_own_words() -> None:

@@ -105,9 +105,10 @@ def test_without_a_chat_all_bots_are_listed_those_of_the_settings_too(view: View
 
 
 def test_what_is_known_of_a_bot_from_two_sides_is_joined(view: View) -> None:
-    known = {bot.name: bot for bot in agents_of(view, [AgentProfile("Alpha", ("α",), "", frozenset({"cli_a", "x"}))])}
+    given = AgentProfile("Alpha", ("α",), "", frozenset({"cli_a", "x"}))
+    known = {bot.name: bot for bot in agents_of(view, [given])}
     assert known["Alpha"] == AgentProfile(
-        "Alpha", ("α", "小助手"), "Builds and releases.", frozenset({"cli_a", "x", "Alpha"})
+        "Alpha", ("α", "小助手"), "Builds and releases.", frozenset({"cli_a", "x", "Alpha"}), account="cli_a"
     )
 
 

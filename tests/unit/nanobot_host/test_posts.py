@@ -117,7 +117,8 @@ async def test_a_long_post_that_breaks_off_is_recorded_as_far_as_the_group_sees_
     async with FeishuSimulator() as feishu:
         app = feishu.add_app("Alpha")
         group = feishu.add_group("Team", [app, feishu.add_person("Ada")])
-        key, agent = f"feishu:{group.chat_id}", AgentProfile("Alpha", ids=frozenset({"Alpha", app.app_id}))
+        key = f"feishu:{group.chat_id}"
+        agent = AgentProfile("Alpha", ids=frozenset({"Alpha", app.app_id}), account=app.app_id)
 
         def content() -> str:
             return "".join(entry["content"] for entry in host.store.recent(key, 5).entries)

@@ -16,8 +16,10 @@ class Group:
     """Alpha (also called 小助手) and Beta are bots, Ada and 小明 people."""
 
     def __init__(self) -> None:
-        self.alpha = AgentProfile("Alpha", ("小助手",), "answers questions", frozenset({"Alpha", "cli_a", "ou_a"}))
-        self.beta = AgentProfile("Beta", ("贝塔",), ids=frozenset({"Beta", "cli_b", "ou_b"}))
+        self.alpha = AgentProfile(
+            "Alpha", ("小助手",), "answers questions", frozenset({"Alpha", "cli_a", "ou_a"}), account="cli_a"
+        )
+        self.beta = AgentProfile("Beta", ("贝塔",), ids=frozenset({"Beta", "cli_b", "ou_b"}), account="cli_b")
         self.ada = AgentProfile("Ada", ids=frozenset({"on_ada"}), kind="human")
         self.ming = AgentProfile("小明", ids=frozenset({"on_ming"}), kind="human")
         self.members = [self.alpha, self.beta, self.ada, self.ming]

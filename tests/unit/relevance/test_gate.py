@@ -64,7 +64,7 @@ def test_a_name_inside_a_longer_word_is_no_name(group: Any, text: str) -> None:
 
 
 def test_a_longer_chinese_name_does_not_call_a_shorter_one(group: Any) -> None:
-    longer = AgentProfile("小助手二号", ids=frozenset({"cli_c"}))
+    longer = AgentProfile("小助手二号", ids=frozenset({"cli_c"}), account="cli_c")
     group.members.append(longer)
     message = group.says("ada", "小助手二号，帮我看看")
     assert group.decide(message).reason is Reason.OTHER_NAMED
@@ -88,13 +88,13 @@ def test_the_longer_of_two_names_uses_up_its_place(longer: str, shorter: str, te
 @pytest.mark.parametrize("text", ["Jose\u0301, look", "@Jose\u0301 look", "JOSE\u0301?", "＠Ｊosé 看一下"])
 def test_a_name_is_known_however_its_characters_were_composed(text: str) -> None:
     for name in ("José", "Jose\u0301"):
-        bot = AgentProfile(name, ids=frozenset({"cli_j"}))
+        bot = AgentProfile(name, ids=frozenset({"cli_j"}), account="cli_j")
         assert RelevanceGate().decide(entry_of(text), [], bot, [bot]).reason is Reason.NAMED
 
 
 @pytest.mark.parametrize("name", ["小助手", "Alpha Bot", "alpha bot", "ALPHA", "Jose\u0301"])
 def test_an_at_node_with_an_id_nobody_knows_goes_by_any_name_of_the_agent(name: str) -> None:
-    bot = AgentProfile("Alpha", ("小助手", "Alpha Bot", "José"), ids=frozenset({"cli_a"}))
+    bot = AgentProfile("Alpha", ("小助手", "Alpha Bot", "José"), ids=frozenset({"cli_a"}), account="cli_a")
     message = entry_of("look", **at(name, "ou_unknown"))
     assert RelevanceGate().decide(message, [], bot, [bot]).reason is Reason.MENTIONED
 
@@ -184,7 +184,7 @@ def test_who_is_called_together_with_another_bot_answers_too(group: Any, text: s
 
 
 def test_a_list_of_names_is_followed_to_its_end(group: Any) -> None:
-    gamma = AgentProfile("Gamma", ids=frozenset({"cli_c"}))
+    gamma = AgentProfile("Gamma", ids=frozenset({"cli_c"}), account="cli_c")
     group.members.append(gamma)
     for text in ("@Beta and Gamma and Alpha, go", "Alpha, Gamma & @Beta, go", "go, Gamma and Alpha and @Beta"):
         message = group.says("ada", text, **at("Beta", "cli_b"))
@@ -487,7 +487,7 @@ def test_whoever_joins_later_changes_nothing_that_would_be_read_otherwise(group:
 
 
 def test_a_newcomer_among_fifty_bots_costs_little(group: Any) -> None:
-    bots = [AgentProfile(f"机器人{n}号", (f"Bot{n}",), ids=frozenset({f"cli_{n}"})) for n in range(50)]
+    bots = [AgentProfile(f"机器人{n}号", (f"Bot{n}",), ids=frozenset({f"cli_{n}"}), account="cli_") for n in range(50)]
     gate, history, calls = RelevanceGate(), list[Any](), 0
     for number in range(300):
         text = f"step {number % 37}: how do we go on with the plan, and what did 机器人{number % 60}号 say?"
@@ -537,7 +537,7 @@ def test_a_name_behind_a_long_paste_is_found(group: Any, pasted: str) -> None:
 
 
 def test_in_a_group_of_fifty_bots_the_one_who_was_asked_answers(group: Any) -> None:
-    bots = [AgentProfile(f"机器人{at}号", ids=frozenset({f"cli_{at}"})) for at in range(50)]
+    bots = [AgentProfile(f"机器人{at}号", ids=frozenset({f"cli_{at}"}), account="cli_") for at in range(50)]
     asked = group.says("ada", "机器人7号 在吗")
     answer = asked | {"role": "assistant", "sender": "机器人7号", "ids": {"app_id": "cli_7"}, "message_id": "om_x"}
     answer |= {"content": "在", "reply_to": asked["message_id"], "sender_kind": "bot"}

@@ -82,7 +82,7 @@ def test_a_more_lasting_sender_takes_over_ids_name_and_chats(base: Path) -> None
     members = FileMembers(base)
     members.remember_person("ou_a", "Ada", {"open_id": "ou_a"}, "cli_a")
     members.saw("feishu:oc_1", "ou_a")
-    members.remember_person("on_ada", ids={"union_id": "on_ada", "open_id": "ou_a"}, app_id="cli_a")
+    members.remember_person("on_ada", ids={"union_id": "on_ada", "open_id": "ou_a"}, observer="cli_a")
     assert members.sender_for("cli_a", "ou_a") == "on_ada"
     assert [(m.sender, m.name) for m in members.of_chat("feishu:oc_1")] == [("on_ada", "Ada")]
     assert members.name_of("ou_a") == "Ada"
@@ -91,7 +91,7 @@ def test_a_more_lasting_sender_takes_over_ids_name_and_chats(base: Path) -> None
 def test_an_open_id_never_takes_the_place_of_a_union_id(base: Path) -> None:
     members = FileMembers(base)
     members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "open_id": "ou_a"}, "cli_a")
-    members.remember_person("ou_a", ids={"open_id": "ou_a"}, app_id="cli_a")
+    members.remember_person("ou_a", ids={"open_id": "ou_a"}, observer="cli_a")
     assert members.sender_for("cli_a", "ou_a") == "on_ada"
 
 
@@ -119,7 +119,7 @@ def test_a_bot_that_is_silent_for_a_month_gives_its_name_back(base: Path) -> Non
     assert members.name_of("cli_2beef") == "Alpha-beef"
     clock[0] += 11 * 86400
     other = FileMembers(base, now=lambda: clock[0])
-    assert [(bot.app_id, bot.silent) for bot in other.bots()] == [("cli_1", True), ("cli_2beef", False)]
+    assert [(bot.account, bot.silent) for bot in other.bots()] == [("cli_1", True), ("cli_2beef", False)]
     assert (other.name_of("cli_2beef"), other.name_of("cli_1")) == ("Alpha", "Alpha")
     assert other.sender_for("cli_2beef", "ou_x") == "Alpha"
     other.remember_bot("cli_1", "Alpha")

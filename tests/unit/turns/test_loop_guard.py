@@ -7,8 +7,8 @@ import pytest
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns import LoopGuard, LoopLimits, Verdict
 
-ALPHA = AgentProfile("Alpha", ids=frozenset({"cli_alpha"}))
-BETA = AgentProfile("Beta", ids=frozenset({"cli_beta"}))
+ALPHA = AgentProfile("Alpha", ids=frozenset({"cli_alpha"}), account="cli_alpha")
+BETA = AgentProfile("Beta", ids=frozenset({"cli_beta"}), account="cli_beta")
 GAMMA = AgentProfile("Gamma")
 
 

@@ -19,7 +19,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns import Relay, RelaySettings
 
 KEY = "feishu:oc_1"
-BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta"}))
+BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta"}), account="cli_beta")
 
 
 def now_ms() -> int:

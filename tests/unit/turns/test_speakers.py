@@ -18,7 +18,7 @@ from nanobot_transcript.turns.speakers import (
     wrote,
 )
 
-BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta", "ou_beta"}))
+BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta", "ou_beta"}), account="cli_beta")
 
 
 def entry(content: str = "text", role: str = "user", sender: str = "on_ada", **fields: Any) -> Any:
