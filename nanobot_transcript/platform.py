@@ -25,8 +25,8 @@ class Platform:
     """A chat platform.
 
     ``name`` begins the session keys of its chats. ``person_ids`` are the kinds of ids of a person, the most lasting
-    first. ``group_form`` matches the ids of its groups, and of nothing else. ``settings`` names the class of its
-    section of the settings, as ``package.module:Class``; without one it has nothing to set.
+    first. ``group_form`` matches the ids of its groups, and of nothing else. ``settings`` names, as
+    ``package.module:NAME``, its section of the settings with what that is for; without one it has nothing to set.
     """
 
     name: str

@@ -65,7 +65,9 @@ def run(
 
 
 def _beginning(settings: "Settings", names: list[str]) -> str:
-    listen = settings.feishu.webhook.listen
+    from transcript_channels.feishu.settings import FeishuSettings
+
+    listen = settings.section(FeishuSettings).webhook.listen
     way = f"listening at {listen}" if listen else "the Feishu SDK takes some seconds to load"
     return f"Record: {settings.store.dir}\nConnecting {', '.join(names)} ({way}) …"
 

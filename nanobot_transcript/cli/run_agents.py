@@ -11,6 +11,7 @@ from nanobot_transcript.cli.run_minds import judge_for, responder_for
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from transcript_channels.feishu.settings import FeishuSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +121,7 @@ def compose(settings: "Settings", agents: Sequence[Chosen]) -> Composed:
     """The runner of these agents. Raises ConfigError."""
     from nanobot_transcript.runner import Runner
 
-    if settings.feishu.webhook.listen is None and find_spec("lark_oapi") is None:
+    if settings.section(FeishuSettings).webhook.listen is None and find_spec("lark_oapi") is None:
         raise ConfigError(
             "The long connection needs the package lark-oapi.", hint="Run `pip install 'nanobot-transcript[feishu]'`."
         )
@@ -134,9 +135,10 @@ class _Builder:
 
     def __init__(self, settings: "Settings", agents: Sequence[Chosen]) -> None:
         self._settings: Settings = settings
+        self._platform: FeishuSettings = settings.section(FeishuSettings)
         self.record: Record = settings.open_record()
         self._clients: dict[str, FeishuClient] = {agent.app_id: self._client(agent) for agent in agents}
-        self._webhooks: WebhookServer | None = _webhooks(settings.feishu.webhook.listen)
+        self._webhooks: WebhookServer | None = _webhooks(self._platform.webhook.listen)
         self.store: AsyncGroupTranscriptStore = self._opened()
         self.gates: list[RelevanceGate] = []
 
@@ -203,9 +205,7 @@ class _Builder:
     def _client(self, agent: Chosen) -> "FeishuClient":
         from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
 
-        return FeishuClient(
-            agent.app_id, _plain(agent.settings.app_secret), self._settings.feishu.base_url or FEISHU_URL
-        )
+        return FeishuClient(agent.app_id, _plain(agent.settings.app_secret), self._platform.base_url or FEISHU_URL)
 
     def _channel(self, profile: AgentProfile, agent: Chosen) -> "FeishuChannel":
         from transcript_channels.feishu.channel import FeishuChannel
@@ -227,7 +227,7 @@ class _Builder:
         webhook = FeishuWebhook(
             on_event, encrypt_key=_plain(given.encrypt_key), verification_token=_plain(given.verification_token)
         )
-        path = self._settings.feishu.webhook.path.strip("/")
+        path = self._platform.webhook.path.strip("/")
         return self._webhooks.seat(f"/{path}/{app_id}" if path else f"/{app_id}", webhook, on_state)
 
     def _opened(self) -> AsyncGroupTranscriptStore:

@@ -1,11 +1,11 @@
-"""Settings of the bots, of the platform, and of the minds that `run` gives them."""
+"""Settings of the bots, and of the minds that `run` gives them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import SecretStr
 
-from nanobot_transcript.settings.base import Address, Name, Section, setting
+from nanobot_transcript.settings.base import Name, Section, setting
 from nanobot_transcript.settings.endpoints import EndpointSettings
 
 if TYPE_CHECKING:
@@ -14,12 +14,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentProfile",
     "AgentSettings",
-    "FeishuSettings",
     "HistorySettings",
     "OutboxSettings",
     "ResponderSettings",
     "RunnerSettings",
-    "WebhookSettings",
 ]
 
 _DAY: Final = 86_400.0
@@ -140,34 +138,6 @@ class AgentProfile(Section):
     )
     responder: ResponderSettings = setting(
         ResponderSettings, "The mind of this bot under `run`.", "该机器人在 `run` 下的应答方式。"
-    )
-
-
-class WebhookSettings(Section):
-    """Hearing the platform over HTTP instead of a long connection."""
-
-    listen: str | None = setting(
-        None,
-        "Address and port to listen on for the platform's requests, such as 127.0.0.1:9000; "
-        "null uses the long connection.",
-        "接收平台请求的监听地址和端口，例如 127.0.0.1:9000；null 表示使用长连接。",
-    )
-    path: str = setting("/feishu", "Path of the requests; the app id follows it.", "请求路径，后面接 App ID。")
-
-
-class FeishuSettings(Section):
-    """The platform."""
-
-    base_url: Address | None = setting(
-        None,
-        "Address of a private Feishu deployment, for requests and the long connection; "
-        "null leaves what the host is set to.",
-        "私有化部署的飞书地址，同时用于 API 请求和长连接；null 表示沿用宿主的设置。",
-    )
-    webhook: WebhookSettings = setting(
-        WebhookSettings,
-        "Hearing the platform over HTTP instead of a long connection.",
-        "用 webhook 代替长连接接收事件。",
     )
 
 

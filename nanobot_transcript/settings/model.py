@@ -1,19 +1,22 @@
 """All settings in one class: every knob with its default and its meaning in English and Chinese."""
 
-from typing import TYPE_CHECKING
+import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.platform import Platform, platforms
 from nanobot_transcript.settings.answering import GateSettings, RelaySettings, TurnsSettings
 from nanobot_transcript.settings.assisting import AssistantSettings
-from nanobot_transcript.settings.base import setting
+from nanobot_transcript.settings.base import Section, setting
 from nanobot_transcript.settings.bridging import IoSettings
 from nanobot_transcript.settings.groups import ContextSettings, GroupsSettings
 from nanobot_transcript.settings.hosting import (
     AgentProfile,
     AgentSettings,
-    FeishuSettings,
     HistorySettings,
     OutboxSettings,
     RunnerSettings,
@@ -27,9 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings"]
 
+logger = logging.getLogger(__name__)
 
-class Settings(BaseSettings):
-    """All settings of the product. ``load_settings`` reads them; built by hand it uses what it is given."""
+S = TypeVar("S", bound=Section)
+
+
+class _Common(BaseSettings):
+    """What can be set whichever platforms are installed."""
 
     model_config = SettingsConfigDict(
         env_prefix="NANOBOT_TRANSCRIPT_",
@@ -45,7 +52,6 @@ class Settings(BaseSettings):
         dict, "The bots of the group, by app id.", "群里的机器人，按 App ID。", example="cli_0123456789abcdef"
     )
     runner: RunnerSettings = setting(RunnerSettings, "The process behind `run`.", "`run` 启动的进程。")
-    feishu: FeishuSettings = setting(FeishuSettings, "The platform.", "平台。")
     groups: GroupsSettings = setting(GroupsSettings, "What the plugin does in group chats.", "插件在群聊中做什么。")
     context: ContextSettings = setting(
         ContextSettings, "What an agent is given of the group.", "提供给智能体的群聊内容。"
@@ -85,6 +91,11 @@ class Settings(BaseSettings):
 
     _unset: dict[str, ConfigError] = {}
 
+    def section(self, kind: type[S]) -> S:
+        """The section of this kind, which a platform brought."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return next((value for value in values if isinstance(value, kind)), None) or kind()
+
     @property
     def hub_wants_tokens(self) -> bool:
         """True when nobody comes into the hub without a token, also on this machine."""
@@ -113,3 +124,32 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """``load_settings`` merges the sources itself, because it must say where each value came from."""
         return (init_settings,)
+
+
+def _sections() -> dict[str, Any]:
+    """The sections that platforms bring, by their names. What cannot be loaded is named in the log and left out."""
+    found: dict[str, Any] = {}
+    for platform in platforms():
+        try:
+            found |= _section(platform)
+        except Exception as error:  # noqa: BLE001 - another package's code
+            logger.warning("The settings of the platform %s cannot be loaded: %s", platform.name, error)
+    return found
+
+
+def _section(platform: Platform) -> dict[str, Any]:
+    if not platform.settings:
+        return {}
+    module, _, name = platform.settings.partition(":")
+    kind, field = getattr(import_module(module), name)
+    if not issubclass(kind, Section) or platform.name in _Common.model_fields:
+        raise ConfigError(f"{platform.settings} is no section of the settings, or its name is taken.")
+    return {platform.name: (kind, field)}
+
+
+if TYPE_CHECKING:
+
+    class Settings(_Common):
+        """All settings of the product. ``load_settings`` reads them; built by hand it uses what it is given."""
+else:
+    Settings = create_model("Settings", __base__=_Common, __module__=__name__, **_sections())

@@ -13,6 +13,7 @@ from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.background import Background
@@ -66,7 +67,9 @@ class Host:
         self.policy: Policy = Policy(settings.groups)
         self.names: Names = Names(store.members, settings)
         self.bots: dict[str, Bot] = {}
-        self.clients: Clients = Clients(lambda app_id: self._of_channel(app_id, "config"), settings.feishu.base_url)
+        self.clients: Clients = Clients(
+            lambda app_id: self._of_channel(app_id, "config"), settings.section(FeishuSettings).base_url
+        )
         self.posts: Posts = Posts(record.outbox, served=settings.outbox.serve)
         self.async_store: AsyncGroupTranscriptStore = self._opened(store)
         self.background: Background = Background(self._maintain)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings, load_settings
+from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host.channel import PARTS, channel_class
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe
@@ -51,12 +52,13 @@ def _install(settings: Settings) -> Installation:
     from transcript_channels.nanobot_host.policy import Policy
 
     active = Policy(settings.groups).active
-    if not active and not settings.feishu.base_url:
+    base_url = settings.section(FeishuSettings).base_url
+    if not active and not base_url:
         return _nothing()
     findings = check_seams()
     abilities = frozenset(finding.ability for finding in findings if finding.severity == "ok")
-    if settings.feishu.base_url and "base_url" in abilities:
-        _redirect(settings.feishu.base_url)
+    if base_url and "base_url" in abilities:
+        _redirect(base_url)
     if not active:
         return _nothing()
     host = Host(settings, settings.open_record())
