@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+import scenario.test_gate as gates
 import scenario.test_two_gateways as scenes
 from support.far_away import far_away, nobody_was_blocked
 from support.scene import Scene, running_scene
+from support.waiting import until
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
 
@@ -20,6 +22,12 @@ SHORT: list[Act] = [
     scenes.test_a_private_chat_leaves_no_trace,
     scenes.test_no_line_comes_twice_in_one_session,
     scenes.test_what_is_pushed_twice_is_recorded_and_answered_once,
+]
+
+GATED: list[Act] = [
+    gates.test_a_message_for_somebody_else_costs_no_reaction_and_no_token,
+    gates.test_what_follows_on_an_answer_is_answered_by_the_same_bot_only,
+    gates.test_a_command_stays_nanobots,
 ]
 
 
@@ -56,6 +64,47 @@ async def test_every_scene_goes_on_over_a_record_that_is_far_away(scene: Scene, 
     for act in acts:
         scene.unscripted()
         await act(scene)
+    nobody_was_blocked(folder)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def gated(folder: Path) -> AsyncIterator[Scene]:
+    """The same two in mode gate, each with a relay of what mentions it."""
+    pytest.importorskip("nanobot")
+    place = folder / "gated"
+    place.mkdir()
+    chosen = {"NANOBOT_TRANSCRIPT_GROUPS__MODE": "gate", "NANOBOT_TRANSCRIPT_RELAY__MODE": "mentions"}
+    with far_away(folder) as far:
+        async with running_scene(place, variables=far() | chosen, to_beta=("Ada", "Bo")) as running:
+            yield running
+
+
+@pytest.mark.parametrize("act", GATED, ids=lambda act: act.__name__.removeprefix("test_"))
+async def test_the_gate_decides_over_a_record_that_is_far_away(act: Act, gated: Scene, folder: Path) -> None:
+    gated.unscripted()
+    await act(gated)
+    nobody_was_blocked(folder)
+
+
+async def test_of_two_that_may_answer_one_claims_it_over_a_record_that_is_far_away(gated: Scene, folder: Path) -> None:
+    gated.when("release date", "Next week.")
+    group = gated.group()
+    question = await gated.feishu.say(group, gated.ada, "Does anyone know the release date?")
+    (_, answer) = await gated.recorded(group, 2)
+    loser = gated.gateways["Beta" if answer.get("agent") == "Alpha" else "Alpha"]
+    await until(lambda: f"{question.message_id} was answered by another bot" in loser.log)
+    assert [entry.get("reply_to") for entry in gated.record(group)[1:]] == [question.message_id]
+    nobody_was_blocked(folder)
+
+
+async def test_one_bot_hears_the_other_over_a_record_that_is_far_away(gated: Scene, folder: Path) -> None:
+    gated.when("consult", "@Beta what is seven times six?")
+    gated.when("seven times six", "It is 42.")
+    group = gated.group()
+    await gated.ask(group, gated.ada, "@Alpha please consult somebody", gated.alpha, "seven times six")
+    await gated.feishu.wait_for_message(group, gated.beta, "It is 42.")
+    entries = await gated.recorded(group, 3)
+    assert [(entry.get("agent"), entry.get("hop")) for entry in entries[1:]] == [("Alpha", 1), ("Beta", 2)]
     nobody_was_blocked(folder)
 
 

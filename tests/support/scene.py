@@ -127,9 +127,14 @@ class Scene:
 
 @asynccontextmanager
 async def running_scene(
-    folder: Path, *, repush: Sequence[float] = (0.1, 0.3, 1.0, 2.0), variables: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    repush: Sequence[float] = (0.1, 0.3, 1.0, 2.0),
+    variables: Mapping[str, str] | None = None,
+    to_beta: Sequence[str] = ("Ada",),
 ) -> AsyncIterator[Scene]:
-    """The simulator, the model and both gateways for the length of a block; ``variables`` are for the gateways.
+    """The simulator, the model and both gateways for the length of a block; ``variables`` are for the gateways. Beta
+    listens to those who are named in ``to_beta``.
 
     A busy machine may take its time with a thousand events. Pushed again every three seconds they would only become
     more, until the platform gives them up; a lost connection and a refusal are noticed at once all the same.
@@ -144,7 +149,8 @@ async def running_scene(
         scenes.append(scene)
         try:
             alpha = {"sendToolHints": True}
-            beta = {"streaming": False, "topicIsolation": False, "allowFrom": [scene.ada.open_id(scene.beta)]}
+            heard = [person.open_id(scene.beta) for person in feishu.people if person.name in to_beta]
+            beta = {"streaming": False, "topicIsolation": False, "allowFrom": heard}
             await asyncio.gather(scene.start(scene.alpha, channel=alpha), scene.start(scene.beta, channel=beta))
             yield scene
         finally:
