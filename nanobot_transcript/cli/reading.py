@@ -26,6 +26,7 @@ from nanobot_transcript.entry import Entry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["chosen", "labelled", "nothing_found", "show", "tail"]
@@ -68,7 +69,10 @@ def tail(
         several = chat is None and (follow or len(keys) > 1)
         show_entry = _printer(opened, jsonl=jsonl, several=several, live=follow)
         if follow:
-            asyncio.run(_follow(opened, newest, cursors, show_entry, new_chats=chat is None))
+            from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+
+            door = AsyncGroupTranscriptStore.over(opened)
+            asyncio.run(_follow(door, newest, cursors, show_entry, new_chats=chat is None))
         else:
             for key, entry in newest:
                 show_entry(key, entry)
@@ -160,7 +164,7 @@ def _printer(store: "GroupTranscriptStore", *, jsonl: bool, several: bool, live:
 
 
 async def _follow(
-    store: "GroupTranscriptStore",
+    store: "AsyncGroupTranscriptStore",
     newest: list[tuple[str, Entry]],
     cursors: dict[str, str],
     show_entry: "Callable[[str, Entry], None]",
@@ -188,21 +192,21 @@ async def _follow(
 
 
 async def _watch_for_chats(
-    store: "GroupTranscriptStore",
+    store: "AsyncGroupTranscriptStore",
     known: set[str],
     news: "asyncio.Queue[tuple[str, Entry]]",
     tasks: asyncio.TaskGroup,
     listen: Any,
 ) -> None:
     while True:
-        for chat in store.chats():
+        for chat in await store.chats():
             if chat.session_key in known:
                 continue
             known.add(chat.session_key)
-            page = store.read(chat.session_key)
+            page = await store.read(chat.session_key)
             while page.entries:
                 for entry in page.entries:
                     await news.put((chat.session_key, entry))
-                page = store.read(chat.session_key, page.cursor)
+                page = await store.read(chat.session_key, page.cursor)
             tasks.create_task(listen(chat.session_key, page.cursor))
         await asyncio.sleep(_LOOK_FOR_CHATS)

@@ -112,7 +112,7 @@ class _Demo:
 
     async def _count(self) -> Tally:
         await self._world.recorded()
-        tally = count(self._world)
+        tally = await asyncio.to_thread(count, self._world)
         self._screen.tally(tally)
         if not tally.exact:
             raise DemoError("Messages and entries do not match.")

@@ -44,7 +44,8 @@ class Scene:
         said = await self._says(world.bo, "The changelog is empty, and nobody has tested the upgrade from 1.9.")
         await world.recorded()
         await world.settled(said)
-        _expect(count(world).exact, "The record does not hold what people said exactly once.")
+        tally = await asyncio.to_thread(count, world)
+        _expect(tally.exact, "The record does not hold what people said exactly once.")
         _expect(not world.bot_messages, "A bot answered what was not said to it.")
         self._screen.verdict(f"Both {noun}s received both messages. The record has each once.")
 
@@ -78,7 +79,7 @@ class Scene:
         question = await self._says(world.dana, "刚进群，有人知道 2.0 什么时候发布吗？")
         answers = await world.settled(question, quiet=_QUIET)
         _expect(len(answers) == 1, f"The open question got {len(answers)} answers, not one.")
-        answered, noted = answers[0].sender.name, world.turns.noted(question)
+        answered, noted = answers[0].sender.name, await asyncio.to_thread(world.turns.noted, question)
         _expect(not any(one.respond for one in noted.values()), "A bot thought that it alone was asked.")
         self._screen.noted("why, from the log in which each bot notes what it decides", _reasons(noted, answered))
         self._screen.verdict(f"One answer, not two: {answered} was the first to claim it.")
@@ -89,8 +90,9 @@ class Scene:
         screen.act("5", "Two bots are asked to discuss. Nobody tells them to stop.")
         question = "@Alpha discuss it with the other bot: the changelog first, or the upgrade test?"
         said = await world.settled(await self._says(world.ada, question), quiet=_QUIET)
-        screen.noted("hops in the record, that is bot turns since a person spoke", [self._hops(said)])
-        limit, reasons = world.turns.limit, self._reasons_to_stop(said)
+        hops = await asyncio.to_thread(self._hops, said)
+        screen.noted("hops in the record, that is bot turns since a person spoke", [hops])
+        limit, reasons = world.turns.limit, await asyncio.to_thread(self._reasons_to_stop, said)
         if world.mind.scripted:
             self._expect_discussed(said)
             _expect(reasons == {"hop_limit"}, f"The loop guard did not stop the bots: {', '.join(reasons)}.")
@@ -105,7 +107,7 @@ class Scene:
         closing = await self._says(world.bo, "@Ada the changelog first. I write it now, then I test the upgrade.")
         _expect(not await world.settled(closing), "A bot answered what was said to a person.")
         for app in world.group.apps:
-            reason = world.turns.verdict(app, closing).reason
+            reason = (await asyncio.to_thread(world.turns.verdict, app, closing)).reason
             _expect(reason == "person", f"The loop guard did not take a person's words for such: {reason}.")
         self._screen.verdict("A person spoke: the hops are counted from 0 again.")
 

@@ -1,5 +1,6 @@
 """After the scene: the person at the terminal takes part as a member of the group."""
 
+import asyncio
 import re
 from typing import Final
 
@@ -98,7 +99,8 @@ class Talking:
         message = await self._world.say(self._world.you, _AT.sub(self._called, text))
         if await self._world.settled(message):
             return
-        for name, noted in self._world.turns.noted(message).items():
+        by_name = await asyncio.to_thread(self._world.turns.noted, message)
+        for name, noted in by_name.items():
             self._screen.remark(f"{name} does not answer: {why(noted)}")
 
     def _called(self, at: re.Match[str]) -> str:

@@ -27,6 +27,7 @@ __all__ = ["World"]
 _MEMBER_SECONDS: Final = 20.0
 _RECORD_SECONDS: Final = 20.0
 _DECIDE_SECONDS: Final = 20.0
+_LOOK_SECONDS: Final = 0.02
 
 _T = TypeVar("_T")
 
@@ -170,24 +171,25 @@ class World:
         await self._until(lambda: self.record.store.members.bot_of(app.app_id), _MEMBER_SECONDS, failure)
 
     async def _until(self, predicate: Callable[[], _T | None], seconds: float, failure: str) -> _T:
-        """The first true value of ``predicate()``. Raises DemoError, early when it cannot come any more."""
+        """The first true value of ``predicate()``, which is asked in a thread: a record may be far away.
 
-        def reached() -> _T | None:
-            if value := predicate():
-                return value
-            for bot in self.bots:
-                if bot.ended:
-                    raise DemoError(f"{bot.app.name}'s {bot.noun} ended in the middle of the demo.")
-            if complaint := self.mind.complaint():
-                raise DemoError(complaint, hint="Look at OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL.", code=REMOTE)
-            return None
-
-        try:
-            value = await self.feishu.wait_for(reached, seconds)
-        except TimeoutError as error:
-            raise DemoError(failure) from error
-        assert value is not None
+        Raises DemoError, early when it cannot come any more.
+        """
+        clock = asyncio.get_running_loop().time
+        end = clock() + seconds
+        while not (value := await asyncio.to_thread(predicate)):
+            self._expect_all_well()
+            if clock() > end:
+                raise DemoError(failure)
+            await asyncio.sleep(_LOOK_SECONDS)
         return value
+
+    def _expect_all_well(self) -> None:
+        for bot in self.bots:
+            if bot.ended:
+                raise DemoError(f"{bot.app.name}'s {bot.noun} ended in the middle of the demo.")
+        if complaint := self.mind.complaint():
+            raise DemoError(complaint, hint="Look at OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL.", code=REMOTE)
 
     async def _stop_processes(self) -> None:
         pages = [] if self.page is None else [self.page]

@@ -14,27 +14,23 @@ from support.remote_record import BLOCKED
 
 TESTS = Path(__file__).resolve().parents[2]
 BEGIN = """
-import os, sys
+import os
 from support.remote_record import instead_of_folders
-if "demo" in sys.orig_argv:  # it only looks on
-    instead_of_folders({told!r})
-else:
-    os.environ[{variable!r}] = {blocked!r}
-    instead_of_folders({strictly!r})
+os.environ[{variable!r}] = {blocked!r}
+instead_of_folders({remote!r})
 """
 
 
 @pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.soak)], ids=["told", "accepted"])
 def start(request: pytest.FixtureRequest, tmp_path: Path, far: Far) -> Iterator[Demo]:
     """A demo, each of whose processes has its records far away."""
-    bots, player = (far(spooled=request.param, strict=strict) for strict in (True, False))
+    told = far(spooled=request.param)
     place = tmp_path / "environment"
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python*/site-packages")
     paths = [*site.getsitepackages(), str(TESTS), *sys.path]
     (packages / "everything.pth").write_text("\n".join([*paths, "import records_far_away"]), encoding="utf-8")
-    told, strictly = player[REMOTE], bots[REMOTE]
-    begin = BEGIN.format(variable=BLOCKED, blocked=bots[BLOCKED], told=told, strictly=strictly)
+    begin = BEGIN.format(variable=BLOCKED, blocked=told[BLOCKED], remote=told[REMOTE])
     (packages / "records_far_away.py").write_text(begin, encoding="utf-8")
     demo = Demo(tmp_path, "--host", "runner", "--json", python=str(place / "bin" / "python"))
     yield demo
