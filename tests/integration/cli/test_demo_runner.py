@@ -38,7 +38,8 @@ def python_without_nanobot(tmp_path: Path) -> str:
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python*/site-packages")
     for package in Path(pytest.__file__).parents[1].iterdir():
-        if not package.name.lower().startswith(("nanobot", "_", "__pycache__", "pip")) and package.suffix != ".pth":
+        left_out = package.name.lower().startswith(("nanobot_ai", "_", "pip"))
+        if not left_out and package.name != "nanobot" and package.suffix != ".pth":
             (packages / package.name).symlink_to(package)
     for ours in (nanobot_transcript, transcript_channels, transcript_mcp):
         (packages / ours.__name__).symlink_to(Path(str(ours.__file__)).parent)
