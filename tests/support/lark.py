@@ -48,6 +48,11 @@ class LarkProcess:
         async with asyncio.timeout(PATIENCE):
             return await self._answers.get()
 
+    async def fresh(self) -> None:
+        """Forget the events so far, those on their way to us too, and the tokens of the SDK."""
+        assert (await self.do("renew"))["code"] == 0
+        self.events.clear()
+
     def received(self, event_type: str = "im.message.receive_v1") -> list[JSON]:
         """The bodies of the events of a type."""
         return [event["event"] for event in self.events if event["header"]["event_type"] == event_type]

@@ -5,6 +5,7 @@
 Prints one JSON line per event, ``{"event": <the platform's JSON>}``, and one per command,
 ``{"answer": {"code", "msg", "data", "raised"}}``. A command is a JSON line ``{"do": ..., ...}`` on stdin. A message
 whose text holds "raise once" makes the handler raise the first time; "answer slowly" makes it take 0.3 s.
+``renew`` is ``bot_info`` with a new token: the SDK keeps one until its time is over, whatever the platform says of it.
 """
 
 import json
@@ -38,6 +39,7 @@ from lark_oapi.api.im.v1 import (
     UpdateMessageRequest,
     UpdateMessageRequestBody,
 )
+from lark_oapi.core.token import TokenManager
 from lark_oapi.event.callback.model.p2_card_action_trigger import P2CardActionTriggerResponse
 
 base_url, app_id, app_secret = sys.argv[1:4]
@@ -139,9 +141,15 @@ def bot_info() -> Any:
     return client.request(request.token_types({lark.AccessTokenType.APP}).build())
 
 
+def renew() -> Any:
+    for kind in ("app", "tenant"):
+        TokenManager.cache.set(f"self_{kind}_token:{app_id}", "", 0)
+    return bot_info()
+
+
 COMMANDS = {
     one.__name__: one
-    for one in (send, reply, edit, patch, get, history, members, react, make_card, stream, settings, bot_info)
+    for one in (send, reply, edit, patch, get, history, members, react, make_card, stream, settings, bot_info, renew)
 }
 
 

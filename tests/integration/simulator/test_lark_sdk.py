@@ -33,6 +33,7 @@ class Stage:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared() -> AsyncIterator[Stage]:
     async with FeishuSimulator(repush_delays=(0.05, 0.1, 0.2)) as feishu:
+        feishu.client_config.ping_interval = 1  # a client that comes back pings only when its next one is due
         ada = feishu.add_person("Ada")
         alpha, beta = feishu.add_app("Alpha"), feishu.add_app("Beta")
         group = feishu.add_group("Team", [ada, alpha, beta])
@@ -46,11 +47,13 @@ async def shared() -> AsyncIterator[Stage]:
             await second.__aexit__(None, None, None)
 
 
-@pytest.fixture
-def stage(shared: Stage) -> Stage:
+@pytest_asyncio.fixture(loop_scope="module")
+async def stage(shared: Stage) -> Stage:
+    """The same two again, with what came of the test before them settled and forgotten."""
     shared.feishu.clear_faults()
-    shared.alpha.events.clear()
-    shared.beta.events.clear()
+    await shared.feishu.settled()
+    for worker in (shared.alpha, shared.beta):
+        await worker.fresh()
     shared.group = shared.feishu.add_group("Team", [shared.ada, shared.alpha_app, shared.beta_app])
     return shared
 
