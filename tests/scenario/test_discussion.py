@@ -112,6 +112,10 @@ class Talk(Scene):
     spoken = 0
     sky = False
 
+    def begin(self) -> None:
+        super().begin()
+        self.sky = False
+
     def reply(self, name: str) -> str:
         """What ``name`` says next; Alpha calls Beta by name, Beta nobody."""
         if self.sky:

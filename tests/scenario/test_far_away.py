@@ -52,7 +52,6 @@ async def scene(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[S
 
 @pytest.mark.parametrize("act", SHORT, ids=lambda act: act.__name__.removeprefix("test_"))
 async def test_a_scene_goes_on_over_a_record_that_is_far_away(act: Act, scene: Scene, folder: Path) -> None:
-    scene.unscripted()
     await act(scene)
     nobody_was_blocked(folder)
 
@@ -62,7 +61,7 @@ async def test_every_scene_goes_on_over_a_record_that_is_far_away(scene: Scene, 
     acts = [act for name, act in vars(scenes).items() if name.startswith("test_") and _is_plain(act)]
     assert len(acts) > 20
     for act in acts:
-        scene.unscripted()
+        scene.begin()
         await act(scene)
     nobody_was_blocked(folder)
 
@@ -81,7 +80,6 @@ async def gated(folder: Path) -> AsyncIterator[Scene]:
 
 @pytest.mark.parametrize("act", GATED, ids=lambda act: act.__name__.removeprefix("test_"))
 async def test_the_gate_decides_over_a_record_that_is_far_away(act: Act, gated: Scene, folder: Path) -> None:
-    gated.unscripted()
     await act(gated)
     nobody_was_blocked(folder)
 

@@ -97,14 +97,14 @@ async def test_what_the_score_leaves_open_is_put_to_nanobots_own_model(gated: Sc
     for number in range(8):
         await gated.feishu.say(group, gated.bo, f"something else {number}")
     await gated.ask(group, gated.ada, "and the later one?", gated.alpha, "at one")
-    (question,) = [one for one in gated.model.requests if '"new_message"' in one.question]
+    (question,) = gated.asked_about('"new_message"')
     assert (question.api_key, question.tool_names) == ("Alpha", [])
     assert "you (this agent)" in question.question
 
 
 @pytest.mark.parametrize("verdict", ["true", "false"])
 async def test_what_the_score_leaves_open_is_put_to_another_endpoint(gated: Scene, verdict: str) -> None:
-    group, asked = gated.group(gated.beta, gated.ada, gated.bo), len(gated.model.requests)
+    group = gated.group(gated.beta, gated.ada, gated.bo)
     gated.when('"new_message"', f'{{"respond": {verdict}}}')
     gated.when("which ships", "The first one leaves at two.")
     gated.when("the later ship", "The other one leaves at three.")
@@ -116,14 +116,14 @@ async def test_what_the_score_leaves_open_is_put_to_another_endpoint(gated: Scen
     if verdict == "true":
         await gated.feishu.wait_for_message(group, gated.beta, "at three")
     await gated.ask(group, gated.ada, "@Beta which ships again?", gated.beta, "at two")
-    (question,) = [one for one in gated.model.requests[asked:] if '"new_message"' in one.question]
+    (question,) = gated.asked_about('"new_message"')
     assert (question.api_key, question["model"]) == ("a key of its own", "the-judge")
     said = [one.text for one in gated.feishu.messages(group, gated.beta)]
     assert [text[-6:-1] for text in said] == ["t two", *(["three"] if verdict == "true" else []), "t two"]
 
 
 async def test_a_judge_that_is_broken_leaves_it_to_the_score(gated: Scene) -> None:
-    group, asked = gated.group(gated.beta, gated.ada, gated.bo), len(gated.model.requests)
+    group = gated.group(gated.beta, gated.ada, gated.bo)
     gated.when('"new_message"', Reply(status=500))
     gated.when("which planes", "The first one leaves at four.")
     await gated.ask(group, gated.ada, "@Beta which planes?", gated.beta)
@@ -132,7 +132,7 @@ async def test_a_judge_that_is_broken_leaves_it_to_the_score(gated: Scene) -> No
     message = await gated.feishu.say(group, gated.ada, "and the later plane?")
     await until(lambda: '"judge_failed"' in decided(gated, message.message_id))
     await gated.ask(group, gated.ada, "@Beta which planes again?", gated.beta)
-    assert sum('"new_message"' in one.question for one in gated.model.requests[asked:]) == 1
+    assert gated.requests('"new_message"') == 1
 
 
 async def test_a_command_stays_nanobots(gated: Scene) -> None:

@@ -353,7 +353,9 @@ async def test_what_cannot_be_recorded_is_pushed_again_and_answered_once(scene: 
 
 
 async def test_people_are_called_by_name_though_nobody_mentioned_them(scene: Scene) -> None:
-    members = scene.store.members
+    members, group = scene.store.members, scene.group()
+    for person in (scene.ada, scene.bo):
+        await scene.feishu.say(group, person, "Who am I?")
     await until(lambda: members.name_of(scene.ada.union_id) == "Ada" and members.name_of(scene.bo.union_id) == "Bo")
     assert {bot.name for bot in members.bots()} == {"Alpha", "Beta"}
 

@@ -33,7 +33,8 @@ class Scene:
     """Alpha streams and has a session per topic (nanobot's defaults); Beta sends plainly and has one per group.
 
     ``when("word", "answer", …)`` scripts the model: a turn whose own text contains the word is answered in order, the
-    last answer again and again. Every test uses groups of its own, so that what others said does not matter.
+    last answer again and again. Where several words stand in it, the one named first counts. Every test uses groups of
+    its own, so that what others said does not matter, and ``begin`` forgets what they scripted and asked.
     """
 
     def __init__(self, feishu: FeishuSimulator, model: ScriptedModel, folder: Path) -> None:
@@ -48,14 +49,16 @@ class Scene:
         self.variables: Mapping[str, str] = {}
         """What each gateway is told besides."""
         self._script: dict[str, list[Answer]] = {}
+        self._begun_at = 0
+
+    def begin(self) -> None:
+        """A test begins: forget how the model answers, and count its requests from now on."""
+        self._script.clear()
+        self._begun_at = len(self.model.requests)
 
     def when(self, word: str, *answers: Answer) -> None:
         """How the model answers turns with this word."""
         self._script[word] = list(answers)
-
-    def unscripted(self) -> None:
-        """Forget how the model answers."""
-        self._script.clear()
 
     def answer(self, request: ModelRequest) -> str | Reply | ToolCall:
         """What the model says now."""
@@ -92,15 +95,19 @@ class Scene:
         await self.feishu.say(chat, who, text, **options)
         return await self.feishu.wait_for_message(chat, app, containing, after=after)
 
+    def asked_about(self, word: str) -> list[ModelRequest]:
+        """The requests of the model in whose own text the word stands."""
+        return [one for one in self.model.requests[self._begun_at :] if word in one.question]
+
     def request(self, word: str) -> ModelRequest:
-        """The newest request of the model in whose own text the word stands."""
-        found = [one for one in self.model.requests if word in one.question]
+        """The newest of them."""
+        found = self.asked_about(word)
         assert found, f"the model was never asked about {word!r}"
         return found[-1]
 
     def requests(self, word: str) -> int:
-        """How often the model was asked about it."""
-        return sum(word in one.question for one in self.model.requests)
+        """How many there are."""
+        return len(self.asked_about(word))
 
     async def start(self, app: App, *, channel: Mapping[str, Any] | None = None, **env: str) -> Gateway:
         """Start the gateway of a bot."""
