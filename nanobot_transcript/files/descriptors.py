@@ -21,7 +21,9 @@ __all__ = [
     "open_read",
     "root_folder",
     "to_append",
+    "to_create",
     "to_read",
+    "to_write_anew",
 ]
 
 NOT_PLAIN: Final = frozenset({errno.ELOOP, errno.ENXIO})
@@ -29,6 +31,7 @@ NOT_PLAIN: Final = frozenset({errno.ELOOP, errno.ENXIO})
 
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _APPEND: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -63,6 +66,16 @@ def to_read(name: str, parent: int | None = None) -> int:
 def to_append(name: str, parent: int | None = None) -> int:
     """A plain file to append to, to read or to lock; created with mode 0600. Raises OSError as ``to_read`` does."""
     return _plain(os.open(name, _APPEND, 0o600, dir_fd=parent), name)
+
+
+def to_create(name: str | os.PathLike[str], parent: int | None = None) -> int:
+    """A new file of mode 0600, to write to. Raises FileExistsError, also for a link that leads nowhere."""
+    return os.open(name, _CREATE | os.O_EXCL, 0o600, dir_fd=parent)
+
+
+def to_write_anew(name: str | os.PathLike[str], parent: int | None = None) -> int:
+    """A file to write to, emptied or created with mode 0600. Raises OSError, for a link one of ``NOT_PLAIN``."""
+    return os.open(name, _CREATE | os.O_TRUNC, 0o600, dir_fd=parent)
 
 
 def _plain(descriptor: int, name: str) -> int:

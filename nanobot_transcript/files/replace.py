@@ -7,15 +7,13 @@ import threading
 import time
 from typing import Final
 
-from nanobot_transcript.files.descriptors import root_folder
+from nanobot_transcript.files.descriptors import root_folder, to_write_anew
 
 __all__ = ["force_folder", "sweep", "write_whole"]
 
 _FRESH: Final = re.compile(r".+\.\d+-\d+\.new")
 _LEFT: Final = 3600.0
 """Seconds after which a file that is still being written belongs to a process that was killed."""
-
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_whole(path: str, data: bytes, *, sync: bool = False) -> os.stat_result:
@@ -25,7 +23,7 @@ def write_whole(path: str, data: bytes, *, sync: bool = False) -> os.stat_result
     """
     fresh = f"{path}.{os.getpid()}-{threading.get_ident()}.new"
     try:
-        with os.fdopen(os.open(fresh, _CREATE, 0o600), "wb") as file:
+        with os.fdopen(to_write_anew(fresh), "wb") as file:
             file.write(data)
             file.flush()
             if sync:

@@ -20,6 +20,7 @@ from nanobot_transcript.errors import (
     StoreUnavailableError,
     UnsafePathError,
 )
+from nanobot_transcript.files.descriptors import to_create
 from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.lock import exclusive
 from nanobot_transcript.sql.contract import Parameters, Schema, Sql
@@ -28,7 +29,6 @@ __all__ = ["ROW_ERRORS", "Database", "peek"]
 
 _T = TypeVar("_T")
 _SIDES: Final = ("", "-wal", "-shm")
-_CREATE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPENING: Final = 10.0
 _WRITE_FAILED: Final = frozenset(
     {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
@@ -205,7 +205,7 @@ class Database:
     def _create_if_missing(self) -> None:
         # Never opened by us when it exists: closing it would drop the locks that SQLite holds on it in this process.
         try:
-            os.close(os.open(self.path, _CREATE, 0o600))
+            os.close(to_create(self.path))
         except FileExistsError:
             return
         except OSError as error:

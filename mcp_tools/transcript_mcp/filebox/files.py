@@ -10,12 +10,11 @@ from contextlib import suppress
 from itertools import count
 from typing import Final, NamedTuple
 
-from nanobot_transcript.files.descriptors import NOT_PLAIN, to_read
+from nanobot_transcript.files.descriptors import NOT_PLAIN, to_create, to_read
 from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
 from transcript_mcp.filebox.naming import shown_name
 
 __all__ = [
-    "CREATE",
     "LARGEST",
     "WORKSHOP",
     "Stamp",
@@ -37,9 +36,6 @@ Stamp = tuple[int, int, int]
 
 WORKSHOP: Final = (STATE, "tmp")
 """Where files are written before they are moved to where they are seen."""
-
-CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-"""A file of one's own."""
 
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes of a mail with its thread."""
@@ -121,7 +117,7 @@ def put(opened: OpenMailbox, place: str, name: str, body: bytes) -> None:
     mailbox, temporary = opened.mailbox, unused_name()
     workshop, shelf = opened.folder(*WORKSHOP), opened.folder(place)
     try:
-        descriptor = os.open(temporary, CREATE, 0o600, dir_fd=workshop)
+        descriptor = to_create(temporary, workshop)
         try:
             fill(mailbox, descriptor, body)
         finally:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Final, NoReturn
 
 from nanobot_transcript.errors import ConfigError, MailboxUnavailableError
-from nanobot_transcript.files.descriptors import enter, root_folder
+from nanobot_transcript.files.descriptors import enter, root_folder, to_create
 from nanobot_transcript.files.failures import FULL, LINK
 from transcript_mcp.filebox.places import BELOW, Place
 
@@ -176,7 +176,7 @@ class OpenMailbox:
 def _hide_from_git(state: int) -> None:
     """The mailbox may well lie in a repository, and what is in here concerns nobody else."""
     with suppress(FileExistsError):
-        file = os.open(".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=state)
+        file = to_create(".gitignore", state)
         try:
             os.write(file, _IGNORE_ALL)
         finally:

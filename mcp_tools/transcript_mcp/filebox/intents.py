@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from transcript_mcp.filebox.files import CREATE, fill, names, read, unused_name
+from nanobot_transcript.files.descriptors import to_create
+from transcript_mcp.filebox.files import fill, names, read, unused_name
 from transcript_mcp.filebox.folders import STATE, MailboxFolder, OpenMailbox
 from transcript_mcp.filebox.message import MARKER, parsed
 from transcript_mcp.filebox.naming import shown_name
@@ -106,7 +107,7 @@ def _begun(sender: OpenMailbox, folder: int) -> tuple[str, int]:
     while True:
         name = f"{unused_name()}.md"
         try:
-            descriptor = os.open(name, CREATE, 0o600, dir_fd=folder)
+            descriptor = to_create(name, folder)
         except OSError as error:
             sender.mailbox.failed("note what is sent", error)
         try:

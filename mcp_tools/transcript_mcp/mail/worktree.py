@@ -11,12 +11,11 @@ from types import TracebackType
 from typing import Final, Self
 
 from nanobot_transcript.errors import UnsafePathError
-from nanobot_transcript.files.descriptors import NOT_PLAIN, enter_made, root_folder, to_read
+from nanobot_transcript.files.descriptors import NOT_PLAIN, enter_made, root_folder, to_read, to_write_anew
 from nanobot_transcript.files.failures import LINK
 
 __all__ = ["WorkTree", "split"]
 
-_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_AT_ONCE: Final = 128
 _LONGEST_NAME: Final = 255
 _HALF_MADE: Final = (".git", "transcript-half-made")
@@ -74,7 +73,7 @@ class WorkTree:
         workshop = self._folder((*self._base, *_HALF_MADE))
         folder = self._folder((*self._base, *above))
         self._refuse_foreign(path, name, folder)
-        descriptor = os.open("next", _CREATE, 0o600, dir_fd=workshop)
+        descriptor = to_write_anew("next", workshop)
         try:
             _write_all(descriptor, content)
         finally:

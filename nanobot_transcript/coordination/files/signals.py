@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from nanobot_transcript.coordination.contract import Ear
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.files.layout import Layout
 
 __all__ = ["FileSignals", "Watched"]
@@ -92,7 +93,7 @@ class FileSignals:
         try:
             self._layout.create()
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            os.close(to_append(str(path)))
         except (OSError, StoreError) as error:  # whoever listens looks again by itself after a while
             logger.debug("%s cannot be made: %s", path, error)
 
