@@ -1,5 +1,6 @@
 """No space left: a clear error, no half line, nothing acknowledged is lost, and it goes on when there is room again."""
 
+import asyncio
 import contextlib
 import os
 import subprocess
@@ -10,8 +11,10 @@ import pytest
 from support.procs import Worker
 from support.sizes import short_and_full
 from support.transcripts import assert_intact, body, data_files, disk_lines, occurs_on_disk
+from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore, StoreError, StoreFullError
+from nanobot_transcript.record import Record
 
 KEY = "feishu:oc_shared"
 SpawnWorker = Callable[..., Worker]
@@ -205,3 +208,22 @@ def test_an_error_of_the_store_is_never_a_bare_os_error(disk: Path) -> None:
     assert all(
         path.stat().st_size == 0 or path.read_bytes().endswith(b"\n") for path in data_files(disk / "transcripts")
     )
+
+
+async def test_on_a_full_disk_signals_are_heard_as_before(disk: Path) -> None:
+    here, elsewhere = (Record.open(disk / "transcripts") for _ in range(2))
+    here.signals.tell("known")
+    fill_up(disk, 0)
+    with here.signals.listen("known", "new") as near, elsewhere.signals.listen("known") as far:
+        for ear in (near, far):
+            await ear.wait(0.3)  # what an ear may hear for nothing when it begins
+        for name in ("known", "new"):
+            here.signals.tell(name)
+        async with asyncio.timeout(PATIENCE):
+            heard: set[str] = set()
+            while heard != {"known", "new"}:
+                heard |= await near.wait(1.0)
+            while "known" not in await far.wait(1.0):
+                continue
+    here.close()
+    elsewhere.close()
