@@ -110,7 +110,9 @@ def open_page(windows: Windows, hub: str) -> Iterator[OpenPage]:
 def agent(hub: str) -> Iterator[Agent]:
     """An agent at the hub."""
     with ThreadPoolExecutor(4) as calls:
-        yield Agent(hub, calls)
+        agent = Agent(hub, calls)
+        yield agent
+        agent.leave()
 
 
 @pytest.fixture

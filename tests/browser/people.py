@@ -27,20 +27,28 @@ class Agent:
         self.name = f"Agent{uuid4().hex[:6]}"
         self._url = f"{hub}/mcp/assistant"
         self._calls = calls
+        self._asked: list[str] = []
 
     def ask(self, question: str, **more: Any) -> "Future[Blocks]":
         """The content of the tool's result, once there is one; ``more`` are arguments of the tool."""
-        return self._calls.submit(self._asked, question, more)
-
-    def _asked(self, question: str, more: dict[str, Any]) -> Blocks:
         about = {
             "question": question,
             "agent_name": self.name,
             "project_directory": "/srv/shop",
             "timeout": LONG,
+            "id": uuid4().hex,
         } | more
+        self._asked.append(about["id"])
+        return self._calls.submit(self._call, "ask_question", about)
+
+    def leave(self) -> None:
+        """Withdraw what still waits: each page tells everybody how much that is."""
+        for each in self._asked:
+            self._call("withdraw_question", {"id": each})
+
+    def _call(self, tool: str, arguments: dict[str, Any]) -> Blocks:
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-        body = json.dumps(message | {"params": {"name": "ask_question", "arguments": about}}).encode()
+        body = json.dumps(message | {"params": {"name": tool, "arguments": arguments}}).encode()
         request = urllib.request.Request(self._url, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)["result"]["content"]

@@ -128,8 +128,8 @@ def test_a_text_that_mentions_a_bot_waits_for_no_bot_of_which_nothing_was_heard_
     open_page: OpenPage, home: WebHome, picture: Picture
 ) -> None:
     chat, now = "feishu:oc_running", time.time() * 1000
+    home.store.members.remember_bot("cli_gone", "Gone")
     for number, name in enumerate(("Beta", "Alpha", "Gone")):  # the last one spoke last, and died
-        home.store.members.remember_bot(f"cli_{name.lower()}", name)
         home.store.members.saw(chat, name)
         at = now - (40 - number) * MINUTE
         home.store.append(chat, "assistant", "Here I am", name, f"om_run_{name}", at, sender_kind="bot", agent=name)

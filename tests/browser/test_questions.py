@@ -92,11 +92,12 @@ def test_where_only_options_count_there_is_no_field_and_a_choice_can_be_taken_ba
     assert page.get_by_role("textbox", name="Your answer").count() == 0
     button = page.get_by_role("button", name="Answer")
     expect(button).to_be_disabled()
-    page.get_by_text("Red", exact=True).click()
+    choice = page.get_by_role("group", name="Choose")
+    choice.get_by_text("Red", exact=True).click()
     expect(button).to_be_enabled()
-    page.get_by_text("Red", exact=True).click()
+    choice.get_by_text("Red", exact=True).click()
     expect(button).to_be_disabled()
-    page.get_by_text("Blue", exact=True).click()
+    choice.get_by_text("Blue", exact=True).click()
     button.click()
     assert said(answer) == ["Blue"]
 

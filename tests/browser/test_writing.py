@@ -118,6 +118,7 @@ def test_kinds_of_mail_that_are_short_for_something_say_for_what(open_page: Open
 
 
 def test_the_page_of_mail_opens_where_somebody_wrote_last(open_page: OpenPage, home: WebHome) -> None:
+    home.mail.send(PROJECT, home.mail.human(PROJECT), Draft("Tea", "At four.", to=["BlueLake"]))
     home.mail.register_agent("/srv/empty", "RedStone")  # the newest project; nobody has written in it
     page = open_page("#/mail")
     page.get_by_role("combobox", name="Project").wait_for()
