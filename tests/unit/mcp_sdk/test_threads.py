@@ -42,25 +42,6 @@ async def test_many_functions_wait_for_each_other() -> None:
     await asyncio.gather(*(in_thread(together.wait) for _ in range(8)))
 
 
-async def test_short_functions_do_not_run_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transcript_mcp.sdk.threads._HELD_UP", PATIENCE)
-    names = await asyncio.gather(*(in_thread(lambda: threading.current_thread().name) for _ in range(50)))
-    assert len(set(names)) == 1
-
-
-async def test_one_that_hangs_holds_up_nobody_and_goes_on_alone_afterwards() -> None:
-    over, going_on = threading.Event(), threading.Event()
-    hanging = asyncio.ensure_future(in_thread(over.wait, PATIENCE))
-    for number in range(50):
-        assert await in_thread(int, number) == number
-    other = asyncio.ensure_future(in_thread(going_on.wait, PATIENCE))
-    over.set()
-    assert await hanging
-    assert await in_thread(int, 1) == 1
-    going_on.set()
-    assert await other
-
-
 async def test_more_functions_than_threads_have_their_turn() -> None:
     assert await asyncio.gather(*(in_thread(int, number) for number in range(200))) == list(range(200))
 
