@@ -5,34 +5,49 @@ A platform is a value; packages offer theirs in the entry-point group ``nanobot_
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.session_key import session_key, split
 
-__all__ = ["GROUP", "Platform", "chat_key", "group_key", "lasting", "platforms"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["GROUP", "Platform", "chat_key", "group_key", "outlasts", "person_kinds", "platforms"]
 
 logger = logging.getLogger(__name__)
 
 GROUP: Final = "nanobot_transcript.platforms"
 """The group of entry points in which packages offer a ``Platform``."""
 
+_OURS: Final = "nanobot-transcript"
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*")
+
 
 @dataclass(frozen=True, slots=True)
 class Platform:
     """A chat platform.
 
-    ``name`` begins the session keys of its chats. ``person_ids`` are the kinds of ids of a person, the most lasting
-    first. ``group_form`` matches the ids of its groups, and of nothing else. ``settings`` names, as
-    ``package.module:NAME``, its section of the settings with what that is for; without one it has nothing to set.
+    ``name`` begins the session keys of its chats: letters from a to z and digits, a letter first. ``person_ids`` are
+    the kinds of ids of a person, the most lasting first. ``group_form`` matches the ids of its groups, and of nothing
+    else. ``settings`` names, as ``package.module:NAME``, its section of the settings with what that is for; without one
+    it has nothing to set. Raises ValueError for values that nobody could use.
     """
 
     name: str
     person_ids: tuple[str, ...]
     group_form: re.Pattern[str]
     settings: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise ValueError(f"A platform is not called {self.name!r}: take small letters of a to z and digits.")
+        if not isinstance(self.person_ids, tuple) or not all(isinstance(kind, str) for kind in self.person_ids):
+            raise ValueError("person_ids is a tuple of texts.")
+        if not isinstance(self.group_form, re.Pattern):
+            raise ValueError("group_form is a compiled pattern.")
 
     def sender_of(self, ids: Mapping[str, Any]) -> str:
         """The stable sender of a person: the most lasting id that is known, the empty string without one."""
@@ -53,36 +68,55 @@ def platforms() -> tuple[Platform, ...]:
     from importlib.metadata import entry_points
 
     found: dict[str, Platform] = {}
-    for entry_point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
+    for entry_point in sorted(entry_points(group=GROUP), key=_ours_first):
         try:
             offered = entry_point.load()
-        except Exception as error:  # noqa: BLE001 - another package's code
+            if not isinstance(offered, Platform):
+                raise TypeError("it is no Platform")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - another package's code
             logger.warning("The platform %s cannot be loaded from %s: %s", entry_point.name, entry_point.value, error)
             continue
-        if not isinstance(offered, Platform):
-            logger.warning("What %s offers as the platform %s is none.", entry_point.value, entry_point.name)
-        elif found.setdefault(offered.name, offered) is not offered:
+        if found.setdefault(offered.name, offered) is not offered:
             logger.warning("There is a platform %s already; that of %s is left out.", offered.name, entry_point.value)
     return tuple(found[name] for name in sorted(found))
 
 
-def lasting(kind: str) -> int:
-    """How lasting a kind of ids is, from 0; that of no platform is no more lasting than the last of one.
+def _ours_first(entry_point: "EntryPoint") -> tuple[bool, str, str]:
+    distribution = entry_point.dist
+    return distribution is None or distribution.name != _OURS, entry_point.name, entry_point.value
 
-    >>> lasting("union_id") > lasting("open_id")
-    True
+
+@cache
+def person_kinds() -> frozenset[str]:
+    """The kinds of ids that a person has on any platform."""
+    return frozenset(kind for platform in platforms() for kind in platform.person_ids)
+
+
+def outlasts(kinds: Collection[str], others: Collection[str]) -> bool:
+    """True when an id of these kinds is more lasting than one of the others, on a platform that has both.
+
+    An id of no known kind is no more lasting than the last of a platform's.
+
+    >>> outlasts({"union_id"}, {"open_id"}), outlasts({"user_id"}, {"union_id"}), outlasts({"user_id"}, ())
+    (True, False, True)
     """
-    ranks = (platform.person_ids[::-1].index(kind) for platform in platforms() if kind in platform.person_ids)
-    return max(ranks, default=0)
+    orders = [platform.person_ids for platform in platforms()]
+    common = [order for order in orders if not others or not set(others).isdisjoint(order)]
+    return any(_rank(kinds, order) > _rank(others, order) for order in common)
+
+
+def _rank(kinds: Collection[str], order: Sequence[str]) -> int:
+    return max((len(order) - 1 - order.index(kind) for kind in kinds if kind in order), default=0)
 
 
 def group_key(name: str) -> str | None:
-    """The session key of the group with this id; None for what is no group's id on any platform.
+    """The session key of the group with this id; None for what is no group's id, or one on several platforms.
 
     >>> group_key("oc_1")
     'feishu:oc_1'
     """
-    return next((platform.key(name) for platform in platforms() if platform.is_group(name)), None)
+    keys = [platform.key(name) for platform in platforms() if platform.is_group(name)]
+    return keys[0] if len(keys) == 1 else None
 
 
 def chat_key(name: str) -> str | None:

@@ -74,14 +74,14 @@ def to_create(name: str | os.PathLike[str], parent: int | None = None) -> int:
 
 
 def to_write_anew(name: str | os.PathLike[str], parent: int | None = None) -> int:
-    """A file to write to, emptied or created with mode 0600. Raises OSError, for a link one of ``NOT_PLAIN``."""
-    return os.open(name, _CREATE | os.O_TRUNC, 0o600, dir_fd=parent)
+    """A plain file to write to, emptied or created with mode 0600. Raises OSError as ``to_read`` does."""
+    return _plain(os.open(name, _CREATE | os.O_TRUNC | os.O_NONBLOCK, 0o600, dir_fd=parent), name)
 
 
-def _plain(descriptor: int, name: str) -> int:
+def _plain(descriptor: int, name: str | os.PathLike[str]) -> int:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.ENXIO, "it is not a plain file", name)
+        raise OSError(errno.ENXIO, "it is not a plain file", os.fspath(name))
     return descriptor
 
 

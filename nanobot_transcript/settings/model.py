@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Section)
 
+_TAKEN = frozenset({"file", "unknown", "values"})
+"""What settings that were loaded have besides."""
+
 
 class _Common(BaseSettings):
     """What can be set whichever platforms are installed."""
@@ -92,9 +95,14 @@ class _Common(BaseSettings):
     _unset: dict[str, ConfigError] = {}
 
     def section(self, kind: type[S]) -> S:
-        """The section of this kind, which a platform brought."""
-        values = (getattr(self, name) for name in type(self).model_fields)
-        return next((value for value in values if isinstance(value, kind)), None) or kind()
+        """The section of this kind, which a platform brought. Raises ConfigError when its platform is not installed."""
+        for name in type(self).model_fields:
+            if isinstance(value := getattr(self, name), kind):
+                return value
+        raise ConfigError(
+            f"The settings have no section for {kind.__name__}: its platform is not installed.",
+            hint="Install the package that brings it again, such as `pip install nanobot-transcript`.",
+        )
 
     @property
     def hub_wants_tokens(self) -> bool:
@@ -132,7 +140,7 @@ def _sections() -> dict[str, Any]:
     for platform in platforms():
         try:
             found |= _section(platform)
-        except Exception as error:  # noqa: BLE001 - another package's code
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - another package's code
             logger.warning("The settings of the platform %s cannot be loaded: %s", platform.name, error)
     return found
 
@@ -142,9 +150,13 @@ def _section(platform: Platform) -> dict[str, Any]:
         return {}
     module, _, name = platform.settings.partition(":")
     kind, field = getattr(import_module(module), name)
-    if not issubclass(kind, Section) or platform.name in _Common.model_fields:
-        raise ConfigError(f"{platform.settings} is no section of the settings, or its name is taken.")
-    return {platform.name: (kind, field)}
+    if not issubclass(kind, Section):
+        raise TypeError(f"{platform.settings} is no section of the settings")
+    if hasattr(_Common, platform.name) or platform.name in {*_Common.model_fields, *_TAKEN}:
+        raise ValueError(f"{platform.name} has a meaning in the settings already")
+    section: dict[str, Any] = {platform.name: (kind, field)}
+    create_model("Probe", __base__=_Common, **section)()  # whether it can be left out
+    return section
 
 
 if TYPE_CHECKING:
@@ -153,3 +165,4 @@ if TYPE_CHECKING:
         """All settings of the product. ``load_settings`` reads them; built by hand it uses what it is given."""
 else:
     Settings = create_model("Settings", __base__=_Common, __module__=__name__, **_sections())
+    Settings.__doc__ = "All settings of the product."

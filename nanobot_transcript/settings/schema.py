@@ -130,7 +130,7 @@ def _kind(annotation: Any) -> str:
         return f"list of {_kind(get_args(annotation)[0])}"
     if get_origin(annotation) is dict:
         return f"mapping to {_kind(get_args(annotation)[1])}"
-    return _WORDS[annotation]
+    return _WORDS.get(annotation) or getattr(annotation, "__name__", str(annotation))
 
 
 def _is_model(annotation: Any) -> bool:

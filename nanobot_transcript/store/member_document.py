@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Required, TypeAlias, TypedDict
 
 from nanobot_transcript.entry import Ids
-from nanobot_transcript.platform import lasting
+from nanobot_transcript.platform import outlasts
 
 __all__ = [
     "ALIVE_STEP_MS",
@@ -27,7 +27,7 @@ Document: TypeAlias = dict[str, Any]
 SEEN_STEP_MS: Final = 3_600_000
 ALIVE_STEP_MS: Final = 86_400_000
 SILENT_MS: Final = 30 * 86_400_000
-SEEN_AS: Final = "open_id"
+_SEEN_AS: Final = "open_id"
 """The kind of id that differs for every account that looks at the same person."""
 
 
@@ -71,9 +71,9 @@ def is_known(document: Document, sender: str, name: str | None, ids: Ids | None,
     if not ids:
         return True
     known = person.get("ids", {})
-    if any(known.get(kind) != value for kind, value in ids.items() if not (kind == SEEN_AS and observer)):
+    if any(known.get(kind) != value for kind, value in ids.items() if not (kind == _SEEN_AS and observer)):
         return False
-    open_id = ids.get(SEEN_AS)
+    open_id = ids.get(_SEEN_AS)
     return not (open_id and observer) or document["ids"].get(observer, {}).get(open_id) == sender
 
 
@@ -95,9 +95,9 @@ def put_person(document: Document, sender: str, name: str | None, ids: dict[str,
     new = dict(old or {})
     if name:
         new["name"] = name
-    open_id = ids.get(SEEN_AS) if observer else None
-    lasting = {kind: value for kind, value in ids.items() if kind != SEEN_AS or not observer}
-    new["ids"] = new.get("ids", {}) | lasting
+    open_id = ids.get(_SEEN_AS) if observer else None
+    seen_by_all = {kind: value for kind, value in ids.items() if kind != _SEEN_AS or not observer}
+    new["ids"] = new.get("ids", {}) | seen_by_all
     document["people"][sender] = new
     moved = _put_open_id(document, sender, observer, open_id) if observer and open_id else False
     return moved or new != old
@@ -106,7 +106,7 @@ def put_person(document: Document, sender: str, name: str | None, ids: dict[str,
 def _put_open_id(document: Document, sender: str, observer: str, open_id: str) -> bool:
     known = document["ids"].setdefault(observer, {})
     old = known.get(open_id)
-    if old == sender or (old is not None and _rank(document, old) >= _rank(document, sender)):
+    if old == sender or (old is not None and not outlasts(_kinds(document, sender), _kinds(document, old))):
         return False
     known[open_id] = sender
     if old is not None:
@@ -114,10 +114,10 @@ def _put_open_id(document: Document, sender: str, observer: str, open_id: str) -
     return True
 
 
-def _rank(document: Document, sender: str) -> int:
-    """How lasting a sender is: one that an account sees never takes the place of one that all see."""
+def _kinds(document: Document, sender: str) -> set[str]:
+    """As what kinds of ids a sender is known."""
     ids = document["people"].get(sender, {}).get("ids", {})
-    return max((lasting(kind) for kind, known in ids.items() if known == sender), default=0)
+    return {kind for kind, known in ids.items() if known == sender}
 
 
 def _rename(document: Document, old: str, new: str) -> None:

@@ -12,7 +12,8 @@ from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakSet
 
 from nanobot_transcript.entry import Ids, well_formed
-from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names
+from nanobot_transcript.identity import AgentProfile, agent_names
+from nanobot_transcript.platform import person_kinds
 from nanobot_transcript.scripts import on_one_line
 from nanobot_transcript.store.member_document import (
     SEEN_STEP_MS,
@@ -122,7 +123,7 @@ class MemberDirectory(ABC):
 
         What is not given stays as it was.
         """
-        ids = {kind: value for kind, value in (ids or {}).items() if value and kind != ACCOUNT}
+        ids = {kind: value for kind, value in (ids or {}).items() if value and kind in person_kinds()}
         if not sender or is_known(self._document, sender, name, ids, observer):
             return
         sender, name = well_formed(sender), well_formed(name) if name else None

@@ -23,7 +23,7 @@ KEY = "memory:oc_team"
 
 def profile(name: str, *aliases: str, description: str = "") -> AgentProfile:
     """An agent whose app id is ``cli_<name>``."""
-    return AgentProfile(name, aliases, description, frozenset({name, f"cli_{name}"}), account="cli_")
+    return AgentProfile(name, aliases, description, frozenset({name, f"cli_{name}"}), account=f"cli_{name}")
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nanobot_transcript.platform import GROUP, Platform, chat_key, group_key, lasting, platforms
+from nanobot_transcript.platform import GROUP, Platform, chat_key, group_key, outlasts, platforms
 from transcript_channels.feishu.platform import FEISHU
 
 TALK = Platform("talk", ("uid",), re.compile(r"room-\d+"))
@@ -20,13 +20,14 @@ class Offered:
 
     name: str
     found: Any
+    dist: Any = None
 
     @property
     def value(self) -> str:
         return f"some.package:{self.name}"
 
     def load(self) -> Any:
-        if isinstance(self.found, Exception):
+        if isinstance(self.found, BaseException):
             raise self.found
         return self.found
 
@@ -63,12 +64,12 @@ def test_the_installed_platform_is_found() -> None:
     assert platforms() == (FEISHU,)
 
 
-@pytest.mark.parametrize("name", ["oc_1", "oc_", "oc_a\nb"])
+@pytest.mark.parametrize("name", ["oc_1", "oc_a\nb"])
 def test_a_groups_id_tells_its_platform(name: str) -> None:
     assert group_key(name) == f"feishu:{name}"
 
 
-@pytest.mark.parametrize("name", ["", "ou_1", "xoc_1", "OC_1", "feishu:oc_1", "\ud800"])
+@pytest.mark.parametrize("name", ["", "oc_", "ou_1", "xoc_1", "OC_1", "feishu:oc_1", "\ud800"])
 def test_what_is_no_groups_id_is_no_group(name: str) -> None:
     assert group_key(name) is None
 
@@ -87,12 +88,57 @@ def test_of_several_platforms_the_form_of_the_id_tells_which(offer: Any) -> None
     assert chat_key("talk:x") == "talk:x"
 
 
-def test_how_lasting_a_kind_of_ids_is_each_platform_says(offer: Any) -> None:
-    offer(feishu=FEISHU, talk=TALK)
-    assert lasting("union_id") > lasting("user_id") > lasting("open_id") == lasting("uid") == lasting("of no platform")
+def test_an_id_that_two_platforms_take_for_a_groups_tells_nothing(offer: Any) -> None:
+    offer(feishu=FEISHU, greedy=Platform("greedy", (), re.compile(".*")))
+    assert (group_key("oc_7"), group_key("x")) == (None, "greedy:x")
 
 
-@pytest.mark.parametrize("offered", [ImportError("no such module"), ValueError("broken"), "a text", None])
+@pytest.mark.parametrize(
+    ("kinds", "others", "more"),
+    [
+        ({"union_id"}, {"user_id"}, True),
+        ({"user_id"}, {"union_id"}, False),
+        ({"user_id"}, {"open_id"}, True),
+        ({"open_id"}, {"user_id"}, False),
+        ({"user_id"}, set(), True),
+        ({"open_id"}, set(), False),
+        (set(), {"open_id"}, False),
+        ({"of no platform"}, set(), False),
+        ({"union_id", "open_id"}, {"user_id"}, True),
+    ],
+)
+def test_of_two_ids_the_platform_that_has_both_says_which_lasts(
+    offer: Any, kinds: set[str], others: set[str], more: bool
+) -> None:
+    assert outlasts(kinds, others) is more
+    offer(feishu=FEISHU, other=Platform("other", ("user_id", "x", "y"), re.compile("x")))
+    assert outlasts(kinds, others) is more
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"name": None},
+        {"name": 7},
+        {"name": ""},
+        {"name": "a:b"},
+        {"name": "a.b"},
+        {"name": "a_b"},
+        {"name": "Ev"},
+        {"name": "_x"},
+        {"person_ids": "user_id"},
+        {"person_ids": (1,)},
+        {"group_form": "room-.*"},
+    ],
+)
+def test_a_platform_with_values_that_nobody_could_use_is_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"called|tuple|pattern"):
+        Platform(**{"name": "talk", "person_ids": ("uid",), "group_form": re.compile("x")} | values)
+
+
+@pytest.mark.parametrize(
+    "offered", [ImportError("no such module"), ValueError("broken"), SystemExit(0), "a text", None]
+)
 def test_what_cannot_be_loaded_is_left_out_with_a_word(
     offer: Any, offered: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,5 +1,6 @@
 """Settings: which source wins, what a wrong value says, and where each value came from."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import pytest
 
 from nanobot_transcript import GroupTranscriptStore, Retention
 from nanobot_transcript.errors import ConfigError
-from nanobot_transcript.settings import Settings, describe, load_settings
+from nanobot_transcript.platform import Platform
+from nanobot_transcript.settings import LoadedSettings, Settings, describe, load_settings, model
+from nanobot_transcript.settings.base import Section, setting
 
 
 @pytest.fixture(autouse=True)
@@ -455,3 +458,19 @@ def test_nobody_is_told_to_use_a_default_that_does_not_work(write: Callable[[str
     with pytest.raises(ConfigError) as caught:
         load_settings(write("gate:\n  stale_after: long\n"))
     assert "to use the default" in caught.value.hint
+
+
+def test_a_section_whose_platform_is_not_installed_is_an_error_and_never_a_default() -> None:
+    class Elsewhere(Section):
+        base_url: str = setting("https://elsewhere.example", "Where.", "哪里。")
+
+    with pytest.raises(ConfigError, match="no section for Elsewhere"):
+        Settings().section(Elsewhere)
+
+
+def test_no_platform_can_take_the_place_of_what_settings_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {name for name in vars(LoadedSettings) if not name.startswith("_")} - {"model_config"}
+    for name in [*filter(str.isalnum, own), "store", "section", "copy"]:
+        offered = (Platform(name, (), re.compile("x"), settings="transcript_channels.feishu.settings:SECTION"),)
+        monkeypatch.setattr(model, "platforms", lambda offered=offered: offered)
+        assert model._sections() == {}, name

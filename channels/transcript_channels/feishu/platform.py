@@ -15,6 +15,6 @@ FEISHU: Final = Platform(
     # A union id is the same for every app of a maker, a user id for everybody in a company; an open id differs by app.
     person_ids=("union_id", "user_id", "open_id"),
     # A private chat has such an id, too: in its events `chat_type` tells. People are addressed by `ou_…`.
-    group_form=re.compile(r"oc_.*", re.DOTALL),
+    group_form=re.compile(r"oc_.+", re.DOTALL),
     settings="transcript_channels.feishu.settings:SECTION",
 )

@@ -11,7 +11,7 @@ from nanobot_transcript.platform import chat_key
 from nanobot_transcript.session_key import split
 from transcript_mcp.assistant.values import Choice, Option, Question
 
-__all__ = ["LONGEST_NAME", "chat_key", "checked", "clean", "clean_name", "is_id", "size_of"]
+__all__ = ["LONGEST_NAME", "checked", "clean", "clean_name", "group_chat", "is_id", "size_of"]
 
 LONGEST_NAME: Final = 1000
 _LONGEST_ID: Final = 200

@@ -36,7 +36,7 @@ def check(config: Path | None, store: Path | None) -> "tuple[list[Finding], Load
 
 def check_names(loaded: "LoadedSettings", store: "GroupTranscriptStore | None") -> list[Finding]:
     """Do two bots want one name, in the settings or in the members of the store, if that can be opened?"""
-    clashes = _clashes({app_id: agent.name for app_id, agent in loaded.agents.items()}, "the settings")
+    clashes = _clashes({account: agent.name for account, agent in loaded.agents.items()}, "the settings")
     if store is None:
         return clashes
     try:

@@ -73,7 +73,15 @@ def test_its_section_of_the_settings_is_read_from_everywhere_and_shown(run: Run)
 
 @pytest.mark.parametrize(
     "settings",
-    ["raise RuntimeError('broken')", "SECTION = None", "SECTION = (dict, None)", "import no_such_module"],
+    [
+        "raise RuntimeError('broken')",
+        "raise SystemExit(0)",
+        "SECTION = None",
+        "SECTION = (dict, None)",
+        "import no_such_module",
+        SETTINGS.replace('setting(TalkSettings, "The platform Talk.", "Talk 平台。")', "None"),
+        SETTINGS.replace('"talk.example"', "..."),
+    ],
 )
 def test_a_section_that_cannot_be_loaded_is_left_out_with_a_word(run: Run, settings: str) -> None:
     shown = run(settings, "config", "show", "--json")

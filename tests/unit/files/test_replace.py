@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot_transcript import GroupTranscriptStore
+from nanobot_transcript.files.descriptors import to_write_anew
 from nanobot_transcript.files.replace import write_whole
 
 KEY = "feishu:oc_1"
@@ -53,3 +54,9 @@ def test_a_file_that_cannot_be_replaced_stays_and_nothing_is_left_beside_it(
     with pytest.raises(OSError, match="no"):
         write_whole(str(path), b"new")
     assert (path.read_bytes(), [each.name for each in tmp_path.iterdir()]) == (b"old", ["document"])
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="No such device"):
+        to_write_anew(tmp_path / "pipe")

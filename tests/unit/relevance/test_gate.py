@@ -487,7 +487,9 @@ def test_whoever_joins_later_changes_nothing_that_would_be_read_otherwise(group:
 
 
 def test_a_newcomer_among_fifty_bots_costs_little(group: Any) -> None:
-    bots = [AgentProfile(f"机器人{n}号", (f"Bot{n}",), ids=frozenset({f"cli_{n}"}), account="cli_") for n in range(50)]
+    bots = [
+        AgentProfile(f"机器人{n}号", (f"Bot{n}",), ids=frozenset({f"cli_{n}"}), account=f"cli_{n}") for n in range(50)
+    ]
     gate, history, calls = RelevanceGate(), list[Any](), 0
     for number in range(300):
         text = f"step {number % 37}: how do we go on with the plan, and what did 机器人{number % 60}号 say?"
@@ -537,7 +539,7 @@ def test_a_name_behind_a_long_paste_is_found(group: Any, pasted: str) -> None:
 
 
 def test_in_a_group_of_fifty_bots_the_one_who_was_asked_answers(group: Any) -> None:
-    bots = [AgentProfile(f"机器人{at}号", ids=frozenset({f"cli_{at}"}), account="cli_") for at in range(50)]
+    bots = [AgentProfile(f"机器人{at}号", ids=frozenset({f"cli_{at}"}), account=f"cli_{at}") for at in range(50)]
     asked = group.says("ada", "机器人7号 在吗")
     answer = asked | {"role": "assistant", "sender": "机器人7号", "ids": {"app_id": "cli_7"}, "message_id": "om_x"}
     answer |= {"content": "在", "reply_to": asked["message_id"], "sender_kind": "bot"}

@@ -404,3 +404,11 @@ def test_processes_that_write_at_once_keep_each_others_people(base: Path) -> Non
     names = [members.name_of(f"on_{number}_{person}") for number in range(3) for person in range(20)]
     assert None not in names
     assert sorted(item.name for item in (base / ".state").iterdir()) == ["locks", "members.json"]
+
+
+def test_what_is_no_id_of_a_person_is_not_kept_and_erases_nobody(base: Path) -> None:
+    members = FileMembers(base)
+    members.remember_person("t", "Tom", {"union_id": "t"})
+    members.remember_person("on_ada", "Ada", {"union_id": "on_ada", "tenant_key": "t"})
+    members.forget("on_ada")
+    assert (members.name_of("t"), members.name_of("on_ada")) == ("Tom", None)
