@@ -155,7 +155,7 @@ def _section(platform: Platform) -> dict[str, Any]:
     if hasattr(_Common, platform.name) or platform.name in {*_Common.model_fields, *_TAKEN}:
         raise ValueError(f"{platform.name} has a meaning in the settings already")
     section: dict[str, Any] = {platform.name: (kind, field)}
-    create_model("Probe", __base__=_Common, **section)()  # whether it can be left out
+    create_model("Probe", __base__=Section, **section)()  # whether it can be left out
     return section
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from nanobot_transcript.settings import GroupsSettings
+from nanobot_transcript.settings.groups import GroupsSettings
 
 __all__ = ["Policy"]
 

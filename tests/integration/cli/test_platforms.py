@@ -88,3 +88,9 @@ def test_a_section_that_cannot_be_loaded_is_left_out_with_a_word(run: Run, setti
     assert shown.returncode == 0
     assert "The settings of the platform talk cannot be loaded" in shown.stderr
     assert "feishu.base_url" in shown.stdout
+
+
+def test_a_setting_of_a_kind_that_we_do_not_use_can_be_misspelt_all_the_same(run: Run) -> None:
+    dated = SETTINGS.replace("server: str", "since: date").replace('"talk.example"', "date(2026, 1, 1)")
+    shown = run("from datetime import date\n" + dated, "config", "show", NANOBOT_TRANSCRIPT_TALK__SINCEE="x")
+    assert (shown.returncode, "did you mean talk.since?" in shown.stderr) == (0, True), shown.stderr

@@ -8,7 +8,7 @@ import pytest
 from support.waiting import PATIENCE
 
 from nanobot_transcript.coordination.files.marks import FileMarks
-from nanobot_transcript.settings import GroupsSettings
+from nanobot_transcript.settings.groups import GroupsSettings
 from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.plain import plain
 from transcript_channels.nanobot_host.policy import Policy
