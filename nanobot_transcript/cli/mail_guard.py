@@ -43,7 +43,7 @@ def install(
     Example:
       nanobot-transcript mail guard install --project /abs/path/backend
     """
-    from transcript_mcp.mail.guard import install_guard
+    from transcript_mcp.mail.guard import HOOKS, install_guard
     from transcript_mcp.mail.showing import shown_guard
 
     with opened_mail(config, store) as mail:
@@ -51,7 +51,8 @@ def install(
     if json:
         emit_json(shown_guard(made))
         return
-    notice(f"{made.hook} guards the claims of {', '.join(made.projects)}.")
+    beside = ", ".join(HOOKS[1:])
+    notice(f"{made.hook} guards the claims of {', '.join(made.projects)}, and beside it {beside}.")
     if made.earlier:
         notice(f"{made.earlier} runs before it.")
     if made.note:

@@ -8,7 +8,8 @@ client's model can read; ``ProtocolError`` is for requests that make no sense.
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -28,6 +29,8 @@ _log = logging.getLogger(__name__)
 
 INVALID_PARAMS, INTERNAL_ERROR, NOT_FOUND = -32602, -32603, -32002
 _MOST_SUGGESTIONS = 100
+_LONGEST_NAME = 128
+"""Characters of a tool's name, as the protocol bounds them."""
 
 
 Answer: TypeAlias = Callable[[Any, Call], Awaitable[Wire]]
@@ -127,7 +130,7 @@ class Dispatch:
         with watched(self._watch, "tool", tool and tool.name) as work:
             if tool is None:
                 work.outcome = "refused"
-                raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}. There are: {', '.join(self.server.tools)}")
+                raise ProtocolError(INVALID_PARAMS, _no_such_tool(name, self.server.tools))
             try:
                 wire = _result_wire(tool, await _run(tool.function, tool.signature, arguments, context))
             except Exception as error:  # noqa: BLE001 - logged by _sentence
@@ -217,6 +220,12 @@ def _guarded(method: str, answer: Answer) -> Answer:
             raise ProtocolError(INTERNAL_ERROR, _sentence(error, method)) from None
 
     return guarded
+
+
+def _no_such_tool(name: str, tools: Iterable[str]) -> str:
+    shown = name[:_LONGEST_NAME]
+    near = get_close_matches(shown, tools, n=1)
+    return f"Unknown tool: {shown}. " + (f"Did you mean {near[0]}?" if near else f"There are: {', '.join(tools)}")
 
 
 # -- running a registered function ---------------------------------------------------------------------

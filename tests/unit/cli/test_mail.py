@@ -556,7 +556,8 @@ def test_the_guard_is_put_into_a_repository_and_taken_out_by_people(
     monkeypatch.chdir(code)
     put = run("mail", "guard", "install")
     assert (put.code, put.out) == (0, "")
-    assert put.err == f"{hook} guards the claims of {code}.\n{hook}.before-agent-mail runs before it.\n"
+    beside = "and beside it pre-merge-commit, pre-applypatch, post-rewrite"
+    assert put.err == (f"{hook} guards the claims of {code}, {beside}.\n{hook}.before-agent-mail runs before it.\n")
     monkeypatch.chdir(tmp_path)
     both = run("mail", "guard", "install", "code", "--project", BACKEND, "--json").document
     assert (both["hook"], both["projects"]) == (str(hook), [str(code), BACKEND])

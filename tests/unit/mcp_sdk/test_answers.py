@@ -131,6 +131,11 @@ async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(server: Serv
     with pytest.raises(ProtocolError, match=r"Unknown tool: other. There are: lambda_free") as caught:
         await client.call("other")
     assert caught.value.code == -32602
+    with pytest.raises(ProtocolError, match=r"Unknown tool: lamda_free\. Did you mean lambda_free\?$"):
+        await client.call("lamda_free")
+    with pytest.raises(ProtocolError) as endless:
+        await client.call("x" * 100_000)
+    assert len(str(endless.value)) < 300
 
 
 def lambda_free() -> None:
