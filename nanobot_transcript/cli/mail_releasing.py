@@ -55,16 +55,16 @@ def release(
 
         where = meant_project(service.mail, project)
         who = meant_agent(service.mail, agent, where.key)
-        asked_about = None if yes else service.claims.held(where.id, who, paths or None)
+        asked_about, not_held = (None, ()) if yes else service.claims.held(where.id, who, paths or None)
         if asked_about:
-            _ask(asked_about, who, where.key, json=json)
+            _ask(asked_about, not_held, who, where.key, json=json)
         released = service.claims.release(where.id, who, paths or None, by_person=True, only=asked_about)
         commit = service.archived(released.job)
     if json:
         emit_json({"project": where.key, "agent": who.name, **shown_released(released, commit)})
     else:
-        for path in released.not_held:
-            notice(f"{who.name} has no claim on {path}.")
+        if not asked_about:
+            _tell_not_held(released.not_held, who)
         if released.released:
             notice(f"Released {amount(len(released.released), 'claim')} of {who.name}.")
         elif not paths:
@@ -73,7 +73,12 @@ def release(
         raise typer.Exit(NEGATIVE)
 
 
-def _ask(claims: "Sequence[Claim]", who: "Agent", project: str, *, json: bool) -> None:
+def _tell_not_held(paths: "Sequence[str]", who: "Agent") -> None:
+    for path in paths:
+        notice(f"{who.name} has no claim on {path}.")
+
+
+def _ask(claims: "Sequence[Claim]", not_held: "Sequence[str]", who: "Agent", project: str, *, json: bool) -> None:
     paths = ", ".join(claim.path for claim in claims[:_SHOWN])
     more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
     active = f"{local(who.last_active_ts * 1000):%Y-%m-%d %H:%M}"
@@ -83,6 +88,7 @@ def _ask(claims: "Sequence[Claim]", who: "Agent", project: str, *, json: bool) -
     )
     if json or not sys.stdin.isatty():
         raise UsageError(f"Nobody is there to confirm: {sentence}", hint="Add --yes to be asked nothing.")
+    _tell_not_held(not_held, who)
     notice(sentence)
     if not typer.confirm("Release them?", err=True):
         notice("Nothing was released.")

@@ -162,11 +162,14 @@ class Claims:
 
         return self._database.write(work)
 
-    def held(self, project_id: int, agent: Agent, paths: Sequence[str] | None = None) -> list[Claim]:
-        """What ``release`` would give back. Raises InvalidLetterError."""
+    def held(
+        self, project_id: int, agent: Agent, paths: Sequence[str] | None = None
+    ) -> tuple[list[Claim], Sequence[str]]:
+        """What ``release`` would give back, and the paths that the agent has no claim on. Raises InvalidLetterError."""
         wanted = None if paths is None else claim_checking.paths(paths, self.options)
-        rows = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()).rows, [])
-        return [claim_rows.claim(row) for row in rows]
+        none = _Held([], list(wanted or ()), [])
+        held = self._database.read(lambda db: _held(db, project_id, agent, wanted, self._clock()), none)
+        return [claim_rows.claim(row) for row in held.rows], held.missing
 
     def list_claims(
         self,

@@ -520,6 +520,17 @@ def test_nothing_is_released_unless_one_says_yes(run: Run, claims: Claims, monke
         assert "Release them?" in ended.err
 
 
+def test_a_path_that_nobody_holds_is_told_before_the_question(
+    run: Run, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Typed("n\n"))
+    told, _, _ = run("mail", "release", "GreenCastle", "a.py", "x.py", "--project", BACKEND).err.partition(
+        "Release them?"
+    )
+    assert told.count("GreenCastle has no claim on x.py.") == 1
+    assert holders(claims)["a.py"] == "GreenCastle"
+
+
 def test_what_was_claimed_while_a_person_was_asked_stays(
     run: Run, box: Letterbox, claims: Claims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
