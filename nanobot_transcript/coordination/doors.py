@@ -1,9 +1,12 @@
 """Leases and budgets for code on an event loop: in place where that takes microseconds, else in a thread."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
 from typing import ParamSpec, TypeVar
 
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease
+from nanobot_transcript.errors import StoreError
 
 __all__ = ["AsyncBudget", "AsyncLease", "ask"]
 
@@ -23,13 +26,12 @@ class AsyncLease:
             return self.plain.acquire(name, holder, ttl)
         import asyncio  # whoever awaits this has it already; importing the turns must not cost it
 
-        asking = asyncio.ensure_future(asyncio.to_thread(self.plain.acquire, name, holder, ttl))
+        asking = _Asking(self.plain, name, holder, ttl)
         try:
-            return await asyncio.shield(asking)
+            return await asyncio.to_thread(asking.ask)
         except asyncio.CancelledError:
-            grant = await asking
-            if grant is not None:
-                await self.release(grant)
+            # Its end is not waited for: the other side may be silent for a minute.
+            asyncio.get_running_loop().run_in_executor(None, asking.give_up)
             raise
 
     async def renew(self, grant: Grant, ttl: float) -> Grant | None:
@@ -43,6 +45,38 @@ class AsyncLease:
     async def current(self, name: str) -> Grant | None:
         """See ``Lease.current``."""
         return await ask(self.plain.blocking, self.plain.current, name)
+
+
+class _Asking:
+    """One call of ``acquire`` in a thread, whose caller may be gone before it ends."""
+
+    def __init__(self, lease: Lease, name: str, holder: str, ttl: float) -> None:
+        self._lease: Lease = lease
+        self._wanted: tuple[str, str, float] = (name, holder, ttl)
+        self._mutex: Lock = Lock()
+        self._given_up: bool = False
+        self._grant: Grant | None = None
+
+    def ask(self) -> Grant | None:
+        grant = self._lease.acquire(*self._wanted)
+        with self._mutex:
+            self._grant = grant
+            unwanted = self._given_up
+        if unwanted:
+            self._give_back()
+        return grant
+
+    def give_up(self) -> None:
+        with self._mutex:
+            self._given_up = True
+        self._give_back()
+
+    def _give_back(self) -> None:
+        with self._mutex:
+            grant, self._grant = self._grant, None
+        if grant is not None:
+            with suppress(StoreError):  # it runs out by itself
+                self._lease.release(grant)
 
 
 class AsyncBudget:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from nanobot_transcript.coordination.contract import Grant
 from nanobot_transcript.coordination.doors import AsyncBudget, AsyncLease
 from nanobot_transcript.coordination.files.budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
+from nanobot_transcript.errors import StoreBusyError
 
 
 class Far(FileLease):
@@ -23,12 +25,20 @@ class Far(FileLease):
         self.asked = threading.Event()
         self.answered = threading.Event()
         self.threads: set[int] = set()
+        self.given_back: list[str] = []
+        self.error: StoreBusyError | None = None
 
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
         self.threads.add(threading.get_ident())
         self.asked.set()
         assert self.answered.wait(PATIENCE)
+        if self.error is not None:
+            raise self.error
         return super().acquire(name, holder, ttl)
+
+    def release(self, grant: Grant) -> None:
+        super().release(grant)
+        self.given_back.append(grant.name)
 
 
 async def test_a_lease_of_this_machine_is_asked_in_place(tmp_path: Path) -> None:
@@ -53,10 +63,37 @@ async def test_a_lease_that_comes_after_the_caller_has_gone_is_given_back(tmp_pa
     asking = asyncio.create_task(AsyncLease(far).acquire("a", "Alpha#1", 60))
     await until(far.asked.is_set)
     asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking  # at once: the other side has not answered yet
+    far.answered.set()
+    await until(lambda: far.given_back == ["a"])
+    assert FileLease(tmp_path).current("a") is None
+
+
+async def test_a_lease_that_came_while_the_caller_left_is_given_back(tmp_path: Path) -> None:
+    far = Far(tmp_path)
+    asking = asyncio.create_task(AsyncLease(far).acquire("a", "Alpha#1", 60))
+    await until(far.asked.is_set)
+    far.answered.set()
+    while FileLease(tmp_path).current("a") is None:
+        time.sleep(0.001)  # noqa: ASYNC251 - the loop stands still, and does not hear of the answer
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await until(lambda: far.given_back == ["a"])
+
+
+async def test_a_failing_lease_does_not_keep_its_caller_from_being_cancelled(tmp_path: Path) -> None:
+    far = Far(tmp_path)
+    far.error = StoreBusyError("Somebody else has it.")
+    asking = asyncio.create_task(AsyncLease(far).acquire("a", "Alpha#1", 60))
+    await until(far.asked.is_set)
+    asking.cancel()
     far.answered.set()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert FileLease(tmp_path).current("a") is None
+    with pytest.raises(StoreBusyError):
+        await AsyncLease(far).acquire("a", "Alpha#1", 60)
 
 
 async def test_a_budget_is_shared(tmp_path: Path) -> None:
