@@ -49,7 +49,10 @@ def _settle(intent: Intent, sender: MailboxFolder, receiver: MailboxFolder, view
     if arrived is None:
         return  # it never arrived, and the sender was never told that it did
     if not any(_is_sent_copy(copy, intent, sender, receiver) for copy in copies):
-        write(sender, "outbox", arrived.name, arrived.text.encode("utf-8", "surrogateescape"))
+        replaced = [copy for copy in copies if _lies_at(copy, sender, "outbox", arrived.name)]
+        text = joined(arrived.text, [copy.text for copy in replaced])
+        write(sender, "outbox", arrived.name, text.encode("utf-8", "surrogateescape"))
+        copies = [copy for copy in copies if copy not in replaced]
         logger.info("A copy of %s was put into the outbox of %s", arrived.name, sender.agent)
     if sender.key != receiver.key:
         remove(_covered(intent, arrived, copies))
@@ -63,6 +66,10 @@ def _is_arrival(copy: Copy, intent: Intent, receiver: MailboxFolder) -> bool:
 def _is_sent_copy(copy: Copy, intent: Intent, sender: MailboxFolder, receiver: MailboxFolder) -> bool:
     own = copy.mailbox.key == sender.key and copy.mail.time_ms >= intent.time_ms
     return own and (sender.key != receiver.key or copy.box == "outbox")
+
+
+def _lies_at(copy: Copy, mailbox: MailboxFolder, box: str, name: str) -> bool:
+    return (copy.mailbox.key, copy.box, copy.name) == (mailbox.key, box, name)
 
 
 def _covered(intent: Intent, arrived: Copy, copies: Sequence[Copy]) -> list[Copy]:

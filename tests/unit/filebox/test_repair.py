@@ -86,6 +86,23 @@ def test_an_old_copy_that_knows_something_more_stays(office: Office) -> None:
     assert office.everywhere("dev_agent") == [("inbox", sent.file), ("outbox", sent.file)]
 
 
+@pytest.mark.parametrize("note", ["", "\n\na note by hand"])
+def test_who_went_on_with_a_thread_of_its_own_keeps_it_in_the_outbox(office: Office, note: str) -> None:
+    sent = sent_mail(office)
+    before = office.text("qa_agent", "outbox", sent.file)
+    office.mailbox("qa_agent").send("dev_agent", "BR", "", "and more", sent.id)
+    arrived = office.text("dev_agent", "inbox", sent.file)
+    (office.folder("qa_agent", "outbox") / sent.file).write_text(before + note)
+    leave(office, "qa_agent", arrived)
+    office.mailbox("qa_agent")
+    assert office.everywhere("qa_agent") == [("outbox", sent.file)]
+    kept = office.text("qa_agent", "outbox", sent.file)
+    assert "and more" in kept
+    assert "text" in kept
+    assert note in kept
+    assert office.text("dev_agent", "inbox", sent.file) == arrived
+
+
 def test_a_mail_to_oneself_is_completed_too(office: Office) -> None:
     sent = office.mailbox("qa_agent").send("qa_agent", "INFO", "note", "text")
     (office.folder("qa_agent", "outbox") / sent.file).unlink()
