@@ -17,6 +17,7 @@ import msgspec
 from nanobot_transcript.errors import StoreError, StoreFullError, StoreUnavailableError, UnsafePathError
 from nanobot_transcript.files.descriptors import NOT_PLAIN, to_read
 from nanobot_transcript.files.failures import FULL
+from nanobot_transcript.files.layout import make_folders
 from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["Signature", "Snapshot", "StateFile"]
@@ -78,7 +79,7 @@ class StateFile:
         import filelock  # 60 ms, and most processes never change anything
 
         try:
-            self._make_folders()
+            make_folders(self.folder.parent, self._lock_path.parent)
             lock = filelock.FileLock(self._lock_path, timeout=timeout, mode=0o600, poll_interval=0.005)
             lock.acquire()
         except filelock.Timeout:
@@ -133,13 +134,6 @@ class StateFile:
         except (msgspec.MsgspecError, UnicodeDecodeError, TypeError, KeyError, RecursionError):
             return Snapshot("broken", {}, signature)
         return Snapshot("ok", document, signature)
-
-    def _make_folders(self) -> None:
-        self.folder.parent.parent.mkdir(parents=True, exist_ok=True)
-        self.folder.parent.mkdir(exist_ok=True, mode=0o700)
-        self._refuse_linked_folder()
-        self.folder.mkdir(exist_ok=True, mode=0o700)
-        self._lock_path.parent.mkdir(exist_ok=True, mode=0o700)
 
     def _refuse_linked_folder(self) -> None:
         for folder in (self.folder, self._lock_path.parent):

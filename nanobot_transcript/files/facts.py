@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
+from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.files.document import StateFile
-from nanobot_transcript.files.failures import store_error
-from nanobot_transcript.files.layout import Layout
+from nanobot_transcript.files.layout import Layout, make_folders
 from nanobot_transcript.files.lock import exclusive
 
 __all__ = ["Clock", "Drawer", "SharedFiles"]
@@ -57,8 +56,8 @@ class SharedFiles:
     """
 
     def __init__(self, base_dir: str | Path, name: str, *, wait: float, grace: float, clock: Clock | None) -> None:
-        self._layout: Layout = Layout(Path(base_dir).expanduser())
-        self._folder: Path = self._layout.locks / name
+        self._base: Path = Path(base_dir).expanduser()
+        self._folder: Path = Layout(self._base).locks / name
         self._name: str = name
         self._wait: float = wait
         self._grace: float = grace
@@ -85,7 +84,7 @@ class SharedFiles:
         Raises StoreBusyError when the lock is not free in time and other StoreErrors when nothing was written.
         """
         key = _key(name)
-        self._make_folder()
+        make_folders(self._base, self._folder)
         with exclusive(self._lock_path(key), self._wait, f"the {self._name}"):
             file = self._file(key)
             drawer = self._open(file)
@@ -119,17 +118,6 @@ class SharedFiles:
     def _worth_keeping(self, facts: dict[str, dict[str, Any]], now: float) -> dict[str, dict[str, Any]]:
         oldest = now - (self._grace if len(facts) <= _CROWD else 0)
         return {key: fact for key, fact in facts.items() if oldest < _expires(fact) < now + _FARTHEST}
-
-    def _make_folder(self) -> None:
-        try:
-            if not self._folder.is_dir():
-                self._layout.create()
-                self._folder.mkdir(mode=0o700, exist_ok=True)
-            for folder in (self._layout.state, self._layout.locks, self._folder):
-                if folder.is_symlink():
-                    raise UnsafePathError(f"{folder} is a link.", hint="The store never follows links. Move it away.")
-        except OSError as error:
-            store_error(error, str(self._folder))
 
 
 def _key(name: str) -> str:

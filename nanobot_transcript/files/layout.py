@@ -14,7 +14,7 @@ from typing import Final
 from nanobot_transcript.errors import UnsafePathError
 from nanobot_transcript.files.failures import store_error
 
-__all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "stem_of"]
+__all__ = ["ID_TABLE_SUFFIX", "STATE_FOLDER", "Layout", "make_folders", "stem_of"]
 
 STATE_FOLDER: Final = ".state"
 ID_TABLE_SUFFIX: Final = ".ids"
@@ -34,6 +34,28 @@ def stem_of(session_key: str) -> str:
     return f"{prefix}-{digest}" if prefix else digest
 
 
+def make_folders(base: Path, *below: Path) -> None:
+    """Make ``base`` and, below it, folders with all between, where they are missing: for nobody else (0700).
+
+    What is above ``base`` is made as others make folders. Raises UnsafePathError for a link below ``base``, and other
+    StoreErrors.
+    """
+    try:
+        base.parent.mkdir(parents=True, exist_ok=True)
+        base.mkdir(mode=0o700, exist_ok=True)
+        for folder in below:
+            place = base
+            for part in folder.relative_to(base).parts:
+                place /= part
+                place.mkdir(mode=0o700, exist_ok=True)
+                if place.is_symlink():
+                    raise UnsafePathError(
+                        f"{place} is a link.", hint="The store never follows links. Move it away and try again."
+                    )
+    except OSError as error:
+        store_error(error, str(base))
+
+
 class Layout:
     """The paths of one store."""
 
@@ -48,17 +70,7 @@ class Layout:
 
     def create(self) -> None:
         """Make the folders (0700) where they are missing."""
-        try:
-            self.base.parent.mkdir(parents=True, exist_ok=True)
-            for folder in (self.base, self.state, self.index, self.locks):
-                folder.mkdir(mode=0o700, exist_ok=True)
-                if folder is not self.base and folder.is_symlink():
-                    raise UnsafePathError(
-                        f"{folder} is a link.",
-                        hint="The store never follows links. Move it away and try again.",
-                    )
-        except OSError as error:
-            store_error(error, str(self.base))
+        make_folders(self.base, self.index, self.locks)
 
     def active(self, stem: str) -> str:
         """The segment that is being written."""

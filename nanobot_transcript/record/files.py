@@ -45,7 +45,7 @@ class FilesRecord(Record):
         self.leases = FileLease(base)
         self.budgets = FileBudget(base)
         self.marks = FileMarks(base)
-        self.processes = FileProcesses(self._state / "processes")
+        self.processes = FileProcesses(base, f"{STATE_FOLDER}/processes")
 
     @property
     def signals(self) -> "Signals":

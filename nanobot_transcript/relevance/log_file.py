@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_append, to_read
-from nanobot_transcript.files.layout import STATE_FOLDER
+from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
 from nanobot_transcript.relevance.decision import Decision
 from nanobot_transcript.relevance.log import FORMAT, decision_record
 
@@ -34,7 +35,8 @@ class FileDecisionLog:
     """``DecisionLog`` below the store in ``base_dir``."""
 
     def __init__(self, base_dir: str | Path, *, max_bytes: int = _MAX_BYTES, kept: int = _KEPT) -> None:
-        self.folder: Path = Path(base_dir) / STATE_FOLDER / "decisions"
+        self._base: Path = Path(base_dir)
+        self.folder: Path = self._base / STATE_FOLDER / "decisions"
         self._max_bytes = max_bytes
         self._kept = max(1, kept)
         self._complained: set[str] = set()
@@ -52,7 +54,7 @@ class FileDecisionLog:
         try:
             line = msgspec.json.encode(record) + b"\n"
             self._append(path, line)
-        except (OSError, _NewerFormatError, msgspec.EncodeError, UnicodeError) as error:
+        except (OSError, StoreError, _NewerFormatError, msgspec.EncodeError, UnicodeError) as error:
             if str(path) not in self._complained:
                 self._complained.add(str(path))
                 logger.warning("decisions are not noted in %s: %s", path.name, error)
@@ -77,7 +79,7 @@ class FileDecisionLog:
         return {key: stamps.get(self.path_of(key).name) for key in session_keys}
 
     def _append(self, path: Path, line: bytes) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folders(self._base, self.folder)
         descriptor = to_append(str(path))
         try:
             found = os.fstat(descriptor)

@@ -55,7 +55,7 @@ class SqliteQueueStore:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = Database(folder / "io.sqlite3", folder / "io.lock", SCHEMA, busy=_BUSY)
-        self._processes = FileProcesses(folder / "io.holders")
+        self._processes = FileProcesses(folder, "io.holders")
         self._arrivals = Arrivals(folder / "io.arrivals")
         self._holder: str | None = None
         self._joining = threading.Lock()

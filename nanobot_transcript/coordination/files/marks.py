@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from nanobot_transcript.errors import StoreError, UnsafePathError
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_read
 from nanobot_transcript.files.failures import store_error
-from nanobot_transcript.files.layout import STATE_FOLDER
+from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
 from nanobot_transcript.files.replace import write_whole
 
 __all__ = ["FileMarks"]
@@ -51,7 +51,7 @@ class FileMarks:
             return  # a newer version has written it, and may come back
         body = json.dumps({"v": _VERSION} | document, ensure_ascii=True, separators=(",", ":"))
         try:
-            self._make(path.parent)
+            make_folders(self._base, path.parent)
             write_whole(str(path), body.encode("ascii"))
         except OSError as error:
             store_error(error, str(path))
@@ -85,7 +85,9 @@ class FileMarks:
 
     def _path(self, kind: str, name: tuple[str, ...]) -> Path:
         prefix, suffix = _NAMES.get(kind, (f"{kind}-", ".json"))
-        salted = ("private:" if kind == "private" else "") + "\0".join(name)
+        # A part may hold what parts are joined with; then they are told apart, and all other names stay as they were.
+        parts = (part.replace("\1", "\1\1").replace("\0", "\1\2") for part in name)
+        salted = ("private:" if kind == "private" else "") + "\0".join(parts)
         return (
             self._folder / f"{prefix}{hashlib.sha256(salted.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}{suffix}"
         )
@@ -105,11 +107,3 @@ class FileMarks:
         except OSError as error:
             store_error(error, str(path))
         return document if isinstance(document, dict) else None
-
-    def _make(self, folder: Path) -> None:
-        self._base.parent.mkdir(parents=True, exist_ok=True)
-        above = [path for path in (folder, *folder.parents) if self._base in path.parents]
-        for path in (self._base, *reversed(above)):
-            path.mkdir(mode=0o700, exist_ok=True)
-            if path != self._base and path.is_symlink():
-                raise UnsafePathError(f"{path} is a link.", hint="The store never follows links. Move it away.")

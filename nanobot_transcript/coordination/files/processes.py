@@ -12,6 +12,7 @@ from uuid import uuid4
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.failures import store_error
+from nanobot_transcript.files.layout import make_folders
 from nanobot_transcript.files.lock import is_held
 
 __all__ = ["FileProcesses"]
@@ -20,10 +21,11 @@ _ID: Final = re.compile(r"[0-9a-f]{32}")
 
 
 class FileProcesses:
-    """``Processes`` in ``folder``. Nothing is made before the first ``join``."""
+    """``Processes`` in the folder ``base / name``. Nothing is made before the first ``join``."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder: Path = folder
+    def __init__(self, base: Path, name: str) -> None:
+        self._base: Path = base
+        self._folder: Path = base / name
         self._mutex: threading.Lock = threading.Lock()
         self._id: str | None = None
         self._pid: int = os.getpid()
@@ -36,10 +38,7 @@ class FileProcesses:
                 self._id, self._pid = None, os.getpid()  # forked: that id is the parent's
             if self._id is None:
                 self.tidy()
-                try:
-                    self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                except OSError as error:
-                    store_error(error, str(self._folder))
+                make_folders(self._base, self._folder)
                 name = uuid4().hex
                 self._descriptor = self._locked(name)
                 self._id = name

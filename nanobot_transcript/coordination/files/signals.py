@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from nanobot_transcript.coordination.contract import Ear
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_append
-from nanobot_transcript.files.layout import Layout
+from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
 
 __all__ = ["FileSignals", "Watched"]
 
@@ -48,8 +48,8 @@ class FileSignals:
         every: float = _LOOK_EVERY,
     ) -> None:
         """``every`` is how long (seconds) other processes' signals may take."""
-        self._layout: Layout = Layout(Path(base_dir).expanduser())
-        self._folder: Path = self._layout.state / "signals"
+        self._base: Path = Path(base_dir).expanduser()
+        self._folder: Path = self._base / STATE_FOLDER / "signals"
         self._sources: Mapping[str, Sequence[Watched]] = sources or {}
         self._every: float = every
         self._ears: set[_Ear] = set()
@@ -91,8 +91,7 @@ class FileSignals:
 
     def _make(self, path: Path) -> None:
         try:
-            self._layout.create()
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            make_folders(self._base, self._folder)
             os.close(to_append(str(path)))
         except (OSError, StoreError) as error:  # whoever listens looks again by itself after a while
             logger.debug("%s cannot be made: %s", path, error)

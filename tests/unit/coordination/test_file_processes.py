@@ -14,9 +14,9 @@ def test_a_link_or_a_folder_among_them_hinders_nobody_from_joining(tmp_path: Pat
     (folder / NOBODY).symlink_to(outside)
     (folder / "folder").mkdir()
     (folder / NOBODY[::-1]).touch()
-    processes = FileProcesses(folder)
+    processes = FileProcesses(folder.parent, folder.name)
     name = processes.join()
-    assert FileProcesses(folder).alive(name)
+    assert FileProcesses(folder.parent, folder.name).alive(name)
     assert outside.read_text() == "kept"
     assert not (folder / NOBODY[::-1]).exists()
     processes.leave()
