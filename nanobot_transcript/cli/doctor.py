@@ -63,7 +63,7 @@ def _opened(loaded: "LoadedSettings") -> "GroupTranscriptStore | None":
         require_directory(loaded.store.dir)
     except StoreError:
         return None
-    return loaded.store.open()
+    return loaded.open_record().store
 
 
 def _code(findings: "list[Finding]") -> int:

@@ -3,7 +3,17 @@
 from nanobot_transcript.outbox.contract import Postbox
 from nanobot_transcript.outbox.outbox import Outbox
 from nanobot_transcript.outbox.server import OutboxServer, Revise, Send
-from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostState, PostStatus, Receipt, Revision
+from nanobot_transcript.outbox.values import (
+    Action,
+    Answer,
+    Job,
+    OutboxLimits,
+    PostState,
+    PostStatus,
+    Receipt,
+    Revision,
+    post_id_for,
+)
 
 __all__ = [
     "Action",
@@ -19,4 +29,5 @@ __all__ = [
     "Revise",
     "Revision",
     "Send",
+    "post_id_for",
 ]

@@ -35,11 +35,12 @@ class Postbox(Protocol):
         wants_answers: bool = True,
         expires_in: float | None = None,
     ) -> str:
-        """Queue a text or a card for a chat and return the post's id; it is on the disk when this returns.
+        """Queue a text or a card for a chat and return the post's id; it is kept when this returns.
 
-        The same ``idempotency_key`` gives the same id and nothing is posted twice. ``agent`` names the only bot that
-        may send it. ``reply_to`` is the message it answers. With ``wants_answers`` what people reply in its thread and
-        press on its card comes back as ``answers`` and starts no turn of an agent. ``expires_in`` is in seconds.
+        The same ``idempotency_key`` gives the same id (``post_id_for``) and nothing is posted twice. ``agent`` names
+        the only bot that may send it. ``reply_to`` is the message it answers. With ``wants_answers`` what people reply
+        in its thread and press on its card comes back as ``answers`` and starts no turn of an agent. ``expires_in`` is
+        in seconds.
 
         Raises InvalidPostError, PostConflictError (the key belongs to another post) and StoreError kinds.
         """
@@ -144,7 +145,7 @@ class Postbox(Protocol):
         ...
 
     def forget(self, *, session_key: str | None = None, sender: str | None = None) -> int:
-        """Erase the posts of a chat, or a person's answers, from the disk; together, this person's answers there.
+        """Erase the posts of a chat, or a person's answers; together, this person's answers there.
 
         Returns how many were erased. Raises InvalidPostError when neither is given.
         """
@@ -157,7 +158,7 @@ class Postbox(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the file; it is opened again when it is needed."""
+        """Release what is open; it is opened again when it is needed."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -18,7 +18,16 @@ from nanobot_transcript.files.layout import Layout
 from nanobot_transcript.outbox import answering, early, offers, queueing, revising, waiting
 from nanobot_transcript.outbox.checking import card_text, checked, lifetime
 from nanobot_transcript.outbox.schema import MIGRATIONS
-from nanobot_transcript.outbox.values import Action, Answer, Job, OutboxLimits, PostStatus, Receipt, Revision
+from nanobot_transcript.outbox.values import (
+    Action,
+    Answer,
+    Job,
+    OutboxLimits,
+    PostStatus,
+    Receipt,
+    Revision,
+    post_id_for,
+)
 from nanobot_transcript.sql.contract import Schema, Sql
 from nanobot_transcript.sql.sqlite import Database
 
@@ -76,7 +85,7 @@ class Outbox:
     ) -> str:
         """See ``Postbox.post``."""
         fields = checked(session_key, content, card, agent, reply_to, wants_answers)
-        name = self.id_for(secrets.token_hex(16) if idempotency_key is None else idempotency_key)
+        name = post_id_for(secrets.token_hex(16) if idempotency_key is None else idempotency_key)
         now = self._clock()
         job = {
             "id": name,
@@ -87,13 +96,6 @@ class Outbox:
         }
         self._write(lambda db: queueing.insert(db, job))
         return name
-
-    @staticmethod
-    def id_for(idempotency_key: str) -> str:
-        """The id of the post with this key, whether it is there or not. Raises InvalidPostError."""
-        if not isinstance(idempotency_key, str) or not idempotency_key:
-            raise InvalidPostError("An idempotency key is a text of at least one character.", hint="Leave it out.")
-        return hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def status(self, post_id: str) -> PostStatus:
         """See ``Postbox.status``."""

@@ -1,10 +1,13 @@
 """What goes into the outbox, what comes out of it, and what comes back."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Action", "Answer", "Job", "OutboxLimits", "PostState", "PostStatus", "Receipt", "Revision"]
+from nanobot_transcript.errors import InvalidPostError
+
+__all__ = ["Action", "Answer", "Job", "OutboxLimits", "PostState", "PostStatus", "Receipt", "Revision", "post_id_for"]
 
 PostState = Literal["queued", "sent", "failed", "expired"]
 
@@ -113,3 +116,10 @@ class Answer:
     text: str = ""
     value: dict[str, Any] = field(default_factory=dict)
     form: dict[str, Any] = field(default_factory=dict)
+
+
+def post_id_for(idempotency_key: str) -> str:
+    """The id of the post with this key in any outbox, whether it is there or not. Raises InvalidPostError."""
+    if not isinstance(idempotency_key, str) or not idempotency_key:
+        raise InvalidPostError("An idempotency key is a text of at least one character.", hint="Leave it out.")
+    return hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,14 +1,11 @@
 """Settings of the record itself."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ByteSize
 
 from nanobot_transcript.settings.base import Directory, Section, setting
-
-if TYPE_CHECKING:
-    from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["RetentionSettings", "StoreSettings"]
 
@@ -77,12 +74,6 @@ class StoreSettings(Section):
     retention: RetentionSettings = setting(
         RetentionSettings, "How much of each transcript is kept.", "每个群的记录保留多少。"
     )
-
-    def open(self) -> "GroupTranscriptStore":
-        """The store these settings describe. Creates nothing until the first entry is written."""
-        from nanobot_transcript.store.front import GroupTranscriptStore
-
-        return GroupTranscriptStore(self.dir, **self.options())
 
     def options(self) -> dict[str, Any]:
         """How it is written and how much of it is kept."""

@@ -16,7 +16,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript import AsyncGroupTranscriptStore, GroupTranscriptStore
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.outbox import Outbox
+from nanobot_transcript.outbox import Outbox, post_id_for
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.nanobot_host.watermark import Watermarks
 from transcript_mcp.mail.guard import install_guard, uninstall_guard
@@ -158,7 +158,7 @@ async def test_decisions_are_shown_with_their_reasons(golden: Path) -> None:
 
 def test_posts_wait_and_their_answers_are_kept(golden: Path) -> None:
     with Outbox(golden / "record") as outbox:
-        sent, waits, card = (outbox.id_for(key) for key in ("build-7", "waits", "card"))
+        sent, waits, card = (post_id_for(key) for key in ("build-7", "waits", "card"))
         assert (outbox.status(sent).state, outbox.status(sent).message_id) == ("sent", "om_90")
         answers = [(each.kind, each.sender, each.text, each.value) for each in outbox.answers(sent)]
         assert answers == [("reply", "on_ada", "Good.", {}), ("action", "on_lin", "", {"choice": "ship"})]

@@ -12,7 +12,7 @@ import pytest_asyncio
 from support.scene import Scene
 from support.waiting import PATIENCE, until
 
-from nanobot_transcript.outbox import Outbox
+from nanobot_transcript.outbox import Outbox, post_id_for
 from transcript_channels.simulator import Chat, FeishuSimulator, ScriptedModel, scopes
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant
@@ -117,7 +117,7 @@ async def test_an_agents_question_is_answered_in_the_group_by_a_button_and_by_a_
             card = group.messages[after]
             if said:
                 # Until the bot has noted where the card stands, a reply is for the agents, too.
-                status = await outbox.wait_sent(Outbox.id_for(f"question\0s\0{number}"), PATIENCE)
+                status = await outbox.wait_sent(post_id_for(f"question\0s\0{number}"), PATIENCE)
                 assert status.state == "sent"
                 await two.feishu.say(group, two.ada, said, reply_to=card, in_thread=True, wait=False)
             else:

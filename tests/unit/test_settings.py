@@ -366,7 +366,7 @@ def test_a_filled_in_value_is_not_told_in_an_error(
 
 def test_the_store_opens_with_the_settings(write: Callable[[str], Path], tmp_path: Path) -> None:
     path = write(f"store: {{dir: {tmp_path / 't'}, retention: {{max_entries: 9, max_bytes: 1MB}}}}")
-    with load_settings(path).store.open() as store:
+    with load_settings(path).open_record().store as store:
         assert store.base_dir == tmp_path / "t"
         assert store.retention.max_entries == 9
         assert store.retention.max_bytes == 1_000_000
@@ -374,7 +374,7 @@ def test_the_store_opens_with_the_settings(write: Callable[[str], Path], tmp_pat
 
 
 def test_by_default_all_processes_keep_the_whole_record_below_the_home_folder(empty_home: Path) -> None:
-    with load_settings(look_in_cwd=False).store.open() as writer, GroupTranscriptStore() as reader:
+    with load_settings(look_in_cwd=False).open_record().store as writer, GroupTranscriptStore() as reader:
         for number in range(2000):
             writer.append("feishu:oc_a", "user", f"text {number}", "on_ada", f"om_{number}")
         writer.maintain()

@@ -1,5 +1,6 @@
 """Who wrote a message and who is named in it: what one app sees, turned into senders that are the same for all apps."""
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -125,9 +126,12 @@ class People:
         while len(self._asked) > _REMEMBERED:
             self._asked.pop(next(iter(self._asked)))
         items = answer.get("items")
-        for item in items if isinstance(items, list) else []:
-            if isinstance(item, Mapping):
-                self._learn(item)
+        await asyncio.to_thread(self._learn_all, items if isinstance(items, list) else [])
+
+    def _learn_all(self, users: Iterable[Any]) -> None:
+        for user in users:
+            if isinstance(user, Mapping):
+                self._learn(user)
 
     def _learn(self, user: Mapping[str, Any]) -> None:
         ids = ids_of(user)

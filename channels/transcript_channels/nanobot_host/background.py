@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["Background", "at_once"]
+__all__ = ["Background"]
 
 logger = logging.getLogger(__name__)
 
@@ -56,11 +56,6 @@ class Background:
                 job = (self._periodic, ())
             _do(*job)
             del job
-
-
-def at_once(function: Callable[..., object], *args: Any) -> None:
-    """In the place of ``submit``, where nothing has to wait."""
-    function(*args)
 
 
 def _do(function: Callable[..., object], args: tuple[Any, ...]) -> None:

@@ -1,11 +1,14 @@
 """Everything the plugin consists of in one process, put together once."""
 
 import asyncio
+import atexit
 import logging
 import weakref
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from nanobot_transcript.coordination.behind import MarksBehind
+from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record import Record
 from nanobot_transcript.session_key import split
@@ -14,6 +17,7 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.settings import FeishuSettings
+from transcript_channels.nanobot_host import privacy, watermark
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.background import Background
@@ -37,6 +41,8 @@ __all__ = ["Bot", "Host"]
 logger = logging.getLogger(__name__)
 
 _ASKED_AT_ONCE: Final = 20
+_LAST_WORDS: Final = 2.0
+"""Seconds that the end of the process waits for what is still being written."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,8 +79,9 @@ class Host:
         self.posts: Posts = Posts(record.outbox, served=settings.outbox.serve)
         self.async_store: AsyncGroupTranscriptStore = self._opened(store)
         self.background: Background = Background(self._maintain)
-        self.private: PrivateChats = PrivateChats(record.marks, self.background.submit)
-        self.watermarks: Watermarks = Watermarks(record.marks, self.background.submit)
+        marks = self._marks()
+        self.private: PrivateChats = PrivateChats(marks)
+        self.watermarks: Watermarks = Watermarks(marks)
         self.deciders: Deciders = Deciders(settings, record, self.async_store, self.names.profile)
         self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.asking: Asking = Asking()
@@ -143,6 +150,14 @@ class Host:
         loop = self._loop()
         if loop is not None and self.async_store.gaps is not None:
             loop.call_soon_threadsafe(lambda: loop.create_task(self._ask_for_missed(bot)))
+
+    def _marks(self) -> Marks:
+        marks = self.record.marks
+        if not marks.blocking:
+            return marks
+        behind = MarksBehind(marks, watermark.KIND, privacy.KIND)
+        atexit.register(behind.drain, _LAST_WORDS)
+        return behind
 
     # --- what nobody has heard
 

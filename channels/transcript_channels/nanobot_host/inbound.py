@@ -82,11 +82,9 @@ class Inbound:
         self._groups: set[str] = set()
         self._heard: set[tuple[str, str]] = set()
 
-    def knows_group(self, chat_id: str) -> bool:
-        """True when a message of this chat was seen or recorded, and it was a group."""
-        if chat_id in self._groups:
-            return True
-        return bool(self._store.recent(FEISHU.key(chat_id), 1).entries)
+    def saw_group(self, chat_id: str) -> bool:
+        """True when a message of this chat was seen since the start, and it was a group."""
+        return chat_id in self._groups
 
     def has_heard(self, observer: str, chat_id: str) -> bool:
         """True when the bot ``observer`` received a message of this group since the start."""
@@ -193,8 +191,8 @@ class Inbound:
             self._names.link(observer, open_id, app_id)
 
     def _hide(self, recall: Recall) -> None:
-        if self.knows_group(recall.chat_id):
-            key = FEISHU.key(recall.chat_id)
+        key = FEISHU.key(recall.chat_id)
+        if self.saw_group(recall.chat_id) or self._store.recent(key, 1).entries:
             self._store.recall(key, recall.message_id, "", recall.ts_ms, max_wait=_LONGEST_WAIT)
             self._background.submit(self._forgetting.recalled, recall.message_id)
 

@@ -76,7 +76,7 @@ class Outbound:
         if not outgoing.delivered or not text.strip():
             return
         try:
-            chat_id = self._chat_of(outgoing)
+            chat_id = await self._chat_of(outgoing)
             if chat_id is not None:
                 await self._write(partial(self._append, chat_id, outgoing, text, app_id, source))
         except Exception:
@@ -107,15 +107,18 @@ class Outbound:
         if not later.cancelled() and (error := later.exception()) is not None:
             logger.error("An answer was delivered but could not be recorded", exc_info=error)
 
-    def _chat_of(self, outgoing: Outgoing) -> str | None:
+    async def _chat_of(self, outgoing: Outgoing) -> str | None:
         """The chat in which the platform says the message stands; None when it must not be recorded."""
         actual = outgoing.delivered[0].chat_id
         if actual == outgoing.chat_id:
             return actual
-        if self.concerns(actual) and self._inbound.knows_group(actual):
+        if self.concerns(actual) and (self._inbound.saw_group(actual) or await self._holds(actual)):
             return actual
         logger.warning("A message to %s was delivered to another chat and is not recorded", outgoing.chat_id)
         return None
+
+    async def _holds(self, chat_id: str) -> bool:
+        return bool((await self._store.recent(FEISHU.key(chat_id), 1)).entries)
 
     async def _append(
         self, chat_id: str, outgoing: Outgoing, text: str, app_id: str, source: Literal["send", "stream"]

@@ -6,33 +6,26 @@ private chats seen in events are remembered, across restarts too: as hashes.
 
 import hashlib
 import logging
-from collections.abc import Callable
 from typing import Final
 
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.errors import StoreError
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.background import at_once
 
-__all__ = ["PrivateChats"]
+__all__ = ["KIND", "PrivateChats"]
 
 logger = logging.getLogger(__name__)
 
-_KIND: Final = "private"
+KIND: Final = "private"
 
 
 class PrivateChats:
-    """The private chats that bots of this store take part in. For event loops, too: marks that may wait for a network
-    are read once, at the beginning, and written by ``later``.
-    """
+    """The private chats that bots of this store take part in. For event loops, if its ``marks`` are."""
 
-    def __init__(self, marks: Marks, later: Callable[..., None] | None = None) -> None:
+    def __init__(self, marks: Marks) -> None:
         self._marks: Marks = marks
-        self._later: Callable[..., None] = later or at_once
         self._known: set[str] = set()
         """Digests of chat ids."""
-        if marks.blocking:
-            self._load_all()
 
     def remember(self, chat_id: str) -> None:
         """Note that this chat is private."""
@@ -40,32 +33,22 @@ class PrivateChats:
         if digest in self._known:
             return
         self._known.add(digest)
-        if self._marks.blocking:
-            self._later(self._put, chat_id, digest)
-        else:
-            self._put(chat_id, digest)
+        try:
+            self._marks.put(KIND, {"digest": digest}, chat_id)
+        except StoreError as error:
+            logger.warning("Private chats are remembered until the next restart only: %s", error)
 
     def __contains__(self, chat_id: object) -> bool:
-        """True for a person's id and for the id of a chat that was seen to be private."""
+        """True for a person's id and for the id of a chat that was seen to be private; while nobody can tell, too."""
         if not isinstance(chat_id, str) or not FEISHU.is_group(chat_id):
             return True
         if _digest(chat_id) in self._known:
             return True
-        return not self._marks.blocking and self._marks.has(_KIND, chat_id)
-
-    def _load_all(self) -> None:
         try:
-            for document in self._marks.each(_KIND):
-                if isinstance(digest := document.get("digest"), str):
-                    self._known.add(digest)
+            return self._marks.has(KIND, chat_id)
         except StoreError as error:
-            logger.warning("Which chats are private is learned anew: %s", error)
-
-    def _put(self, chat_id: str, digest: str) -> None:
-        try:
-            self._marks.put(_KIND, {"digest": digest}, chat_id)
-        except StoreError as error:
-            logger.warning("Private chats are remembered until the next restart only: %s", error)
+            logger.warning("A chat counts as private until the record can be asked: %s", error)
+            return True
 
 
 def _digest(chat_id: str) -> str:

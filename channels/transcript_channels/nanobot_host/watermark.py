@@ -14,13 +14,12 @@ from typing import Any, Final
 
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.errors import StoreError
-from transcript_channels.nanobot_host.background import at_once
 
-__all__ = ["Watermark", "Watermarks", "digest"]
+__all__ = ["KIND", "Watermark", "Watermarks", "digest"]
 
 logger = logging.getLogger(__name__)
 
-_KIND: Final = "session"
+KIND: Final = "session"
 _CACHED: Final = 512
 _TURNS: Final = 64
 _ANSWERS: Final = 64
@@ -71,24 +70,19 @@ class Watermark:
 
 
 class Watermarks:
-    """The marks of all sessions of the bots of this process. For event loops, too: marks that may wait for a network
-    are read once, at the beginning, and written by ``later``.
-    """
+    """The marks of all sessions of the bots of this process. For event loops, if its ``marks`` are."""
 
-    def __init__(self, marks: Marks, later: Callable[..., None] | None = None) -> None:
+    def __init__(self, marks: Marks) -> None:
         self._marks: Marks = marks
-        self._later: Callable[..., None] = later or at_once
         self._cache: OrderedDict[tuple[str, str], Watermark] = OrderedDict()
         self._mutex: threading.Lock = threading.Lock()
         self._changing: threading.RLock = threading.RLock()
-        if marks.blocking:
-            self._load_all()
 
     def load(self, app_id: str, session_key: str) -> Watermark | None:
         """The mark of a session; None when it was told nothing yet."""
         name = (app_id, session_key)
         mark = self._cache.get(name)
-        if mark is None and not self._marks.blocking:
+        if mark is None:
             mark = self._found(name)
             if mark is not None:
                 self._keep(name, mark)
@@ -112,30 +106,15 @@ class Watermarks:
         document |= {"chat": mark.chat, "checked": mark.checked, "turn": mark.turn}
         document |= {"turns": dict(mark.turns), "answers": dict(mark.answers)}
         document |= {"told": list(mark.told), "waiting": list(mark.waiting)}
-        if self._marks.blocking:
-            self._later(self._put, document, name)
-        else:
-            self._put(document, name)
-
-    def _put(self, document: dict[str, Any], name: tuple[str, str]) -> None:
         try:
-            self._marks.put(_KIND, document, *name)
+            self._marks.put(KIND, document, *name)
         except StoreError as error:
             logger.warning("How far a session was told is kept until the next restart only: %s", error)
-
-    def _load_all(self) -> None:
-        try:
-            for document in self._marks.each(_KIND):
-                app_id, session, mark = document.get("app_id"), document.get("session"), _mark(document)
-                if isinstance(app_id, str) and isinstance(session, str) and mark is not None:
-                    self._keep((app_id, session), mark)
-        except StoreError as error:
-            logger.warning("How far sessions were told is not known: %s", error)
 
     def holding(self, app_ids: Iterable[str], message_id: str) -> list[str]:
         """The sessions of these bots that hold a message, as far as their newest messages tell."""
         wanted, found = set(app_ids), []
-        for document in self._marks.each(_KIND):
+        for document in self._marks.each(KIND):
             if document.get("app_id") not in wanted:
                 continue
             mark, session_key = _mark(document), document.get("session")
@@ -145,11 +124,11 @@ class Watermarks:
 
     def prune(self, keep: int = _FILES) -> int:
         """Remove the marks of the sessions that were quiet longest; returns how many."""
-        return self._marks.prune(_KIND, keep)
+        return self._marks.prune(KIND, keep)
 
     def _found(self, name: tuple[str, str]) -> Watermark | None:
         try:
-            document = self._marks.get(_KIND, *name)
+            document = self._marks.get(KIND, *name)
         except StoreError as error:
             logger.warning("How far a session was told cannot be read: %s", error)
             return None
@@ -159,7 +138,7 @@ class Watermarks:
         with self._mutex:
             self._cache[name] = mark
             self._cache.move_to_end(name)
-            while len(self._cache) > (_FILES if self._marks.blocking else _CACHED):
+            while len(self._cache) > _CACHED:
                 self._cache.popitem(last=False)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from nanobot_transcript.coordination.contract import Ear
 from nanobot_transcript.coordination.waiting import first_of
 from nanobot_transcript.errors import InvalidPostError, PostConflictError, StoreError, TranscriptError, UnknownPostError
-from nanobot_transcript.outbox import Answer, Outbox, Postbox
+from nanobot_transcript.outbox import Answer, Postbox, post_id_for
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_mcp.assistant.group_cards import chosen, closed_card, question_card, replied, wrong_choice
 from transcript_mcp.assistant.service import Assistant
@@ -201,7 +201,7 @@ def _key(scope: str, id: str) -> str:
 
 
 def _post_id(scope: str, id: str) -> str:
-    return Outbox.id_for(_key(scope, id))
+    return post_id_for(_key(scope, id))
 
 
 @contextmanager

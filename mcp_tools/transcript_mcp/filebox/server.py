@@ -80,7 +80,8 @@ def filebox_from(settings: "Settings", cwd: Path | None) -> FileBox:
 
 def server_over(filebox: FileBox, settings: "Settings") -> Server:
     """The server over mailboxes, as the settings describe it."""
-    return build_server(filebox, store=settings.store.open, identity=settings.filebox.agent or "")
+    identity = settings.filebox.agent or ""
+    return build_server(filebox, store=lambda: settings.open_record().store, identity=identity)
 
 
 def _warn(source: ConfigSource, agents: "Collection[str]", run_as: str) -> None:

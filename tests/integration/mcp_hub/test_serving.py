@@ -79,7 +79,7 @@ async def test_it_ends_although_clients_hold_streams_open(serve: Serve, number: 
 
 async def test_it_ends_although_many_calls_wait(serve: Serve, tmp_path: Path) -> None:
     place = {"store": {"dir": str(tmp_path / "record")}}
-    Settings.model_validate(place).store.open().append("feishu:oc_1", "user", "hi", "ou_1")
+    Settings.model_validate(place).open_record().store.append("feishu:oc_1", "user", "hi", "ou_1")
     started, url = await serve("--store", str(tmp_path / "record"))
     waiting = {"name": "transcript_wait", "arguments": {"session_key": "feishu:oc_1", "timeout": 300}}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": waiting}

@@ -13,7 +13,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.coordination.clock import Moment
 from nanobot_transcript.errors import StoreBusyError
-from nanobot_transcript.outbox import Action, Job, Outbox
+from nanobot_transcript.outbox import Action, Job, Outbox, post_id_for
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.members import Member
 from transcript_mcp.assistant.group_cards import question_card
@@ -105,7 +105,7 @@ def question(id: str, **fields: Any) -> Question:
 
 
 def post_id(id: str) -> str:
-    return Outbox.id_for(f"question\0s\0{id}")
+    return post_id_for(f"question\0s\0{id}")
 
 
 def changed(path: Path, statement: str) -> None:

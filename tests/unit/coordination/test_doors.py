@@ -2,10 +2,10 @@
 
 import asyncio
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from support.procs import until as stand_still_until
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.coordination.contract import Grant
@@ -75,8 +75,7 @@ async def test_a_lease_that_came_while_the_caller_left_is_given_back(tmp_path: P
     asking = asyncio.create_task(AsyncLease(far).acquire("a", "Alpha#1", 60))
     await until(far.asked.is_set)
     far.answered.set()
-    while FileLease(tmp_path).current("a") is None:
-        time.sleep(0.001)  # noqa: ASYNC251 - the loop stands still, and does not hear of the answer
+    stand_still_until(lambda: FileLease(tmp_path).current("a") is not None, "an answer that the loop does not hear of")
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking

@@ -190,6 +190,17 @@ async def test_a_reply_that_the_platform_put_elsewhere_is_not_recorded_in_the_ad
     assert "delivered to another chat" in caplog.text
 
 
+async def test_a_reply_that_the_platform_put_into_a_group_of_the_record_is_recorded_there(
+    host: Host, channel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host.store.append("feishu:oc_known", "user", "earlier", "ou_ada", "om_0")
+    channel._client.chat_of_reply = "oc_known"
+    monkeypatch.setattr(host.inbound, "_store", None)  # it is for the thread of the connection, and not for the loop
+    await channel.send(Outbound("oc_1", "where am I?", dict(TURN)))
+    assert [chat.session_key for chat in host.store.chats()] == ["feishu:oc_known"]
+    assert {entry["content"] for entry in host.store.get_recent("feishu:oc_known")} == {"earlier", "where am I?"}
+
+
 async def test_a_reply_that_the_platform_put_into_another_known_group_is_recorded_there(
     host: Host, channel: Any
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from support.waiting import PATIENCE
 
 from nanobot_transcript.coordination.files.marks import FileMarks
+from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.settings.groups import GroupsSettings
 from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.plain import plain
@@ -45,6 +46,15 @@ def test_people_and_chats_seen_to_be_private_are_private(tmp_path: Path) -> None
     for known in (chats, PrivateChats(FileMarks(tmp_path / "t"))):
         assert "oc_private" in known
         assert "oc_group" not in known
+
+
+def test_while_nobody_can_tell_a_chat_counts_as_private(caplog: pytest.LogCaptureFixture) -> None:
+    class Away(FileMarks):
+        def has(self, kind: str, *name: str) -> bool:
+            raise StoreUnavailableError("The other side is away.")
+
+    assert "oc_group" in PrivateChats(Away("nowhere"))
+    assert "until the record can be asked" in caplog.text
 
 
 def test_a_folder_that_refuses_is_reported_and_the_chat_stays_private(
