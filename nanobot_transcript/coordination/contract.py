@@ -39,7 +39,7 @@ class Lease(Protocol):
 
     @property
     def blocking(self) -> bool:
-        """True when a call may wait for a network; else it is quick, or waits for a lock of this machine for a moment."""
+        """True when a call may wait for a network; else it is quick, or waits a moment for a lock here."""
         ...
 
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
@@ -67,7 +67,7 @@ class Budget(Protocol):
 
     @property
     def blocking(self) -> bool:
-        """True when a call may wait for a network; else it is quick, or waits for a lock of this machine for a moment."""
+        """True when a call may wait for a network; else it is quick, or waits a moment for a lock here."""
         ...
 
     def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
@@ -88,7 +88,7 @@ class Marks(Protocol):
 
     @property
     def blocking(self) -> bool:
-        """True when a call may wait for a network; else it is quick, or waits for a lock of this machine for a moment."""
+        """True when a call may wait for a network; else it is quick, or waits a moment for a lock here."""
         ...
 
     def get(self, kind: str, *name: str) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ def root_folder(path: str | os.PathLike[str]) -> int:
 
 
 def enter(parent: int, name: str) -> int:
-    """The folder of this name in another one. Raises OSError, for a link and what is no folder one of ``failures.LINK``."""
+    """The folder of this name in another one. Raises OSError; for a link and for no folder, of ``failures.LINK``."""
     return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
 
 

@@ -40,8 +40,11 @@ def slug(title: str, longest: int) -> str:
     '登录页面-v12-broken'
     """
     text = unicodedata.normalize("NFC", title).lower()
-    kept = "".join(char for char in text if _stays(char))
-    joined = _GAPS.sub("-", kept).strip("-")
+    kept: list[str] = []
+    for char in text:
+        if _stays(char) and not (_is_mark(char) and not (kept and _is_written(kept[-1]))):
+            kept.append(char)
+    joined = _GAPS.sub("-", "".join(kept)).strip("-")
     return _cut(joined, longest).rstrip("-") or _WORDLESS
 
 
@@ -104,6 +107,15 @@ def _cut(text: str, longest: int) -> str:
     """The beginning of a text that has at most so many bytes in a file name."""
     encoded = os.fsencode(text)
     return text if len(encoded) <= longest else encoded[:longest].decode(errors="ignore")
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M"
+
+
+def _is_written(char: str) -> bool:
+    """True for a letter or digit, and for a mark on one: another mark may follow."""
+    return unicodedata.category(char)[0] in "LNM"
 
 
 def _stays(char: str) -> bool:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Tools"]
 
 _MOST: Final = 200
+_MORE_FOUND: Final = (
+    f"There are more. Ask for up to {_MOST} at once (limit), or narrow it by box_type, sender, msg_type or since."
+)
 _LONGEST_WAIT: Final = 300.0
 _TELL_EVERY: Final = 10.0
 _MOST_QUOTED: Final = 50
@@ -130,11 +133,11 @@ class Tools:
         details: Annotated[bool, Field(description="Show id, type, title, sender and time, not only names.")] = False,
         unread: Annotated[bool, Field(description="Only what has not been read yet; inbox only.")] = False,
         since: _Since = None,
-    ) -> list[str] | dict[str, Any]:
+    ) -> list[Any] | dict[str, Any]:
         """List the messages in a box, the newest first: their file names, or with details their headers."""
         mailbox = self.mailbox(context, run_as)
         if not (details or unread or since):
-            return mailbox.names(box_type, limit, offset)
+            return _listed(mailbox.names(box_type, limit, offset), len(mailbox.names(box_type)), offset)
         if details:
             limit = None if limit is None else min(limit, _MOST)
             return showing.shown_page(
@@ -142,7 +145,7 @@ class Tools:
             )
         everything = 2**31 if limit is None else limit
         page = mailbox.page(box_type, everything, offset, unread=unread, since_ms=_moment(since))
-        return [mail.file for mail in page.mails]
+        return _listed([mail.file for mail in page.mails], page.total, offset)
 
     def read_message(
         self,
@@ -206,12 +209,16 @@ class Tools:
         since: _Since = None,
         limit: _Limit = 20,
         run_as: _RunAs = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Any]:
         """Find messages by their words, sender, type and time, the newest first. Works for any script."""
         mailbox = self.mailbox(context, run_as)
         boxes = (box_type,) if box_type else BOXES
         wanted = Query(query, boxes, sender or "", msg_type or "", _moment(since))
-        return showing.shown_found(mailbox.search(wanted, _bounded(limit)))
+        most = _bounded(limit)
+        found = showing.shown_found(mailbox.search(wanted, most + 1))
+        if len(found) <= most:
+            return found
+        return [found[:most], Text(_MORE_FOUND)]
 
     def thread(self, context: Context, message_id: _MessageId, run_as: _RunAs = None) -> dict[str, Any]:
         """Read a conversation as separate entries, the newest first, wherever its message lies. Marks it as read."""
@@ -280,6 +287,12 @@ def _moment(since: str | None) -> int:
     if moment is None:
         raise InvalidMailError(f"{since!r} is not a time.", hint="Write it like 2025-06-30T08:15 or 2025-06-30.")
     return moment
+
+
+def _listed(shown: list[str], total: int, offset: int) -> list[Any]:
+    """Names, and how many come behind them."""
+    end = max(0, offset) + len(shown)
+    return [shown, Text(f"{total - end:,} more; to read on: offset={end}.")] if total > end else shown
 
 
 def _bounded(limit: int) -> int:

@@ -13,7 +13,7 @@ from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import InvalidLetterError, LetterNotFoundError
 from nanobot_transcript.sql.contract import Row, Sql
 
-__all__ = ["COUNTED", "LAST", "MOST", "Box", "Stretch", "bounded", "number_of"]
+__all__ = ["COUNTED", "LAST", "MOST", "Box", "Stretch", "bounded", "number_of", "place_in_list"]
 
 MOST: Final = 1000
 """Messages of one answer."""
@@ -123,6 +123,15 @@ def bounded(limit: Any) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool):
         raise InvalidLetterError(f"limit is a whole number, not {str(limit)[:40]!r}.", hint=f"Up to {MOST}.")
     return min(max(1, limit), MOST)
+
+
+def place_in_list(before: str) -> int:
+    """Where a list goes on that is in the order of numbers. Raises InvalidLetterError for what no answer told."""
+    if not (before.isascii() and before.isdigit() and len(before) < 19):
+        raise InvalidLetterError(
+            f"{before[:40]!r} is not a position in this list.", hint="Give `before` as an earlier answer told it."
+        )
+    return int(before)
 
 
 def _moment(since: Any) -> float:

@@ -18,7 +18,7 @@ __all__ = [
     "paths",
     "patterns",
     "reason",
-    "refuse_open_braces",
+    "refuse_slips",
     "ttl",
     "without_folder_mark",
 ]
@@ -66,9 +66,14 @@ def paths(given: Any, options: ClaimOptions) -> list[str]:
     return found
 
 
-def refuse_open_braces(listed: Sequence[str]) -> None:
+def refuse_slips(listed: Sequence[str]) -> None:
     """A claim on a slip of the pen protects nothing, and nobody notices. Raises InvalidLetterError."""
     for path in listed:
+        if isinstance(path, str) and path != path.strip():
+            raise InvalidLetterError(
+                f"A path begins or ends with a space: {path[:80]!r}",
+                hint="Leave it out. Write ? where the name of a file has a space there.",
+            )
         if isinstance(path, str) and braces.is_open(path):
             raise InvalidLetterError(
                 f"A brace has no other end: {path[:80]}",

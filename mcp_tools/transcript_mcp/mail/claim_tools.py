@@ -63,7 +63,7 @@ class ClaimTools:
             reason=reason,
         )
         shown = showing.shown_claimed(claimed, self._changed(project, claimed.job))
-        return shown | (self._about_guards(project) if claimed.granted else {})
+        return shown | self._noted(project)
 
     def renew_claims(
         self,
@@ -76,7 +76,7 @@ class ClaimTools:
         """Let your claims last longer, from now on. None becomes shorter."""
         agent, project = self._mail.acting(project_key, agent_name, agent_token), self._mail.project(project_key)
         extended = self._service.claims.renew(project.id, agent, _both(paths, None, project), ttl_seconds)
-        return showing.shown_extended(extended, self._changed(project, extended.job))
+        return showing.shown_extended(extended, self._changed(project, extended.job)) | self._noted(project)
 
     def release_claims(
         self,
@@ -103,7 +103,9 @@ class ClaimTools:
         project = self._mail.project(project_key)
         page = self._service.claims.list_claims(project.id, holder, active_only=active_only, before=before)
         shown = [showing.shown_claim(each) for each in page]
-        return [shown, Text(showing.told_more(page))] if page.more else shown
+        told = [showing.told_more(page)] if page.more else []
+        told += self._about_guards(project)
+        return [shown, *map(Text, told)] if told else shown
 
     # -- the guard
 
@@ -129,12 +131,16 @@ class ClaimTools:
 
     # --
 
-    def _about_guards(self, project: Project) -> dict[str, list[str]]:
+    def _noted(self, project: Project) -> dict[str, list[str]]:
+        notes = self._about_guards(project)
+        return {"notes": notes} if notes else {}
+
+    def _about_guards(self, project: Project) -> list[str]:
         """Which guards do not hold all that the server promises; nothing when all do."""
         from transcript_mcp.mail.guards import outdated
 
         notes = [f"{each.told} To renew it: {each.call}" for each in outdated(self._mail.places, [project.key])]
-        return {"notes": notes[:_NOTES]} if notes else {}
+        return notes[:_NOTES]
 
     def _changed(self, project: Project, job: int | None) -> str | None:
         """Tell who watches a project's claims; the commit, where callers wait for it."""

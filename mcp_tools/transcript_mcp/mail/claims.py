@@ -12,6 +12,7 @@ from nanobot_transcript.errors import InvalidLetterError
 from nanobot_transcript.sql.contract import Row, Sql
 from nanobot_transcript.sql.sqlite import Database
 from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs
+from transcript_mcp.mail.boxes import place_in_list
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released
 from transcript_mcp.mail.meeting import meetings
 from transcript_mcp.mail.moments import to_the_millisecond
@@ -87,7 +88,7 @@ class Claims:
         """
         now = to_the_millisecond(self._clock())
         listed, bound = claim_checking.paths(paths, self.options), {"project": project_id, "now": now}
-        claim_checking.refuse_open_braces(listed)
+        claim_checking.refuse_slips(listed)
         key, known = self._database.read(
             lambda db: (_root(db, project_id), db.execute(_HELD, bound).fetchall()), ("", [])
         )
@@ -188,7 +189,12 @@ class Claims:
             "(:project IS NULL OR claims.project_id = :project) AND (:agent IS NULL OR claims.agent_id = :agent)"
             f" AND claims.id < :below {f'AND {_ACTIVE}' if active_only else ''}"
         )
-        bounds = {"project": project_id, "agent": agent_id, "now": self._clock(), "below": _number(before)}
+        bounds = {
+            "project": project_id,
+            "agent": agent_id,
+            "now": self._clock(),
+            "below": place_in_list(before) if before else 2**63 - 1,
+        }
 
         def work(db: Sql) -> Page[Claim]:
             sql = f"{claim_rows.ROWS} WHERE {listed} ORDER BY claims.id DESC LIMIT :limit"
@@ -294,17 +300,6 @@ def _conflict(path: str, row: Row) -> Conflict:
         expires_ts=row["expires_ts"],
         exclusive=bool(row["exclusive"]),
     )
-
-
-def _number(before: str | None) -> int:
-    if not before:
-        return 2**63 - 1
-    if not (before.isascii() and before.isdigit() and len(before) < 19):
-        raise InvalidLetterError(
-            f"{before[:40]!r} is not a position in the list of claims.",
-            hint="Give `before` as an earlier answer told it.",
-        )
-    return int(before)
 
 
 def _root(db: Sql, project_id: int) -> str:

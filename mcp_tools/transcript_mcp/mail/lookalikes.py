@@ -8,6 +8,7 @@ letters with the form of a capital are added: people read names without case.
 
 import re
 import unicodedata
+from itertools import groupby
 from typing import Final
 
 __all__ = ["disguised", "skeleton"]
@@ -33,7 +34,7 @@ _LOOKING_LIKE: Final = {
     "L": "\u13de\u14aa\u2cd0\ua4e1",
     "M": "\u039c\u03fa\u041c\u13b7\u15f0\u16d6\u2c98\ua4df",
     "N": "\u039d\u2c9a\ua4e0",
-    "O": "\u039f\u041e\u0555\u0b20\u12d0\u2c9e\u2d54\ua4f3",
+    "O": "\u3007\u039f\u041e\u0555\u0b20\u12d0\u2c9e\u2d54\ua4f3",
     "P": "\u03a1\u0420\u13e2\u146d\u2ca2\ua4d1",
     "Q": "\u2d55",
     "R": "\u01a6\u13a1\u13d2\u1587\ua4e3",
@@ -80,8 +81,15 @@ _FOREIGN: Final = {
 }
 _GREEK: Final = str.maketrans("\u0413\u041f\u0424\u043f", "\u0393\u03a0\u03a6\u03c0")
 """Cyrillic letters that look like a Greek one."""
+_NO_DOT: Final = re.compile("(?<=[ij])\u0307")
+"""A dot on what has one already."""
 _WITHIN_ASCII: Final = (("L", "L|"), ("I", "l"), ("1", "l"), ("0", "O"), ("rn", "m"))
 """The first keeps a capital L, which looks like none of them, from becoming an l when case is folded."""
+_COMPARED: Final = ("GREEK", "CYRILLIC")
+"""All letters of these that look like a Latin one are in the table."""
+_WITH_LATIN: Final = frozenset(
+    ("LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "MODIFIER")
+)
 _APART: Final = re.compile("[-_. ]+")
 
 
@@ -94,23 +102,33 @@ def skeleton(name: str) -> str:
     seen = name
     if not name.isascii():
         decomposed = unicodedata.normalize("NFKD", name).translate(_FOREIGN).translate(_GREEK)
-        seen = unicodedata.normalize("NFC", decomposed)
+        seen = unicodedata.normalize("NFC", _NO_DOT.sub("", decomposed))
     for letters, like in _WITHIN_ASCII:  # a table for str.translate would take five times as long
         seen = seen.replace(letters, like)
     return " ".join(seen.casefold().split())
 
 
 def disguised(name: str) -> str | None:
-    """The first letter of another script in a word that reads as if all its letters were Latin; None without one.
+    """The first letter or digit of another script in a word that reads as if all were Latin; None without one.
 
-    >>> disguised("hum\\u0430n"), disguised("\\u0431\\u043e\\u0442-GPT"), disguised("GPT\u52a9\u624b")
+    Of Greek and Cyrillic those that look like Latin ones, if the word has no other of them; of other scripts one that
+    stands alone among Latin letters, whatever it looks like. Chinese, Japanese and Korean go together with Latin.
+
+    >>> disguised("hum\\u0430n"), disguised("\\u0431\\u043e\\u0442GPT"), disguised("GPT\u52a9\u624b")
     ('\u0430', None, None)
     """
     if name.isascii():
         return None
     for word in _APART.split(unicodedata.normalize("NFKC", name)):
-        letters = [char for char in word if char.isalpha()]
-        others = [char for char in letters if not unicodedata.name(char, "").startswith("LATIN")]
-        if others and len(others) < len(letters) and all(ord(char) in _FOREIGN for char in others):
-            return others[0]
+        runs = [(script, list(run)) for script, run in groupby(filter(str.isalnum, word), _script)]
+        foreign = [run for script, run in runs if script not in _WITH_LATIN]
+        looks_latin = all(len(run) == 1 or all(ord(char) in _FOREIGN for char in run) for run in foreign)
+        known = all(ord(char) in _FOREIGN for script, run in runs if script in _COMPARED for char in run)
+        if foreign and looks_latin and known and any(script == "LATIN" for script, _ in runs):
+            return foreign[0][0]
     return None
+
+
+def _script(char: str) -> str:
+    """The first word of its name, which is its script's."""
+    return "LATIN" if char.isascii() else unicodedata.name(char, "").partition(" ")[0]

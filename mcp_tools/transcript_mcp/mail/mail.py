@@ -220,15 +220,22 @@ class AgentMail:
         return self._read(work)
 
     def overdue(
-        self, of: Agent | Project, *, as_sender: bool = False, older_than: float = OVERDUE, limit: int = 20
+        self,
+        of: Agent | Project,
+        *,
+        as_sender: bool = False,
+        older_than: float = OVERDUE,
+        limit: int = 20,
+        before: str | None = None,
     ) -> Page[Overdue]:
         """Messages older than so many seconds that were to be acknowledged and were not, the oldest first; 0 is all.
 
-        Those that an agent got, or sent (``as_sender``), or those of a project. Raises InvalidLetterError.
+        Those that an agent got, or sent (``as_sender``), or those of a project. ``before`` is what an earlier page
+        told. Raises InvalidLetterError.
         """
         whose: Whose = "project" if isinstance(of, Project) else "sender" if as_sender else "recipient"
         sent_until = until(self.now(), older_than)
-        return self._read(lambda db: overdue(db, whose, of.id, sent_until, limit))
+        return self._read(lambda db: overdue(db, whose, of.id, sent_until, limit, before))
 
     # -- receipts
 

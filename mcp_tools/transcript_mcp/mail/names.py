@@ -36,7 +36,8 @@ _LONGEST_HINT: Final = 48
 _MOST_BYTES: Final = 200  # of a folder's name, and of a file's that has more in it
 # Letters, marks of them and fillers that are shown as nothing: two names would look the same.
 _INVISIBLE: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0"
+    "\U00016fe4\U0001bc9d\U0001bca0-\U0001bca3\U000e0100-\U000e01ef]"
 )
 _INSIDE: Final = frozenset("-_. ")
 _DRAWS: Final = 40

@@ -7,14 +7,17 @@ import msgspec
 
 from nanobot_transcript.errors import InvalidLetterError
 from nanobot_transcript.sql.contract import Sql
-from transcript_mcp.mail.boxes import bounded
+from transcript_mcp.mail.boxes import bounded, place_in_list
 from transcript_mcp.mail.rows import HEADERS, letter
 from transcript_mcp.mail.values import Letter, Page
 
-__all__ = ["OVERDUE", "Overdue", "Whose", "overdue", "until"]
+__all__ = ["ENDED", "OVERDUE", "Overdue", "Whose", "overdue", "until"]
 
 OVERDUE: Final = 3600.0
 """Seconds after which an acknowledgement is overdue, where nobody says otherwise: as long as a claim lasts."""
+
+ENDED: Final = "-"
+"""In place of what a page tells to read on: the list was shown to its end."""
 
 _END_OF_TIME: Final = 2.0**53
 
@@ -41,29 +44,30 @@ class Overdue:
     waiting_for: tuple[str, ...]
 
 
-def overdue(db: Sql, whose: Whose, row: int, sent_until: float, limit: Any) -> Page[Overdue]:
+def overdue(db: Sql, whose: Whose, row: int, sent_until: float, limit: Any, before: str | None) -> Page[Overdue]:
     """Messages sent until a time whose acknowledgement is missing, the oldest first.
 
-    Those that the agent of a ``row`` got or sent, or that were sent in the project of a row. What is acknowledged
-    makes room for others: a page goes on nowhere. Raises InvalidLetterError for a limit that is no number.
+    Those that the agent of a ``row`` got or sent, or that were sent in the project of a row. ``before`` is what an
+    earlier page told. Raises InvalidLetterError for a limit that is no number, and for another ``before``.
     """
     tables, owned, missing = _SOURCES[whose]
     wanted = (
-        f"{owned} AND messages.ack_required = 1 AND messages.created_ts <= :until"
+        f"{owned} AND messages.ack_required = 1 AND messages.created_ts <= :until AND messages.seq > :after"
         f" AND EXISTS (SELECT 1 FROM message_recipients AS missing WHERE {missing})"
     )
     names = f"(SELECT json_group_array(agent_name) FROM message_recipients AS missing WHERE {missing})"
-    bounds = {"id": row, "until": sent_until, "limit": bounded(limit)}
+    bounds = {"id": row, "until": sent_until, "limit": bounded(limit), "after": _after(before)}
     rows = db.execute(
         f"SELECT {HEADERS}, {names} AS names FROM {tables} CROSS JOIN projects ON projects.id = messages.project_id"
         f" WHERE {wanted} ORDER BY messages.seq LIMIT :limit",
         bounds,
     )
-    found = [Overdue(letter(each), tuple(sorted(_decoded(each["names"])))) for each in rows]
+    listed = rows.fetchall()
+    found = [Overdue(letter(each), tuple(sorted(_decoded(each["names"])))) for each in listed]
     if len(found) < bounds["limit"]:
         return Page(found)
     everything = db.execute(f"SELECT count(*) FROM {tables} WHERE {wanted}", bounds).fetchone()[0]
-    return Page(found, everything - len(found))
+    return Page(found, everything - len(found), str(listed[-1]["seq"]) if listed else before)
 
 
 _decoded = msgspec.json.Decoder(list[str]).decode
@@ -76,6 +80,12 @@ def until(now: float, older_than: Any) -> float:
     """
     age = _checked_age(older_than)
     return now - age if age else _END_OF_TIME
+
+
+def _after(before: str | None) -> int:
+    if before is None:
+        return 0
+    return 2**63 - 1 if before == ENDED else place_in_list(before)
 
 
 def _checked_age(seconds: Any) -> float:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from transcript_mcp.mail.boxes import COUNTED
 from transcript_mcp.mail.moments import iso
+from transcript_mcp.mail.overdue import ENDED
 
 if TYPE_CHECKING:
     from transcript_mcp.mail.claim_values import Claim, Claimed, Extended, Released
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "many",
+    "overdue_places",
     "shown_agent",
     "shown_claim",
     "shown_claimed",
@@ -96,7 +98,19 @@ def shown_overdue(owed: "Page[Overdue]", awaited: "Page[Overdue]") -> dict[str, 
         "not_acknowledged": [shown_letter(each.letter) | {"waiting_for": list(each.waiting_for)} for each in awaited],
     }
     more = {"more_to_acknowledge": owed.more, "more_not_acknowledged": awaited.more}
-    return shown | {name: count for name, count in more.items() if count}
+    told = {name: count for name, count in more.items() if count}
+    if not told:
+        return shown
+    place = f"{owed.before or ENDED}.{awaited.before or ENDED}"
+    return shown | told | {"before": place, "notes": [f'More: overdue_acknowledgements with before="{place}".']}
+
+
+def overdue_places(before: str | None) -> tuple[str | None, str | None]:
+    """Where the two lists of ``shown_overdue`` go on, in what it told to read on."""
+    if before is None:
+        return None, None
+    owed, _, awaited = before.partition(".")
+    return owed, awaited
 
 
 def shown_found(found: "Found") -> dict[str, Any]:

@@ -255,12 +255,14 @@ class Tools:
         agent_name: given.Agent,
         older_than: Annotated[float, Field(ge=0, description="Seconds since it was sent.")] = OVERDUE,
         limit: given.Limit = 20,
+        before: given.Before = None,
         agent_token: given.Token = None,
     ) -> dict[str, Any]:
         """What you have yet to acknowledge, and what of yours others have not acknowledged; the oldest first."""
         agent, most = self._mail.acting(project_key, agent_name, agent_token), given.bounded(limit)
-        owed = self._mail.overdue(agent, older_than=older_than, limit=most)
-        awaited = self._mail.overdue(agent, as_sender=True, older_than=older_than, limit=most)
+        place, other = showing.overdue_places(before)
+        owed = self._mail.overdue(agent, older_than=older_than, limit=most, before=place)
+        awaited = self._mail.overdue(agent, as_sender=True, older_than=older_than, limit=most, before=other)
         return showing.shown_overdue(owed, awaited)
 
     def search_messages(

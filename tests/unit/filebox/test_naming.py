@@ -36,6 +36,8 @@ def test_the_minute_is_in_utc_wherever_the_machine_stands() -> None:
         ("हिन्दी शीर्षक", "हिन्दी-शीर्षक"),
         ("e\u0301te\u0301", "été"),
         ("🙂", "message"),
+        ("\U0001f3f3\ufe0f\u200d\U0001f308" * 40, "message"),
+        ("\u26a0\ufe0f disk \u0301full", "disk-full"),
         ("---", "message"),
         ("", "message"),
         ("../../etc/passwd", "etcpasswd"),

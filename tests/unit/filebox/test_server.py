@@ -176,7 +176,9 @@ async def test_a_list_tells_headers_pages_and_what_is_unread_when_asked(client: 
     sent = [dev.send("qa_agent", "INFO", f"mail {number}", "text") for number in range(3)]
     inbox = {"box_type": "inbox"}
     assert (await client.call("filebox_list_messages", inbox)).data == [mail.file for mail in sent[::-1]]
-    assert (await client.call("filebox_list_messages", inbox, limit=1, offset=1)).data == [sent[1].file]
+    first = (await client.call("filebox_list_messages", inbox, limit=1, offset=1)).wire["content"]
+    assert [json.loads(first[0]["text"]), first[1]["text"]] == [[sent[1].file], "1 more; to read on: offset=2."]
+    assert (await client.call("filebox_list_messages", inbox, limit=1, offset=2)).data == [sent[0].file]
     page = (await client.call("filebox_list_messages", inbox, details=True, limit=2)).data
     assert (page["total"], page["next_offset"]) == (3, 2)
     assert page["messages"][0] == {
@@ -268,7 +270,10 @@ async def test_messages_are_found(client: InMemoryClient, office: Office) -> Non
     assert (found["box"], found["title"]) == ("inbox", "登录页面")
     assert "验证码 broken" in found["text"]
     assert len((await client.call("filebox_search", sender="dev_agent", msg_type="INFO")).data) == 1
-    assert len((await client.call("filebox_search", query="o", limit=1)).data) == 1
+    cut = (await client.call("filebox_search", query="o", limit=1)).wire["content"]
+    assert len(json.loads(cut[0]["text"])) == 1
+    assert cut[1]["text"].startswith("There are more.")
+    assert len((await client.call("filebox_search", query="o", limit=200)).wire["content"]) == 1
     assert (await client.call("filebox_search", query="o", box_type="done")).data == []
 
 

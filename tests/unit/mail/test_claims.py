@@ -298,6 +298,14 @@ def test_braces_stand_for_several_paths_wherever_paths_are_named(claims: Claims,
     assert list(released.released) == ["src/*.ts", "src/*.tsx"]
 
 
+@pytest.mark.parametrize("path", [" src/a.py", "src/ ", "{a, b}"])
+def test_a_space_around_a_path_is_refused(claims: Claims, green: Agent, path: str) -> None:
+    with pytest.raises(InvalidLetterError, match="begins or ends with a space"):
+        claims.claim(green.project_id, green, ["a.py", path])
+    assert list(claims.list_claims()) == []
+    assert claims.release(green.project_id, green, [path]).released == []  # an earlier version may have granted it
+
+
 @pytest.mark.parametrize("path", ["d.{py", "app/{a,b.py", "a}.py", "{a,b}{", "}{"])
 def test_a_brace_without_its_other_end_is_refused(claims: Claims, green: Agent, path: str) -> None:
     with pytest.raises(InvalidLetterError, match="A brace has no other end") as caught:

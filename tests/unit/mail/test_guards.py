@@ -156,6 +156,10 @@ async def test_who_claims_is_told_that_the_guard_has_older_rules(box: Letterbox,
     [said] = (await claim("Owl", "src"))["notes"]
     assert f"The guard {old} has rules of version 1" in said
     assert "install_precommit_guard" in said
-    assert "notes" not in await claim("Fox", "src/x.py")
+    refused = await claim("Fox", "src/x.py")
+    assert refused["conflicts"]
+    renewed = await told(client, "renew_claims", {"project_key": key, "agent_name": "Owl"})
+    listed = (await client.call("list_claims", {"project_key": key})).wire["content"]
+    assert (refused["notes"], renewed["notes"], [each["text"] for each in listed[1:]]) == ([said], [said], [said])
     old.unlink()
     assert "notes" not in await claim("Owl", "src")

@@ -33,6 +33,8 @@ def test_letters_that_look_alike_make_the_same_skeleton(other: str) -> None:
     [
         ("hurnan", "human"),
         ("B0b", "Bob"),
+        ("Bot\u3007", "Bot0"),
+        ("Oli\u0307via", "Olivia"),
         ("Bot  7", "Bot 7"),
         ("Jos\u00e9", "J\u043es\u0435\u0301"),  # composed, and a Cyrillic letter with its accent
         ("\u041f\u0451\u0442\u0440", "\u03a0\u0451\u0442\u0440"),  # Cyrillic Pe, Greek Pi
@@ -73,6 +75,14 @@ def test_no_two_names_that_are_given_look_alike() -> None:
         ("my-\u0410gent", "\u0410"),
         ("Bot\u03bf", "\u03bf"),
         ("agent\u0417", "\u0417"),
+        ("\u0966verseer", "\u0966"),
+        ("\u05e1verseer", "\u05e1"),
+        ("\u0647verseer", "\u0647"),
+        ("\U0001042cverseer", "\U0001042c"),
+        ("GreenCast\u05dfe", "\u05df"),
+        ("GreenCast\u0627e", "\u0627"),
+        ("Agent\u0665", "\u0665"),
+        ("2nd-Agent\u0e50", "\u0e50"),
     ],
 )
 def test_a_letter_that_passes_for_a_latin_one_is_found(name: str, letter: str) -> None:
@@ -93,6 +103,10 @@ def test_a_letter_that_passes_for_a_latin_one_is_found(name: str, letter: str) -
         "\u30ed\u30dc\u30c3\u30c8-A",
         "\ub85c\ubd07bot",
         "Y\u0131ld\u0131z",
+        "\u03c0Bot",
+        "\u03a9mega",
+        "\u0928\u092e\u0938\u094d\u0924\u0947bot",
+        "Bot\u4e8c",
         "Stra\u00dfe",
         "\u0928\u092e\u0938\u094d\u0924\u0947",
     ],

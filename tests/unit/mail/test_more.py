@@ -10,7 +10,7 @@ from support.mail_desk import resource, told
 from nanobot_transcript.errors import InvalidLetterError
 from transcript_mcp.mail.claims import Claims
 from transcript_mcp.mail.mail import AgentMail
-from transcript_mcp.mail.values import Draft, MailOptions
+from transcript_mcp.mail.values import Agent, Draft, MailOptions
 from transcript_mcp.sdk.testing import InMemoryClient
 
 RED = {"project_key": BACKEND, "agent_name": "RedStone"}
@@ -164,6 +164,27 @@ async def test_an_acknowledgement_is_overdue_an_hour_after_the_message_or_as_ask
         assert (await client.call("overdue_acknowledgements", RED, older_than=wrong)).is_error
 
 
+async def test_all_that_is_overdue_is_read_in_pages(client: InMemoryClient, box: Letterbox) -> None:
+    def sent(sender: Agent, to: str, amount: int) -> list[str]:
+        drafts = (Draft(f"{number}", "", to=[to], ack_required=True) for number in range(amount))
+        return [box.mail.send(BACKEND, sender, draft).id for draft in drafts]
+
+    owed, awaited = sent(box.green, "RedStone", 45), sent(box.red, "BlueLake", 25)
+    found: dict[str, list[str]] = {"to_acknowledge": [], "not_acknowledged": []}
+    before: dict[str, str] = {}
+    for _ in range(5):
+        assert before or not found["to_acknowledge"]
+        answer = await told(client, "overdue_acknowledgements", RED, older_than=0, limit=10, **before)
+        for side, ids in found.items():
+            ids += [each["id"] for each in answer[side]]
+        before = {name: answer[name] for name in ("before",) if name in answer}
+        assert all(before["before"] in note for note in answer.get("notes", ()))
+    assert (found["to_acknowledge"], found["not_acknowledged"]) == (owed, awaited)
+    assert before == {}
+    for wrong in ("", "x", "1", "1.2.3", "-1.-", "9" * 50 + ".1"):
+        assert (await client.call("overdue_acknowledgements", RED, before=wrong)).is_error, wrong
+
+
 def test_of_a_project_everything_is_told_but_who_got_it_as_bcc(box: Letterbox) -> None:
     box.send(["RedStone"], "plan", bcc=["BlueLake"], ack_required=True)
     box.send(["GreenCastle"], "to oneself", ack_required=True)
@@ -242,7 +263,7 @@ def test_a_place_that_no_list_told_is_refused(box: Letterbox, before: str) -> No
     with pytest.raises(InvalidLetterError, match="is not a position in the list of agents"):
         box.mail.agents(BACKEND, limit=1, before=before)
     if before != "1":
-        with pytest.raises(InvalidLetterError, match="is not a position in the list of claims"):
+        with pytest.raises(InvalidLetterError, match="is not a position in this list"):
             Claims(box.mail.database, box.mail.now).list_claims(before=before)
 
 
