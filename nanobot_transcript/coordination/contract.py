@@ -34,7 +34,8 @@ class Grant:
 class Lease(Protocol):
     """The sole right to do something, for a limited time; ``AsyncLease`` is the door for event loops.
 
-    A name is any string. All calls raise StoreError kinds when the backend cannot be asked.
+    A name is any string, a ``ttl`` above 0 and at most a week; ConfigError for any other one. All calls raise
+    StoreError kinds when the backend cannot be asked.
     """
 
     @property
@@ -73,8 +74,9 @@ class Budget(Protocol):
     def take(self, name: str, cost: int = 1, *, limit: int, window: float) -> bool:
         """True when ``cost`` more stay within ``limit`` in the last ``window`` seconds; only then they are counted.
 
-        There is no window of this length in which more than ``limit`` were granted. Callers that share a name give
-        the same window.
+        There is no window of this length, wherever it begins, in which more than ``limit`` were granted; but for the
+        steps of a clock. Callers that share a name give the same window. Raises ConfigError for a ``cost`` below 0 and
+        a ``window`` that is not above 0.
         """
         ...
 
@@ -82,8 +84,8 @@ class Budget(Protocol):
 class Marks(Protocol):
     """Where somebody has come to, and what else is to be known after a restart: small documents by kind and name.
 
-    A name is any strings. One process writes a document, and reads what it wrote. Plain calls. All raise StoreError
-    kinds when the backend cannot be asked.
+    A name is any strings, and no two names are one. One process writes a document, and reads what it wrote. Plain
+    calls. All raise StoreError kinds when the backend cannot be asked.
     """
 
     @property
@@ -108,7 +110,9 @@ class Marks(Protocol):
         ...
 
     def prune(self, kind: str, keep: int) -> int:
-        """Remove all but the ``keep`` of a kind that were put last; returns how many."""
+        """Remove all but the ``keep`` of a kind that were put last; returns how many. Of those that were put within
+        one step of a clock, any may count as the last.
+        """
         ...
 
 

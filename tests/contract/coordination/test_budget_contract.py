@@ -1,14 +1,19 @@
 """What a budget promises, whatever keeps it."""
 
+import threading
+import time
 from collections.abc import Callable
 
 import pytest
 from support.procs import until
+from support.waiting import PATIENCE
 
-from nanobot_transcript import ConfigError
+from nanobot_transcript import ConfigError, StoreBusyError
 from nanobot_transcript.turns import Budget
 
 MakeBudget = Callable[[], Budget]
+STEP = 0.02
+"""Seconds that a clock which goes in steps may be behind."""
 
 
 def test_no_more_than_the_limit_is_granted(budget: Budget, make_budget: MakeBudget) -> None:
@@ -32,6 +37,53 @@ def test_what_does_not_fit_as_a_whole_is_refused_and_not_counted(budget: Budget)
 def test_what_was_used_comes_back_after_the_window(budget: Budget) -> None:
     assert budget.take("calls", limit=1, window=0.1)
     until(lambda: budget.take("calls", limit=1, window=0.1), "the window passed")
+
+
+@pytest.mark.parametrize("window", [0.23, 0.31, 0.37])
+def test_what_was_used_late_counts_for_a_whole_window_from_then_on(budget: Budget, window: float) -> None:
+    """Wherever a window may begin anew: of one that does, some of these lengths meet the end too early."""
+
+    def take(cost: int) -> bool:
+        return budget.take("calls", cost, limit=3, window=window)
+
+    def take_other() -> bool:
+        return budget.take("other calls", limit=1, window=0.47 * window)
+
+    assert take(1)
+    assert take_other()
+    until(take_other, "nearly half of the window passed")
+    before = time.time()
+    assert take(2)
+    until(lambda: take(2), "the window passed")
+    assert time.time() - before > window - STEP
+
+
+def test_many_threads_are_granted_the_limit_together(make_budget: MakeBudget) -> None:
+    names = [f"calls {number}" for number in range(10)]
+    granted: list[str] = []
+    start = threading.Barrier(4)
+
+    def work() -> None:
+        budget = make_budget()
+        start.wait()
+        for name in names * 20:
+            granted.extend([name] * take_once(budget, name))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert [granted.count(name) for name in names] == [50] * len(names)
+
+
+def take_once(budget: Budget, name: str) -> bool:
+    """Ask once and be told, however often the others keep this one waiting too long."""
+    while True:
+        try:
+            return budget.take(name, limit=50, window=PATIENCE * 10)
+        except StoreBusyError:
+            continue
 
 
 def test_names_do_not_share(budget: Budget) -> None:

@@ -77,8 +77,8 @@ def test_tokens_grow_with_every_grant_of_a_name(lease: Lease, make_lease: MakeLe
         grant = granted((lease if number % 2 else make_lease()).acquire("a", "one", LONG))
         tokens.append(grant.token)
         lease.release(grant)
-    granted(lease.acquire("a", "one", SHORT))
-    tokens.append(taken_over(lease, "a", "two").token)
+    ran_out = granted(lease.acquire("a", "one", SHORT))
+    tokens += [ran_out.token, taken_over(lease, "a", "two").token]
     assert tokens == sorted(set(tokens))
 
 
@@ -136,6 +136,10 @@ def test_any_text_is_a_name_and_no_two_meet(lease: Lease) -> None:
 def test_a_time_that_makes_no_sense_is_refused(lease: Lease, ttl: float) -> None:
     with pytest.raises(ConfigError):
         lease.acquire("a", "one", ttl)
+    grant = granted(lease.acquire("a", "one", LONG))
+    with pytest.raises(ConfigError):
+        lease.renew(grant, ttl)
+    assert granted(lease.current("a")).expires_at == pytest.approx(grant.expires_at, abs=0.01)
 
 
 def test_of_many_threads_one_gets_each_name(make_lease: MakeLease) -> None:

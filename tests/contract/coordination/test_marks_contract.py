@@ -1,9 +1,11 @@
 """What is to be known after a restart: small documents by kind and name."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from contract.coordination.conftest import MakeMarks
+from support.procs import until
 
 KINDS = ("session", "relay", "private", "something else")
 
@@ -30,7 +32,18 @@ def test_what_is_put_again_takes_its_place(make_marks: MakeMarks) -> None:
     assert (found["cursor"], "chat" in found) == ("c2", False)
 
 
-@pytest.mark.parametrize("other", [("relay", "a", "b"), ("session", "a"), ("session", "b", "a"), ("session", "A", "b")])
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("relay", "a", "b"),
+        ("session", "a"),
+        ("session", "b", "a"),
+        ("session", "A", "b"),
+        ("session", "ab"),
+        ("session", "a\0b"),
+        ("session", "a", "b", ""),
+    ],
+)
 def test_other_kinds_and_names_are_others(make_marks: MakeMarks, other: tuple[str, ...]) -> None:
     marks = make_marks()
     marks.put("session", {"cursor": "c1"}, "a", "b")
@@ -60,3 +73,27 @@ def test_all_of_a_kind_are_found_and_the_oldest_are_pruned(make_marks: MakeMarks
     assert marks.prune(kind, 2) == 1
     assert len(numbers(kind)) == 2
     assert [numbers(other) for other in KINDS if other != kind] == [[0, 1, 2]] * (len(KINDS) - 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_put_last_outlives_a_pruning(make_marks: MakeMarks, tmp_path: Path, kind: str) -> None:
+    """However often it was put before."""
+    marks = make_marks()
+    for number in (1, 2, 3, 1):
+        marks.put(kind, {"number": number}, str(number))
+        another_moment(tmp_path)
+    assert make_marks().prune(kind, 2) == 1
+    assert sorted(each["number"] for each in marks.each(kind)) == [1, 3]
+    assert (marks.has(kind, "2"), marks.prune(kind, 2)) == (False, 0)
+
+
+def another_moment(folder: Path) -> None:
+    """Return when the clock of the file system, which goes in steps, has made one."""
+    file = folder / "moment"
+
+    def moment() -> int:
+        file.touch()
+        return file.stat().st_mtime_ns
+
+    now = moment()
+    until(lambda: moment() > now, "the clock of the file system goes on")
