@@ -16,7 +16,8 @@ class Postbox(Protocol):
     """Posts on their way into groups, and what comes back. For any process and any thread; plain calls may wait.
 
     A post is queued until a runner or a plugin that sits in its chat has taken and sent it. The posts of a chat go out
-    in the order in which they came in.
+    in the order in which they came in, those for one agent apart from the others; none is given out before those ahead
+    of it have ended, also while one of them has to wait for its next attempt.
     """
 
     limits: OutboxLimits
@@ -39,8 +40,8 @@ class Postbox(Protocol):
 
         The same ``idempotency_key`` gives the same id (``post_id_for``) and nothing is posted twice. ``agent`` names
         the only bot that may send it. ``reply_to`` is the message it answers. With ``wants_answers`` what people reply
-        in its thread and press on its card comes back as ``answers`` and starts no turn of an agent. ``expires_in`` is
-        in seconds.
+        in its thread and press on its card comes back as ``answers`` and starts no turn of an agent. After
+        ``expires_in`` seconds, by default those of ``limits``, it is given up if nobody has sent it.
 
         Raises InvalidPostError, PostConflictError (the key belongs to another post) and StoreError kinds.
         """

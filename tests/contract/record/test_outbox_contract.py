@@ -13,6 +13,9 @@ from nanobot_transcript.errors import InvalidPostError, PostConflictError, Unkno
 from nanobot_transcript.outbox import Action, Job, OutboxLimits, OutboxServer, Postbox, Receipt
 
 KEY = "feishu:oc_1"
+OTHER = "feishu:oc_2"
+SHORT = 0.05
+LONG = 3600.0
 MakeOutbox = Callable[..., Postbox]
 
 
@@ -22,11 +25,11 @@ def make_outbox(make_record: MakeRecord) -> MakeOutbox:
     return lambda **limits: make_record(posting=OutboxLimits(**limits)).outbox
 
 
-def reply(to: str, text: str, message_id: str = "om_reply") -> Entry:
+def reply(to: str, text: str, message_id: str = "om_reply", sender: str = "on_ada") -> Entry:
     return {
         "role": "user",
         "content": text,
-        "sender": "on_ada",
+        "sender": sender,
         "message_id": message_id,
         "ts": 1_700_000_000_000,
         "sender_name": "Ada",
@@ -34,11 +37,29 @@ def reply(to: str, text: str, message_id: str = "om_reply") -> Entry:
     }
 
 
-def send(outbox: Postbox, message_id: str = "om_1", agent: str = "Alpha") -> str:
-    """Take the next post and confirm it; its id."""
-    job = outbox.take(f"{agent}#1", [KEY], agent)
+def taken(outbox: Postbox, holder: str = "Alpha#1", chat: str = KEY) -> Job:
+    """The next post, which can be taken now."""
+    job = outbox.take(holder, [chat], "Alpha")
     assert job is not None
-    outbox.sent(job, Receipt(message_id), agent)
+    return job
+
+
+def taken_over(outbox: Postbox, holder: str) -> Job:
+    """The next post as soon as it can be taken."""
+    jobs: list[Job] = []
+
+    def comes_back() -> bool:
+        jobs.extend(filter(None, [outbox.take(holder, [KEY], "Alpha")]))
+        return bool(jobs)
+
+    eventually(comes_back, "it comes back")
+    return jobs[0]
+
+
+def send(outbox: Postbox, message_id: str = "om_1", chat: str = KEY) -> str:
+    """Take the next post and confirm it; its id."""
+    job = taken(outbox, chat=chat)
+    outbox.sent(job, Receipt(message_id), "Alpha")
     return job.id
 
 
@@ -92,19 +113,72 @@ def test_what_failed_is_tried_again_and_in_the_end_given_up(make_outbox: MakeOut
 
 
 def test_what_a_killed_process_had_taken_comes_back_under_the_same_uuid(make_outbox: MakeOutbox) -> None:
-    dies, lives = make_outbox(lease=0.05), make_outbox(lease=0.05)
+    dies, lives = make_outbox(lease=SHORT), make_outbox()
     dies.post(KEY, "hello")
-    first = dies.take("Alpha#1", [KEY], "Alpha")
-    assert first is not None
-    taken: list[Job] = []
-
-    def comes_back() -> bool:
-        taken.extend(filter(None, [lives.take("Alpha#2", [KEY], "Alpha")]))
-        return bool(taken)
-
-    eventually(comes_back, "it comes back")
-    (again,) = taken
+    first = taken(dies)
+    again = taken_over(lives, "Alpha#2")
     assert (again.id, again.uuid, again.attempt, again.in_doubt) == (first.id, first.uuid, 2, True)
+
+
+def test_who_failed_when_another_process_had_the_job_already_changes_nothing(make_outbox: MakeOutbox) -> None:
+    slow, other = make_outbox(lease=SHORT), make_outbox(lease=LONG)
+    post = slow.post(KEY, "hello")
+    first, again = taken(slow), taken_over(other, "Alpha#2")
+    for retry_after in (0.0, None):
+        slow.failed(first, "too late", retry_after)
+        status = other.status(post)
+        assert (status.state, status.error) == ("queued", None)
+        assert slow.take("Alpha#3", [KEY], "Alpha") is None
+    other.sent(again, Receipt("om_1"), "Alpha")
+    assert slow.status(post).state == "sent"
+
+
+def test_what_failed_is_not_tried_before_its_time(make_outbox: MakeOutbox) -> None:
+    outbox = make_outbox()
+    post = outbox.post(KEY, "hello")
+    outbox.failed(taken(outbox), "too many requests", LONG)
+    assert (outbox.waiting("Alpha"), outbox.take("Alpha#1", [KEY], "Alpha")) == ([], None)
+    assert (outbox.status(post).state, outbox.status(post).error) == ("queued", "too many requests")
+
+
+def test_what_is_to_be_tried_again_is_not_overtaken_in_its_chat(make_outbox: MakeOutbox) -> None:
+    outbox = make_outbox()
+    for chat in (KEY, KEY, OTHER):
+        outbox.post(chat, "hello")
+    outbox.failed(taken(outbox), "no network", LONG)
+    assert outbox.take("Alpha#1", [KEY], "Alpha") is None
+    send(outbox, chat=OTHER)
+
+
+def test_what_was_given_up_lets_the_next_one_pass(make_outbox: MakeOutbox) -> None:
+    outbox = make_outbox()
+    first, second = (outbox.post(KEY, "hello") for _ in range(2))
+    outbox.failed(taken(outbox), "refused")
+    assert (outbox.status(first).state, send(outbox)) == ("failed", second)
+
+
+def test_what_nobody_sent_in_its_time_expires(make_outbox: MakeOutbox) -> None:
+    outbox = make_outbox()
+    post, later = outbox.post(KEY, "hello", expires_in=0), outbox.post(KEY, "hello", expires_in=LONG)
+    assert [outbox.status(each).state for each in (post, later)] == ["expired", "queued"]
+    assert send(outbox) == later
+    assert outbox.status(post).state == "expired"
+
+
+def test_what_ended_long_ago_is_removed_and_nothing_else(make_outbox: MakeOutbox) -> None:
+    outbox = make_outbox(keep=0.0)
+    overdue = outbox.post(KEY, "hello", expires_in=0)
+    eventually(lambda: outbox.clean() == 1, "what ended is removed")
+    with pytest.raises(UnknownPostError):
+        outbox.status(overdue)
+    asking, queued = outbox.post(KEY, "hello"), outbox.post(OTHER, "hello")
+    send(outbox)
+    told = outbox.post(KEY, "hello", wants_answers=False)
+    send(outbox, "om_2")
+    eventually(lambda: outbox.clean() == 1, "what nobody may answer is removed")
+    with pytest.raises(UnknownPostError):
+        outbox.status(told)
+    assert [outbox.status(each).state for each in (asking, queued)] == ["sent", "queued"]
 
 
 def test_replies_and_pressed_buttons_come_back_once(make_outbox: MakeOutbox) -> None:
@@ -126,6 +200,21 @@ def test_replies_and_pressed_buttons_come_back_once(make_outbox: MakeOutbox) -> 
     assert poster.open_posts() == []
 
 
+def test_what_was_answered_before_the_post_was_known_to_be_sent_comes_back(make_outbox: MakeOutbox) -> None:
+    poster, bot, other = make_outbox(), make_outbox(), make_outbox()
+    post = poster.post(KEY, card={"a": "card"})
+    job = taken(bot)
+    press = Action("om_1", {"choice": 2}, "on_bo", action_id="ev_1", session_key=KEY)
+    for one in (bot, other):
+        assert not one.offer_reply(reply("om_1", "yes"), KEY)
+        assert not one.offer_reply(reply("om_0", "to somebody else", "om_else"), KEY)
+        assert not one.offer_action(press)
+    assert poster.answers(post) == []
+    bot.sent(job, Receipt("om_1"), "Alpha")
+    assert other.offer_action(press)
+    assert [(answer.text, answer.value) for answer in poster.answers(post)] == [("yes", {}), ("", {"choice": 2})]
+
+
 def test_a_card_is_replaced_by_the_bot_that_sent_it(make_outbox: MakeOutbox) -> None:
     poster, bot = make_outbox(), make_outbox()
     post = poster.post(KEY, card={"a": 1})
@@ -142,7 +231,7 @@ def test_a_card_is_replaced_by_the_bot_that_sent_it(make_outbox: MakeOutbox) -> 
 def test_what_is_erased_is_gone(make_outbox: MakeOutbox) -> None:
     outbox = make_outbox()
     post = outbox.post(KEY, "hello")
-    other = outbox.post("feishu:oc_2", "hello")
+    other = outbox.post(OTHER, "hello")
     send(outbox)
     outbox.offer_reply(reply("om_1", "secret"), KEY)
     assert outbox.forget(sender="on_ada") == 1
@@ -154,6 +243,19 @@ def test_what_is_erased_is_gone(make_outbox: MakeOutbox) -> None:
     assert outbox.status(other).state == "queued"
     with pytest.raises(InvalidPostError):
         outbox.forget()
+
+
+def test_a_persons_answers_are_erased_in_one_chat_alone(make_outbox: MakeOutbox) -> None:
+    outbox = make_outbox()
+    here, there = outbox.post(KEY, "hello"), outbox.post(OTHER, "hello")
+    for message_id, chat in (("om_1", KEY), ("om_2", OTHER)):
+        send(outbox, message_id, chat)
+        for sender in ("on_ada", "on_bo"):
+            assert outbox.offer_reply(reply(message_id, "yes", f"{message_id} {sender}", sender), chat)
+    assert outbox.forget(session_key=KEY, sender="on_ada") == 1
+    for post, left in ((here, ["on_bo"]), (there, ["on_ada", "on_bo"])):
+        assert outbox.status(post).state == "sent"
+        assert [answer.sender for answer in outbox.answers(post)] == left
 
 
 @pytest.mark.parametrize("fields", [{}, {"content": ""}, {"content": "x", "card": {"a": 1}, "agent": 7}])
@@ -188,7 +290,7 @@ async def test_a_server_sends_what_any_process_posts(make_outbox: MakeOutbox) ->
     for number in range(3):
         await asyncio.to_thread(poster.post, KEY, f"text {number}")
         await until(lambda number=number: len(sent) > number)
-    await asyncio.to_thread(poster.post, "feishu:oc_2", "for somebody else")
+    await asyncio.to_thread(poster.post, OTHER, "for somebody else")
     server.stop()
     await asyncio.wait_for(serving, PATIENCE)
     assert sent == ["text 0", "text 1", "text 2"]
