@@ -65,11 +65,13 @@ class Record(ABC):
 
     @abstractmethod
     def usage(self) -> list[Usage]:
-        """How much lies where."""
+        """How much lies where: ``transcripts``, ``outbox``, ``decisions``, and by other names what else takes room."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release what is open; a part opens again when it is used again."""
+        """Release what is open; a part opens again when it is used again. Any number of times, and nothing happens to
+        what others have open.
+        """
 
     def __enter__(self) -> Self:
         return self

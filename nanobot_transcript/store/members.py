@@ -40,7 +40,7 @@ Change: TypeAlias = Callable[[Document], bool]
 class BotProfile:
     """One bot: its account, the agent's name, other names, and what each observing account calls it.
 
-    ``silent`` is set when it gave no sign of life for 30 days: then it claims no name any more.
+    ``silent`` is set when it gave no sign of life for 30 days, or never gave one: then it claims no name any more.
     """
 
     account: str

@@ -13,6 +13,8 @@ KEY = "feishu:oc_a"
 OTHER = "feishu:oc_b"
 NOW = int(time.time() * 1000)
 SMALL = 600
+CLOCK_MS = 20
+"""Milliseconds that a clock which goes in steps may be behind."""
 
 MakeStore = Callable[..., GroupTranscriptStore]
 
@@ -163,6 +165,19 @@ def test_the_purge_of_a_chat_takes_its_recalls_with_it(make_store: MakeStore) ->
     assert writer.append(KEY, "user", "again", "on_0", "om_1", NOW) is True
     for store in (reader, writer, make_store()):
         assert contents(store.read(KEY).entries) == recent_contents(store, KEY) == ["again"]
+
+
+def test_everybody_can_see_when_a_chat_was_last_purged(make_store: MakeStore) -> None:
+    writer, reader = make_store(), make_store()
+    for key in (KEY, OTHER):
+        fill(writer, key, count=3)
+    assert reader.backend.purged_at(KEY) == 0
+    for sender in ("on_1", None):
+        before = time.time() * 1000
+        writer.purge(KEY, sender=sender)
+        for store in (reader, writer, make_store()):
+            assert before - CLOCK_MS <= store.backend.purged_at(KEY) <= time.time() * 1000 + CLOCK_MS
+            assert store.backend.purged_at(OTHER) == 0
 
 
 def test_a_purge_without_a_filter_is_refused(store: GroupTranscriptStore) -> None:

@@ -234,7 +234,9 @@ class _Wire:
         raise error
 
     def later(self, part: str, name: str, *args: Any, **kwargs: Any) -> None:
-        """In order, behind the caller."""
+        """In order, behind the caller. A hint is not worth opening a closed record for."""
+        if part != "signals":
+            self._closed = False
 
         def talk() -> None:
             with suppress(Exception):

@@ -47,3 +47,15 @@ def test_any_session_key_and_id_can_be_noted(make_record: MakeRecord) -> None:
     for key in ("", "../x", "a\0b", "发布" * 200):
         decisions.write(key, decision("om_\n"))
         assert [one["message_id"] for one in decisions.read(key)] == ["om_\n"]
+
+
+def test_the_newest_thousand_are_there_however_many_are_noted(make_record: MakeRecord) -> None:
+    """Looked at often enough to see what has just been full."""
+    writer, reader = make_record().decisions, make_record().decisions
+    name = "A" * 500  # a log is full the sooner
+    for number in range(3000):
+        assert writer.write(KEY, decision(f"om_{number}", name), number)
+        if number % 250 == 249:
+            newest = [f"om_{noted}" for noted in range(max(0, number - 999), number + 1)]
+            writer.read(KEY)
+            assert [one["message_id"] for one in reader.read(KEY)][-1000:] == newest

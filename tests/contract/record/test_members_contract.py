@@ -59,6 +59,19 @@ def test_two_bots_of_one_name_are_told_apart(make_members: MakeMembers) -> None:
     assert len(names) == 2
 
 
+def test_a_bot_that_has_given_no_sign_of_life_is_silent_and_leaves_its_name_to_another(
+    make_members: MakeMembers,
+) -> None:
+    writer, reader = make_members(), make_members()
+    writer.remember_bot("cli_1a", "Alpha", alive=False)
+    writer.remember_bot("cli_2b", "Alpha")
+    assert {bot.account: bot.silent for bot in reader.bots()} == {"cli_1a": True, "cli_2b": False}
+    assert reader.name_of("cli_2b") == "Alpha"
+    writer.remember_bot("cli_1a", "Alpha")
+    until(lambda: not any(bot.silent for bot in reader.bots()), "it lives")
+    assert reader.name_of("cli_1a") != reader.name_of("cli_2b")
+
+
 def test_who_was_seen_in_a_chat_is_listed_bots_first(make_members: MakeMembers) -> None:
     writer = make_members()
     writer.remember_person("on_ada", "Ada")
