@@ -64,12 +64,14 @@ class FileDecisionLog:
     def read(self, session_key: str, message_id: str | None = None) -> list[dict[str, Any]]:
         """See ``DecisionLog.read``. Lines that are none are left out."""
         path = self.path_of(session_key)
-        found: list[dict[str, Any]] = []
-        for number in range(self._kept, -1, -1):
-            found.extend(_records(_numbered(path, number)))
+        files: dict[int, list[dict[str, Any]]] = {}
+        for number in range(self._kept + 1):  # a file that another process moves on meanwhile is met again, not missed
+            inode, records = _records(_numbered(path, number))
+            files.setdefault(inode, records)
         return [
             record
-            for record in found
+            for records in reversed(files.values())
+            for record in records
             if record.get("chat") == session_key and (message_id is None or record.get("message_id") == message_id)
         ]
 
@@ -139,17 +141,22 @@ def _numbered(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}") if number else path
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
+def _records(path: Path) -> tuple[int, list[dict[str, Any]]]:
+    """The inode of a file (0 where there is none), and what is in it."""
     try:
         with os.fdopen(to_read(str(path)), "rb") as file:
-            lines = file.read().split(b"\n")
+            inode, lines = os.fstat(file.fileno()).st_ino, file.read().split(b"\n")
     except OSError:
-        return
-    for line in lines:
-        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
-            record = msgspec.json.decode(line) if line else None
-            if isinstance(record, dict) and record.get("v") == FORMAT:
-                yield record
+        return 0, []
+    return inode, [record for line in lines if (record := _decoded(line)) is not None]
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+        record = msgspec.json.decode(line) if line else None
+        if isinstance(record, dict) and record.get("v") == FORMAT:
+            return record
+    return None
 
 
 def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:

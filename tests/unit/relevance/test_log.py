@@ -4,12 +4,13 @@ import fcntl
 import json
 import os
 import stat
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nanobot_transcript.relevance import RelevanceGate
+from nanobot_transcript.relevance import RelevanceGate, log_file
 from nanobot_transcript.relevance.decision import STOPS, Reason, later
 from nanobot_transcript.relevance.log_file import FileDecisionLog
 
@@ -58,6 +59,33 @@ def test_old_decisions_make_room_for_new_ones(group: Any, tmp_path: Path) -> Non
     assert all(path.stat().st_size <= 2000 for path in files)
     kept = [record["message_id"] for record in log.read(KEY)]
     assert kept == [f"om_{at}" for at in range(200 - len(kept) + 1, 201)]
+
+
+def test_what_is_moved_on_while_it_is_read_is_neither_missed_nor_given_twice(
+    group: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = FileDecisionLog(tmp_path, max_bytes=2000, kept=20)
+    decisions = (group.decide(group.says("ada", f"@Alpha {number}")) for number in count())
+    written: list[str] = []
+
+    def write(amount: int) -> None:
+        for decision in islice(decisions, amount):
+            log.write(KEY, decision)
+            written.append(decision.message_id)
+
+    write(20)
+    at_first = list(written)
+    records = log_file._records
+
+    def read_and_moved_on(path: Path) -> tuple[int, list[dict[str, Any]]]:
+        found = records(path)
+        write(10)  # more than a file holds
+        return found
+
+    monkeypatch.setattr(log_file, "_records", read_and_moved_on)
+    found = [record["message_id"] for record in log.read(KEY)]
+    assert [each for each in found if each in at_first] == at_first
+    assert found == [each for each in written if each in found]
 
 
 def test_nobody_waits_while_another_process_makes_room(group: Any, tmp_path: Path) -> None:
