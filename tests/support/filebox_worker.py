@@ -66,7 +66,8 @@ def look_for_abandoned(config: str, agent: str) -> int:
 
 
 def write_forever(config: str, agents: list[str], ack: str, size: int, prefix: str) -> None:
-    """New mails from one of two agents to the other, an answer and an answer to that, until killed.
+    """New mails from one of two agents to the other, an answer, more from who answered, and an answer to that, until
+    killed.
 
     Every token that was acknowledged is noted with the mail's id.
     """
@@ -76,9 +77,9 @@ def write_forever(config: str, agents: list[str], ack: str, size: int, prefix: s
     number = 0
     while True:
         message_id = ""
-        for turn in range(3):
+        for turn, who in enumerate((0, 1, 1, 0)):
             token = f"{prefix}.{number}.{turn}"
-            sender, receiver = mailboxes[turn % 2], agents[1 - turn % 2]
+            sender, receiver = mailboxes[who], agents[1 - who]
             message_id = sender.send(receiver, "INFO", "mail", body(token, size), message_id).id
             os.write(notes, f"{message_id} {token}\n".encode())
         number += 1
