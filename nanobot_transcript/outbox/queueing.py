@@ -43,26 +43,25 @@ def insert(db: Sql, job: dict[str, Any]) -> None:
         db.execute(f"INSERT INTO jobs ({columns}) VALUES ({', '.join(f':{name}' for name in job)})", job)
 
 
+_NEXT: Final = (
+    "FROM jobs AS j WHERE state='queued' AND lease_until<=:now AND due<=:now"
+    " AND (agent IS NULL OR agent=:agent)"
+    " AND NOT EXISTS (SELECT 1 FROM jobs AS earlier WHERE earlier.session_key=j.session_key"
+    " AND earlier.state='queued' AND earlier.agent IS j.agent AND earlier.seq<j.seq)"
+)
+"""Of each chat the oldest post that is open to all, and the oldest that is this agent's."""
+
+
 def waiting(db: Sql, agent: str | None, now: float) -> list[str]:
-    """The chats that have something for this agent."""
-    sql = (
-        "SELECT DISTINCT session_key FROM jobs WHERE state='queued' AND lease_until<=:now AND due<=:now"
-        " AND (agent IS NULL OR agent=:agent) ORDER BY session_key"
-    )
+    """The chats that have something for this agent, if only a post that is to be given up."""
+    sql = f"SELECT DISTINCT session_key {_NEXT} ORDER BY session_key"
     return [row["session_key"] for row in db.execute(sql, {"now": now, "agent": agent})]
 
 
 def take(db: Sql, chats: Collection[str], bound: dict[str, Any], limits: OutboxLimits) -> Job | None:
     """The next post for one of these chats that ``holder`` may have; of a chat always the oldest one."""
     give_up(db, bound["now"], limits.max_attempts)
-    rows = db.execute(
-        "SELECT * FROM jobs AS j WHERE state='queued' AND lease_until<=:now AND due<=:now"
-        " AND (agent IS NULL OR agent=:agent)"
-        " AND NOT EXISTS (SELECT 1 FROM jobs AS earlier WHERE earlier.session_key=j.session_key"
-        " AND earlier.state='queued' AND earlier.agent IS j.agent AND earlier.seq<j.seq)"
-        " ORDER BY seq",
-        bound,
-    )
+    rows = db.execute(f"SELECT * {_NEXT} ORDER BY seq", bound)
     row = next((row for row in rows if row["session_key"] in chats), None)
     if row is None:
         return None

@@ -147,7 +147,9 @@ def test_what_is_to_be_tried_again_is_not_overtaken_in_its_chat(make_outbox: Mak
         outbox.post(chat, "hello")
     outbox.failed(taken(outbox), "no network", LONG)
     assert outbox.take("Alpha#1", [KEY], "Alpha") is None
+    assert outbox.waiting("Alpha") == [OTHER], "nobody asks in vain again and again"
     send(outbox, chat=OTHER)
+    assert outbox.waiting("Alpha") == []
 
 
 def test_what_was_given_up_lets_the_next_one_pass(make_outbox: MakeOutbox) -> None:
@@ -161,6 +163,7 @@ def test_what_nobody_sent_in_its_time_expires(make_outbox: MakeOutbox) -> None:
     outbox = make_outbox()
     post, later = outbox.post(KEY, "hello", expires_in=0), outbox.post(KEY, "hello", expires_in=LONG)
     assert [outbox.status(each).state for each in (post, later)] == ["expired", "queued"]
+    assert outbox.waiting("Alpha") == [KEY]
     assert send(outbox) == later
     assert outbox.status(post).state == "expired"
 
