@@ -129,12 +129,12 @@ def _complete(store: "MailStore", *, json: bool) -> None:
 
 def _archived(store: "MailStore") -> bool:
     """Whether everything that waits is carried into git in time, by an archiver of ours or by the hub's."""
-    from nanobot_transcript.sql.sqlite import Database
+    from nanobot_transcript.sql.opening import open_database
     from transcript_mcp.mail.archiver import ArchiverProcess
     from transcript_mcp.mail.jobs import has_waiting
     from transcript_mcp.mail.schema import SCHEMA
 
-    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
     deadline = time.monotonic() + _PATIENCE
     try:
         with ArchiverProcess(store):

@@ -28,8 +28,8 @@ from nanobot_transcript.outbox.values import (
     Revision,
     post_id_for,
 )
-from nanobot_transcript.sql.contract import Schema, Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database, Schema, Sql
+from nanobot_transcript.sql.opening import open_database
 
 __all__ = ["Outbox"]
 
@@ -65,7 +65,7 @@ class Outbox:
 
     def _opened(self, busy: float) -> Database:
         path = self._layout.state / _FOLDER / _FILE
-        return Database(
+        return open_database(
             path, self._layout.locks / "outbox.lock", Schema(MIGRATIONS), busy=busy, make_folders=self._layout.create
         )
 
@@ -205,7 +205,7 @@ class Outbox:
             queueing.give_up(db, now, self.limits.max_attempts)
             return queueing.remove_ended(db, now, self.limits.keep)
 
-        return self._write(work) if self._database.path.exists() else 0
+        return self._write(work) if self._database.identity() is not None else 0
 
     def forget(self, *, session_key: str | None = None, sender: str | None = None) -> int:
         """See ``Postbox.forget``."""
@@ -219,7 +219,7 @@ class Outbox:
                 return queueing.forget(db, key)
             return answering.forget(db, key, who) + dropped
 
-        if not self._database.path.exists():
+        if self._database.identity() is None:
             return 0
         erased = self._write(work)
         self._database.settle()
@@ -227,11 +227,7 @@ class Outbox:
 
     def edition(self) -> object:
         """See ``Postbox.edition``."""
-        try:
-            found = self._database.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
+        return self._database.identity()
 
     def close(self) -> None:
         """See ``Postbox.close``."""

@@ -5,9 +5,11 @@ Statements are SQLite's; another dialect translates what differs. Parameters sta
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-__all__ = ["Parameters", "Row", "Rows", "Schema", "Sql"]
+__all__ = ["Database", "Parameters", "Row", "Rows", "Schema", "Sql"]
+
+_T = TypeVar("_T")
 
 Parameters: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 
@@ -62,6 +64,49 @@ class Sql(Protocol):
 
     def insert(self, statement: str, parameters: Parameters = ()) -> int:
         """Insert one row; the number that the database has given it."""
+        ...
+
+
+class Database(Protocol):
+    """A database that all processes share. For any thread; plain calls. All raise StoreError kinds."""
+
+    @property
+    def row_errors(self) -> tuple[type[Exception], ...]:
+        """What ``Sql`` raises for a value or row that is not taken; the rest of the transaction may go on."""
+        ...
+
+    def read(self, work: Callable[[Sql], _T], missing: _T) -> _T:
+        """What ``work`` finds; ``missing`` where there is no database yet. Creates nothing."""
+        ...
+
+    def read_at_once(self, work: Callable[[Sql], _T], missing: _T) -> _T:
+        """The same, for a ``work`` of several statements: it sees everything as it is at one moment."""
+        ...
+
+    def write(self, work: Callable[[Sql], _T]) -> _T:
+        """``work`` as one transaction that sees and changes everything at once, kept when this returns. When it raises,
+        nothing was changed.
+        """
+        ...
+
+    def edition(self) -> int | None:
+        """Another number whenever another process has changed something; None while there is no database."""
+        ...
+
+    def identity(self) -> object:
+        """Tells this database from one that was begun anew in its place; None while there is none."""
+        ...
+
+    def damage(self) -> str:
+        """What is wrong with it; empty when it is sound, or there is none."""
+        ...
+
+    def settle(self) -> None:
+        """Let nothing that was removed stay anywhere beside it."""
+        ...
+
+    def close(self) -> None:
+        """Release what is open; it is opened again when it is needed."""
         ...
 
 

@@ -25,7 +25,7 @@ from nanobot_transcript.files.failures import store_error
 from nanobot_transcript.files.lock import exclusive
 from nanobot_transcript.sql.contract import Parameters, Schema, Sql
 
-__all__ = ["ROW_ERRORS", "Database", "peek"]
+__all__ = ["SqliteDatabase", "peek"]
 
 _T = TypeVar("_T")
 _SIDES: Final = ("", "-wal", "-shm")
@@ -35,9 +35,6 @@ _WRITE_FAILED: Final = frozenset(
 )
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
-
-ROW_ERRORS: Final = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError)
-"""A value or a row that the database does not take; the rest of the transaction may go on."""
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +57,8 @@ class _Statements:
         return number
 
 
-class Database:
-    """The file ``path``, opened under the lock file ``lock``.
+class SqliteDatabase:
+    """``Database`` in the file ``path``, opened under the lock file ``lock``.
 
     ``busy`` bounds (seconds) the wait for another process's transaction. ``make_folders`` makes what lies above the
     file's own folder and the lock's. May be used from any thread and after a fork.
@@ -86,12 +83,17 @@ class Database:
         self._connection: sqlite3.Connection | None = None
         self._opened_as: tuple[int, int, int] | None = None
 
+    @property
+    def row_errors(self) -> tuple[type[Exception], ...]:
+        """See ``Database.row_errors``."""
+        return sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError
+
     def read(self, work: Callable[[Sql], _T], missing: _T) -> _T:
-        """What ``work`` finds; ``missing`` when there is no file yet. Creates nothing. Raises StoreError kinds."""
+        """See ``Database.read``."""
         return self._run(lambda connection: work(_Statements(connection)), missing, create=False)
 
     def read_at_once(self, work: Callable[[Sql], _T], missing: _T) -> _T:
-        """The same, for a ``work`` of several statements: it sees everything as it is at one moment."""
+        """See ``Database.read_at_once``."""
 
         def looking(connection: sqlite3.Connection) -> _T:
             connection.execute("BEGIN")
@@ -103,23 +105,28 @@ class Database:
         return self._run(looking, missing, create=False)
 
     def edition(self) -> int | None:
-        """Another number whenever another process has changed something; None while there is no file."""
+        """See ``Database.edition``."""
         return self._run(lambda found: found.execute("PRAGMA data_version").fetchone()[0], None, create=False)
 
+    def identity(self) -> object:
+        """See ``Database.identity``."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
     def damage(self) -> str:
-        """What is wrong with the file; empty when it is sound, or there is none."""
+        """See ``Database.damage``."""
         said = self._run(lambda found: found.execute("PRAGMA quick_check(1)").fetchone()[0], "ok", create=False)
         return "" if said == "ok" else str(said)
 
     def settle(self) -> None:
-        """Carry what was written into the file itself, so that nothing that was removed stays beside it."""
+        """See ``Database.settle``: what was written is carried into the file itself."""
         self._run(lambda found: found.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), [], create=False)
 
     def write(self, work: Callable[[Sql], _T]) -> _T:
-        """``work`` as one transaction that sees and changes everything at once, on the disk when this returns.
-
-        Raises StoreError kinds; then nothing was changed.
-        """
+        """See ``Database.write``: on the disk when this returns."""
 
         def transaction(connection: sqlite3.Connection) -> _T:
             connection.execute("BEGIN IMMEDIATE")
@@ -136,7 +143,7 @@ class Database:
         return self._run(transaction, None, create=True)  # type: ignore[return-value]
 
     def close(self) -> None:
-        """Release the file; it is opened again when it is needed."""
+        """See ``Database.close``."""
         with self._mutex:
             if self._connection is not None and self._opened_as is not None:
                 if self._opened_as[0] == os.getpid():

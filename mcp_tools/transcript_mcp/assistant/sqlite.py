@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.opening import open_database
 from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE
@@ -83,7 +83,7 @@ class SqliteQuestionStore:
     def __init__(
         self, folder: Path, *, clock: Callable[[], float] = time.time, moment: Callable[[], Moment] = moment
     ) -> None:
-        self._database = Database(folder / "assistant.sqlite3", folder / ".assistant.lock", SCHEMA, busy=_BUSY)
+        self._database = open_database(folder / "assistant.sqlite3", folder / ".assistant.lock", SCHEMA, busy=_BUSY)
         self._clock = clock
         self._moment = moment
         self._transactions = Transactions(self._database)

@@ -9,7 +9,7 @@ from typing import Final
 from nanobot_transcript.coordination.files.processes import FileProcesses
 from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.opening import open_database
 from transcript_mcp.io_bridge.arrivals import Arrivals
 from transcript_mcp.io_bridge.schema import SCHEMA
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState
@@ -54,7 +54,7 @@ class SqliteQueueStore:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database = Database(folder / "io.sqlite3", folder / "io.lock", SCHEMA, busy=_BUSY)
+        self._database = open_database(folder / "io.sqlite3", folder / "io.lock", SCHEMA, busy=_BUSY)
         self._processes = FileProcesses(folder, "io.holders")
         self._arrivals = Arrivals(folder / "io.arrivals")
         self._holder: str | None = None
@@ -171,7 +171,7 @@ class SqliteQueueStore:
         return await in_thread(self._database.read, work, [])
 
     async def sweep(self) -> int:
-        if not await in_thread(self._database.path.exists):
+        if await in_thread(self._database.identity) is None:
             return 0
 
         def work(db: Sql) -> int:

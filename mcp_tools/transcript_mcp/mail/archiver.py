@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Final, Self
 from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.files.lock import acquire
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database
+from nanobot_transcript.sql.opening import open_database
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SCHEMA
@@ -185,7 +186,7 @@ def main(argv: list[str]) -> None:
             return
     from transcript_mcp.mail.archiving import Archiving
 
-    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
     archiving = Archiving(store, database)
     try:
         _work(archiving, database, ending)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from nanobot_transcript.errors import ArchiveError, StoreBusyError, StoreError
-from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database, Sql
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.gitting import ProjectRepository
 from transcript_mcp.mail.layout import CLAIMS, MailStore

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from nanobot_transcript.errors import InvalidLetterError
-from nanobot_transcript.sql.contract import Row, Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database, Row, Sql
 from transcript_mcp.mail import agents, claim_checking, claim_rows, guests, jobs
 from transcript_mcp.mail.boxes import place_in_list
 from transcript_mcp.mail.claim_values import Claim, Claimed, ClaimOptions, Conflict, Extended, Released

@@ -13,7 +13,8 @@ from typing import Final
 import pygit2
 
 from nanobot_transcript.errors import ArchiveError
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database
+from nanobot_transcript.sql.opening import open_database
 from transcript_mcp.mail import jobs, projects, snapshots
 from transcript_mcp.mail.doctor import differences
 from transcript_mcp.mail.expecting import attachments, expected
@@ -48,7 +49,7 @@ def complete(store: MailStore) -> Completed:
     Raises StoreError kinds.
     """
     done = Completed()
-    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
     try:
         for project in database.read(projects.all_projects, []):
             try:

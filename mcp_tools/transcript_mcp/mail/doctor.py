@@ -15,8 +15,8 @@ import pygit2
 
 from nanobot_transcript.errors import ArchiveError, TranscriptError
 from nanobot_transcript.files.lock import is_held
-from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database, Sql
+from nanobot_transcript.sql.opening import open_database
 from transcript_mcp.mail import guards, jobs, projects, snapshots
 from transcript_mcp.mail.expecting import attachments, expected, same
 from transcript_mcp.mail.layout import MailStore
@@ -80,7 +80,7 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
         return [Finding("mail", "info", f"There is no mail in {store.root} yet.")]
     if not store.database.exists():
         return [Finding("database", "error", f"{store.database} is missing, and the archive has mail.", _REBUILD)]
-    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
     try:
         damage = database.damage() if whole else ""
         if damage:

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
-from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database, Sql
+from nanobot_transcript.sql.opening import open_database
 from transcript_mcp.mail import addressing, agents, letters, names, projects, reading, receipts
 from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.checking import check_count, checked
@@ -267,7 +267,7 @@ class AgentMail:
         self.close()
 
     def _opened(self) -> Database:
-        return Database(self.places.database, self.places.lock, SCHEMA, busy=self.options.busy)
+        return open_database(self.places.database, self.places.lock, SCHEMA, busy=self.options.busy)
 
     def _read(self, work: Callable[[Sql], _T]) -> _T:
         found: list[_T] = self.reader.read(lambda db: [work(db)], [])

@@ -17,7 +17,8 @@ from nanobot_transcript.errors import ArchiveError, StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.files.replace import force_folder
-from nanobot_transcript.sql.sqlite import Database, peek
+from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.sqlite import peek
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill
 from transcript_mcp.mail.layout import MailStore
@@ -78,7 +79,7 @@ def only_one(store: MailStore) -> Iterator[None]:
 def _archive_what_waits(store: MailStore) -> None:
     if not store.database.exists():
         return
-    database = Database(store.database, store.lock, SCHEMA, busy=_BUSY)
+    database = open_database(store.database, store.lock, SCHEMA, busy=_BUSY)
     archiving = Archiving(store, database)
     try:
         before = -1
@@ -116,7 +117,7 @@ def _refuse_if_used(store: MailStore) -> None:
 def _made(store: MailStore, fresh: Path, *, accept_loss: bool) -> Filled:
     _remove(fresh)
     lock = store.root / f"{fresh.name}.lock"
-    database = Database(fresh, lock, SCHEMA, busy=_BUSY)
+    database = open_database(fresh, lock, SCHEMA, busy=_BUSY)
     found, unreadable = _found(store)
     try:
         filled = database.write(lambda db: fill(db, found))

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, TypedDict
 
-from nanobot_transcript.sql.contract import Row, Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database, Row, Sql
 from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.embedded import without_embedded
 from transcript_mcp.mail.query import Query, parse

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from nanobot_transcript.errors import TranscriptError
-from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.sqlite import ROW_ERRORS, Database
+from nanobot_transcript.sql.contract import Database, Sql
 from transcript_mcp.sdk.threads import in_thread
 
 __all__ = ["OneByOneError", "Then", "Transactions"]
@@ -22,13 +21,9 @@ _ROUNDS: Final = 6
 _PASSES: Final = 5
 """How often more may come before it is written down all the same."""
 
-_OF_A_WORK: Final = (
-    TranscriptError,
-    ValueError,
-    OverflowError,
-    *ROW_ERRORS,
-)
-"""Errors that are a work's own, and no reason for the others of its transaction to fail."""
+_OF_A_WORK: Final = (TranscriptError, ValueError, OverflowError)
+"""Errors that are a work's own, and no reason for the others of its transaction to fail; beside the database's
+``row_errors``."""
 
 
 class OneByOneError(ValueError):
@@ -54,12 +49,13 @@ class _Job(NamedTuple):
 class Transactions:
     """What one process writes to one file, in the order in which it was asked for. For one event loop.
 
-    An error of a work's own (one of ours, or a value or row that SQLite does not take) undoes that work alone; any
-    other undoes all that shared its transaction.
+    An error of a work's own (one of ours, or a value or row that the database does not take) undoes that work alone;
+    any other undoes all that shared its transaction.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._of_a_work = (*_OF_A_WORK, *database.row_errors)
         self._jobs: list[_Job] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -104,7 +100,7 @@ class Transactions:
 
     async def _outcomes(self, jobs: Sequence[_Job]) -> list[Sequence[Any]]:
         def transaction(connection: Sql) -> list[Sequence[Any]]:
-            return [_all_of(connection, job) for job in jobs]
+            return [_all_of(connection, job, self._of_a_work) for job in jobs]
 
         try:
             return await in_thread(lambda: self._database.write(transaction))
@@ -112,20 +108,20 @@ class Transactions:
             return [[error] * len(job.works) for job in jobs]
 
 
-def _all_of(connection: Sql, job: _Job) -> Sequence[Any]:
+def _all_of(connection: Sql, job: _Job, of_a_work: tuple[type[Exception], ...]) -> Sequence[Any]:
     if job.at_once is not None:
-        together = _tried(connection, job.at_once)
+        together = _tried(connection, job.at_once, of_a_work)
         if not isinstance(together, Exception):
             return together
-    return [_tried(connection, work) for work in job.works]
+    return [_tried(connection, work, of_a_work) for work in job.works]
 
 
-def _tried(connection: Sql, work: _Work) -> Any:
+def _tried(connection: Sql, work: _Work, of_a_work: tuple[type[Exception], ...]) -> Any:
     """What it gives, or the error of its own; nothing of the work stays then."""
     connection.execute("SAVEPOINT work")
     try:
         outcome = work(connection)
-    except _OF_A_WORK as error:
+    except of_a_work as error:
         connection.execute("ROLLBACK TO work")
         outcome = error
     connection.execute("RELEASE work")

@@ -11,7 +11,7 @@ from support.statements import statements_of
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Schema, Sql
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.opening import open_database
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.tables import SCHEMA
@@ -105,7 +105,7 @@ async def test_answers_that_are_not_indexed_become_few_with_each_question(
 
 async def test_a_file_of_before_keeps_its_words_and_gets_the_new_ones(tmp_path: Path) -> None:
     before = Schema(SCHEMA.migrations[:2], SCHEMA.functions)
-    database = Database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    database = open_database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
     row = "('s', 'old', 'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0, 'Deploy?', x'90')"
     names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
     database.write(lambda connection: connection.execute(f"INSERT INTO records ({names}, text, choices) VALUES {row}"))
@@ -156,7 +156,7 @@ async def test_a_search_ends_when_a_record_was_removed_that_was_not_indexed_yet(
 
 async def test_what_waited_for_the_index_before_is_found_with_all_its_words(tmp_path: Path) -> None:
     before = Schema(SCHEMA.migrations[:3], SCHEMA.functions)
-    database = Database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    database = open_database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
     names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
     values = "'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0"
     text = f"begin {'word ' * 30_000} end"
@@ -177,7 +177,7 @@ async def test_what_waited_for_the_index_before_is_found_with_all_its_words(tmp_
 
 async def test_a_long_question_that_waited_before_is_found_once_it_is_answered(tmp_path: Path) -> None:
     before = Schema(SCHEMA.migrations[:3], SCHEMA.functions)
-    database = Database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
+    database = open_database(tmp_path / "assistant.sqlite3", tmp_path / ".assistant.lock", before, busy=5)
     names = "scope, id, kind, state, said_as, project, agent, model, client, timeout, expects, fetched, chat, asked_ts"
     values = "'s', 'old', 'question', 'waiting', '', '', '', '', '', 60, 1, 0, '', 1.0"
     text = f"begin {'word ' * 30_000} end"

@@ -16,7 +16,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.contract import Database
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import (

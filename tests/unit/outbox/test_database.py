@@ -16,7 +16,7 @@ from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathErro
 from nanobot_transcript.outbox import Action, Outbox
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.sql.contract import Schema
-from nanobot_transcript.sql.sqlite import Database
+from nanobot_transcript.sql.opening import open_database
 
 KEY = "feishu:oc_1"
 MakeOutbox = Callable[..., Outbox]
@@ -84,7 +84,7 @@ def test_a_database_that_lost_its_tables_is_kept_aside(outbox: Outbox, base_dir:
 
 def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_outbox: MakeOutbox) -> None:
     path = database(base_dir)
-    older = Database(path, path.with_name("lock"), Schema(MIGRATIONS[:2]), busy=5)
+    older = open_database(path, path.with_name("lock"), Schema(MIGRATIONS[:2]), busy=5)
     insert = (
         "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
         " lease_until, uncertain_since) VALUES (?, 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"
