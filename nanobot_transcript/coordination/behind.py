@@ -1,5 +1,6 @@
 """Marks for event loops where asking for them may wait for a network: read once, and written behind."""
 
+import hashlib
 import logging
 import threading
 import time
@@ -13,11 +14,12 @@ __all__ = ["MarksBehind"]
 
 logger = logging.getLogger(__name__)
 
-_NAME: Final = "name"
+_DIGEST: Final = "name"
 _SOON, _LATEST = 0.5, 30.0
 """Seconds until what has failed is tried again: at first, and at the most."""
 
-_Key = tuple[str, tuple[str, ...]]
+_Key = tuple[str, str]
+"""The kind, and the digest of a name: a name may be what nobody else is to read in the record, such as a chat's id."""
 
 
 class MarksBehind:
@@ -33,7 +35,7 @@ class MarksBehind:
         self._kinds: tuple[str, ...] = kinds
         self._documents: dict[_Key, dict[str, Any]] = {}
         """What was put last comes last."""
-        self._unwritten: dict[_Key, dict[str, Any]] = {}
+        self._unwritten: dict[_Key, tuple[tuple[str, ...], dict[str, Any]]] = {}
         self._is_read: bool = False
         self._changed: threading.Condition = threading.Condition()
         try:
@@ -50,17 +52,19 @@ class MarksBehind:
     def get(self, kind: str, *name: str) -> dict[str, Any] | None:
         """See ``Marks.get``."""
         with self._changed:
-            found = self._documents.get((kind, name))
+            found = self._documents.get((kind, _digest(name)))
             if found is None and not self._is_read:
                 raise StoreUnavailableError("What was marked earlier is not known yet.", hint="It is asked for again.")
             return found
 
     def put(self, kind: str, document: dict[str, Any], *name: str) -> None:
         """See ``Marks.put``."""
-        kept = document | {_NAME: list(name)}
+        key = kind, _digest(name)
+        kept = document | {_DIGEST: key[1]}
         with self._changed:
-            self._documents.pop((kind, name), None)
-            self._documents[kind, name] = self._unwritten[kind, name] = kept
+            self._documents.pop(key, None)
+            self._documents[key] = kept
+            self._unwritten[key] = name, kept
             self._changed.notify_all()
 
     def has(self, kind: str, *name: str) -> bool:
@@ -103,17 +107,24 @@ class MarksBehind:
         found: dict[_Key, dict[str, Any]] = {}
         for kind in self._kinds:
             for document in self._marks.each(kind):
-                if isinstance(name := document.get(_NAME), list):
-                    found[kind, tuple(map(str, name))] = document
+                if isinstance(digest := document.get(_DIGEST), str):
+                    found[kind, digest] = document
         with self._changed:
             self._documents = found | self._documents
             self._is_read = True
 
     def _write_next(self) -> None:
         with self._changed:
-            (kind, name), document = next(iter(self._unwritten.items()))
-        self._marks.put(kind, document, *name)
+            key, job = next(iter(self._unwritten.items()))
+        name, document = job
+        self._marks.put(key[0], document, *name)
         with self._changed:
-            if self._unwritten.get((kind, name)) is document:
-                del self._unwritten[kind, name]
+            if self._unwritten.get(key) is job:
+                del self._unwritten[key]
             self._changed.notify_all()
+
+
+def _digest(name: tuple[str, ...]) -> str:
+    """Of a name's parts, each with its length, so that no two names are one."""
+    told = "".join(f"{len(part)}:{part}" for part in name)
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -47,8 +47,9 @@ async def kill_while_talking(scene: Scene, kills: int) -> tuple[Chat, list[Messa
     early = 0
     for _ in range(kills):
         stop = asyncio.Event()
-        talk = asyncio.create_task(chatter(scene, group, said, stop))
-        await asyncio.sleep(random.uniform(0.05, 0.8))
+        talk, before = asyncio.create_task(chatter(scene, group, said, stop)), len(said)
+        await scene.feishu.wait_for(lambda before=before: acknowledged(said[before:]), PATIENCE, "the first is heard")
+        await asyncio.sleep(random.uniform(0.0, 0.6))
         await gateway.kill()
         stop.set()
         await talk
@@ -62,9 +63,13 @@ async def kill_while_talking(scene: Scene, kills: int) -> tuple[Chat, list[Messa
 async def check_acknowledged(scene: Scene, group: Chat, said: list[Message]) -> int:
     """With the gateway dead: what it acknowledged is in the record."""
     recorded = {entry["message_id"] for entry in scene.record(group)}
-    acknowledged = {message.message_id for message in said if message.acks.get("Alpha") == 200}
-    assert acknowledged <= recorded
-    return len(acknowledged)
+    heard = acknowledged(said)
+    assert heard <= recorded
+    return len(heard)
+
+
+def acknowledged(said: list[Message]) -> set[str]:
+    return {message.message_id for message in said if message.acks.get("Alpha") == 200}
 
 
 def check_record(scene: Scene, group: Chat, said: list[Message], kills: int) -> None:

@@ -83,7 +83,7 @@ def test_of_one_name_the_newest_is_written_and_none_is_left_out(far: Far) -> Non
     far.may_write.set()
     assert marks.drain(PATIENCE)
     assert sorted(each["n"] for each in far.each("session")) == sorted([*range(1000), 999])
-    assert len([each for each in far.written if each["name"] == ["same"]]) <= 2
+    assert len(far.written) <= 1002
 
 
 def test_what_could_not_be_written_is_written_when_the_other_side_is_back(far: Far) -> None:
@@ -109,7 +109,8 @@ def test_what_could_not_be_read_is_unknown_and_then_read(far: Far) -> None:
     assert marks.has("session", "a")
     far.there.set()
     assert marks.drain(PATIENCE)
-    assert {tuple(each["name"]): each["cursor"] for each in marks.each("session")} == {("a",): "new", ("b",): "old"}
+    assert sorted(each["cursor"] for each in marks.each("session")) == ["new", "old"]
+    assert (marks.get("session", "a") or {})["cursor"] == "new"
     assert not marks.has("session", "c")
 
 
@@ -123,3 +124,12 @@ def test_those_that_were_put_first_are_pruned(far: Far) -> None:
     assert marks.prune("session", 2) == 3
     assert [each["n"] for each in marks.each("session")] == [4, 0]
     assert marks.has("private", "0")
+
+
+def test_a_name_is_kept_as_a_digest_alone(far: Far, tmp_path: Path) -> None:
+    marks = MarksBehind(far, "private")
+    for name in (("oc_secret",), ("a", "b"), ("a\0b",), ("1:a", "b"), ("",), ()):
+        assert not marks.has("private", *name)
+        marks.put("private", {"digest": "x"}, *name)
+    assert marks.drain(PATIENCE)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
