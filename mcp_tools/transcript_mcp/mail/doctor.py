@@ -87,6 +87,7 @@ def _examine(store: MailStore, *, whole: bool) -> list[Finding]:
             return [Finding("database", "error", f"{store.database} is damaged: {damage}.", _REBUILD)]
         return [
             *_waiting(store, database),
+            *_one_folder(database),
             *_guards(store, database),
             *(_compared(store, database) if whole else ()),
         ]
@@ -116,6 +117,17 @@ def _waiting(store: MailStore, database: Database) -> Iterator[Finding]:
         f"{what} for git, the oldest for {age:,.0f} s; {'the' if running else 'no'} archiver runs.",
         fix,
     )
+
+
+def _one_folder(database: Database) -> Iterator[Finding]:
+    """Projects that are one folder: a link was made after both had mail."""
+    keys: dict[str, list[str]] = {}
+    for project in database.read(projects.all_projects, []):
+        keys.setdefault(projects.canonical(project.key), []).append(project.key)
+    for folder, several in keys.items():
+        if len(several) > 1:
+            said = f"{' and '.join(several)} are the same folder, and have mail and claims of their own each."
+            yield Finding("project", "warning", said, f"Let all agents use one of them, such as {folder}.")
 
 
 def _guards(store: MailStore, database: Database) -> Iterator[Finding]:

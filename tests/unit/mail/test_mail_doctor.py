@@ -151,6 +151,18 @@ def test_what_is_in_git_as_in_the_database_is_well(scene: Scene) -> None:
     ]
 
 
+def test_two_projects_that_became_one_folder_are_told(scene: Scene, tmp_path: Path) -> None:
+    folder, link = tmp_path / "code", tmp_path / "link"
+    for path in (folder, link):
+        scene.mail.register_agent(str(path), "Owl", "codex-cli", "m", "")
+    assert [found for found in doctor.glance(scene.store) if found.check == "project"] == []
+    folder.mkdir()
+    link.symlink_to(folder)
+    (found,) = [found for found in doctor.glance(scene.store) if found.check == "project"]
+    assert found.message.startswith(f"{folder} and {link} are the same folder")
+    assert str(folder) in found.fix
+
+
 def test_what_waits_is_not_missing(scene: Scene) -> None:
     findings = examine(scene.store)
     assert [finding.check for finding in findings if finding.severity == "warning"] == ["archiver"]
