@@ -16,7 +16,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import InvalidQuestionError, StoreError, UnknownQuestionError
-from nanobot_transcript.sql.contract import Database
+from nanobot_transcript.sql.sqlite import SqliteDatabase
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.values import (
@@ -102,8 +102,8 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 @pytest.fixture
 def writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One more for each transaction that begins to be written."""
-    begun, write = list[int](), Database.write
-    monkeypatch.setattr(Database, "write", lambda *given: (begun.append(1), write(*given))[1])
+    begun, write = list[int](), SqliteDatabase.write
+    monkeypatch.setattr(SqliteDatabase, "write", lambda *given: (begun.append(1), write(*given))[1])
     return begun
 
 
