@@ -32,6 +32,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     folder = tmp_path / "transcripts"
     if request.param == "files":
         return str(folder)
+    assert request.param == "socket", "say here where a record of this kind is"
     return behind_a_socket(request.getfixturevalue("record_server"), folder)
 
 
