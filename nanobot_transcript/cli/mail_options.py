@@ -124,7 +124,7 @@ def meant_agent(mail: "AgentMail", name: str, key: str | None) -> "Agent":
     if key is None and project is None and mail.projects():
         with said_to_people():
             found = mail.most_recent(name)
-        notice(f"{found.name} of {found.project}, active last under this name; --project means another.")
+        notice(f"{found.name} of {found.project}, active last under this name; use --project for another.")
         return found
     chosen = project or meant_project(mail, key)
     with said_to_people():

@@ -87,7 +87,7 @@ def _ask(claims: "Sequence[Claim]", not_held: "Sequence[str]", who: "Agent", pro
         f"{paths}{more}."
     )
     if json or not sys.stdin.isatty():
-        raise UsageError(f"Nobody is there to confirm: {sentence}", hint="Add --yes to be asked nothing.")
+        raise UsageError(f"Cannot ask without a terminal: {sentence}", hint="Use --yes to skip the question.")
     _tell_not_held(not_held, who)
     notice(sentence)
     if not typer.confirm("Release them?", err=True):

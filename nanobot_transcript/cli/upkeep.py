@@ -170,7 +170,7 @@ def _ask(choice: _Choice, *, yes: bool, json: bool) -> None:
         raise typer.Exit(NEGATIVE)
     if json or not sys.stdin.isatty():
         raise UsageError(
-            f"Nobody is there to confirm: {choice.sentence()}", hint="Add --yes to erase without being asked."
+            f"Cannot ask without a terminal: {choice.sentence()}", hint="Add --yes to erase without being asked."
         )
     notice(choice.sentence())
     if not typer.confirm("Erase it?", err=True):

@@ -76,7 +76,7 @@ def refuse_slips(listed: Sequence[str]) -> None:
             )
         if isinstance(path, str) and braces.is_open(path):
             raise InvalidLetterError(
-                f"A brace has no other end: {path[:80]}",
+                f"Unbalanced brace: {path[:80]}",
                 hint="Close it. Write ? where the name of a file has a brace of its own.",
             )
 

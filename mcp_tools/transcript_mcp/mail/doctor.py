@@ -160,8 +160,8 @@ def _project(store: MailStore, database: Database, project: Project) -> Iterator
     if not found:
         kinds = Counter(path.partition("/")[0] for path in files)
         count = kinds["messages"]
-        what = "the 1 message and what became of it" if count == 1 else f"all {count} messages and what became of them"
-        yield Finding("archive", "ok", f"{project.key}: git has {what}.")
+        has = f"git has {amount(count, 'message')}, as the database does" if count else "no messages yet"
+        yield Finding("archive", "ok", f"{project.key}: {has}.")
     if not snapshots.take(store, project.slug).history_is_whole("claims"):
         yield Finding("archive", "warning", f"{project.key}: git has lost a part of its history.", _OLD_HISTORY)
     for kind, (says, fix) in _SAYS.items():

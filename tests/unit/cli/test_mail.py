@@ -125,7 +125,7 @@ def test_an_empty_inbox_is_no_failure(run: Run, box: Letterbox) -> None:
     ended = run("mail", "inbox", "RedStone", "--project", BACKEND)
     assert (ended.code, ended.out, ended.err) == (0, "", "No messages.\n")
     ended = run("mail", "inbox", "RedStone")
-    whose = f"RedStone of {BACKEND}, active last under this name; --project means another.\n"
+    whose = f"RedStone of {BACKEND}, active last under this name; use --project for another.\n"
     assert (ended.code, ended.out, ended.err) == (0, "", f"{whose}No messages.\n")
 
 
@@ -510,7 +510,7 @@ def test_nothing_is_released_unless_one_says_yes(run: Run, claims: Claims, monke
     for options in ((), ("--json",)):
         ended = run(*free, *options)
         assert ended.code == 2
-        assert "Nobody is there to confirm: 2 claims of GreenCastle, active last at " in ended.err + ended.out
+        assert "Cannot ask without a terminal: 2 claims of GreenCastle, active last at " in ended.err + ended.out
         assert f"will be released in {BACKEND}: a.py, src." in ended.err + ended.out
         assert "--yes" in ended.err + ended.out
     for answer, code, left in (("n\n", 1, 4), ("y\n", 0, 2)):

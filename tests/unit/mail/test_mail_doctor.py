@@ -146,8 +146,8 @@ def test_what_is_in_git_as_in_the_database_is_well(scene: Scene) -> None:
     scene.archive()
     assert [finding.severity for finding in examine(scene.store)] == ["ok", "ok", "ok"]
     assert [finding.message.partition(": ")[2] for finding in examine(scene.store)[1:]] == [
-        "git has all 5 messages and what became of them.",
-        "git has the 1 message and what became of it.",
+        "git has 5 messages, as the database does.",
+        "git has 1 message, as the database does.",
     ]
 
 
