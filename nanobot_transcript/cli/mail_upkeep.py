@@ -129,7 +129,7 @@ def _complete(store: "MailStore", *, json: bool) -> None:
 
 def _archived(store: "MailStore") -> bool:
     """Whether everything that waits is carried into git in time, by an archiver of ours or by the hub's."""
-    from nanobot_transcript.sql.opening import open_database
+    from nanobot_transcript.sql.dialect import open_database
     from transcript_mcp.mail.archiver import ArchiverProcess
     from transcript_mcp.mail.jobs import has_waiting
     from transcript_mcp.mail.schema import SCHEMA

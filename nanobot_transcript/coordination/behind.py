@@ -14,7 +14,7 @@ __all__ = ["MarksBehind"]
 
 logger = logging.getLogger(__name__)
 
-_DIGEST: Final = "name"
+_DIGEST: Final = "digest_of_name"
 _SOON, _LATEST = 0.5, 30.0
 """Seconds until what has failed is tried again: at first, and at the most."""
 

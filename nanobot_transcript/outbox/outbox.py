@@ -29,7 +29,7 @@ from nanobot_transcript.outbox.values import (
     post_id_for,
 )
 from nanobot_transcript.sql.contract import Database, Schema, Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 
 __all__ = ["Outbox"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import jobs
 from transcript_mcp.mail.layout import Archive, MailStore
 from transcript_mcp.mail.schema import SCHEMA

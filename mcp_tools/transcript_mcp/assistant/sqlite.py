@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from nanobot_transcript.coordination.clock import Moment, moment
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.sql.contract import Row, Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.assistant import messages
 from transcript_mcp.assistant.searching import expression
 from transcript_mcp.assistant.sizes import LARGEST_PAGE

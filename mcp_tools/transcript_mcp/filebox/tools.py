@@ -137,7 +137,9 @@ class Tools:
         """List the messages in a box, the newest first: their file names, or with details their headers."""
         mailbox = self.mailbox(context, run_as)
         if not (details or unread or since):
-            return _listed(mailbox.names(box_type, limit, offset), len(mailbox.names(box_type)), offset)
+            names, start = mailbox.names(box_type), max(0, offset)
+            shown = names[start:] if limit is None else names[start : start + max(0, limit)]
+            return _listed(shown, len(names), start)
         if details:
             limit = None if limit is None else min(limit, _MOST)
             return showing.shown_page(

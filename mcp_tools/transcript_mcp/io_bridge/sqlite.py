@@ -9,7 +9,7 @@ from typing import Final
 from nanobot_transcript.coordination.files.processes import FileProcesses
 from nanobot_transcript.errors import QueueFullError
 from nanobot_transcript.sql.contract import Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.io_bridge.arrivals import Arrivals
 from transcript_mcp.io_bridge.schema import SCHEMA
 from transcript_mcp.io_bridge.values import Direction, Item, Limits, Put, Queued, SessionState

@@ -23,7 +23,7 @@ from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.files.descriptors import to_append
 from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.sql.contract import Database
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail.jobs import outcome
 from transcript_mcp.mail.layout import MailStore
 from transcript_mcp.mail.schema import SCHEMA

@@ -14,7 +14,7 @@ import pygit2
 
 from nanobot_transcript.errors import ArchiveError
 from nanobot_transcript.sql.contract import Database
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import jobs, projects, snapshots
 from transcript_mcp.mail.doctor import differences
 from transcript_mcp.mail.expecting import attachments, expected

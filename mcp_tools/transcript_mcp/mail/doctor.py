@@ -16,7 +16,7 @@ import pygit2
 from nanobot_transcript.errors import ArchiveError, TranscriptError
 from nanobot_transcript.files.lock import is_held
 from nanobot_transcript.sql.contract import Database, Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import guards, jobs, projects, snapshots
 from transcript_mcp.mail.expecting import attachments, expected, same
 from transcript_mcp.mail.layout import MailStore

@@ -8,7 +8,7 @@ from typing import Final, Self, TypeVar
 
 from nanobot_transcript.errors import ActingRefusedError, UnknownProjectError
 from nanobot_transcript.sql.contract import Database, Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import addressing, agents, letters, names, projects, reading, receipts
 from transcript_mcp.mail.boxes import MOST
 from transcript_mcp.mail.checking import check_count, checked

@@ -17,7 +17,7 @@ from nanobot_transcript.errors import ArchiveError, StoreError
 from nanobot_transcript.files.descriptors import open_append
 from nanobot_transcript.files.lock import acquire, exclusive
 from nanobot_transcript.files.replace import force_folder
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from nanobot_transcript.sql.sqlite import peek
 from transcript_mcp.mail.archiving import Archiving
 from transcript_mcp.mail.filling import Filled, fill

@@ -11,7 +11,7 @@ from support.statements import statements_of
 from support.waiting import PATIENCE
 
 from nanobot_transcript.sql.contract import Schema, Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.assistant.sqlite import SqliteQuestionStore
 from transcript_mcp.assistant.store import End
 from transcript_mcp.assistant.tables import SCHEMA

@@ -17,8 +17,6 @@ from nanobot_transcript.errors import StoreUnavailableError
 class Far(FileMarks):
     """Marks over a network, which can be away."""
 
-    blocking = True  # type: ignore[assignment]
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.there = threading.Event()
@@ -26,6 +24,10 @@ class Far(FileMarks):
         self.there.set()
         self.may_write.set()
         self.written: list[dict[str, Any]] = []
+
+    @property
+    def blocking(self) -> bool:
+        return True
 
     def put(self, kind: str, document: dict[str, Any], *name: str) -> None:
         self._reach()

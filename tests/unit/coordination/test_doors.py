@@ -18,8 +18,6 @@ from nanobot_transcript.errors import StoreBusyError
 class Far(FileLease):
     """A lease that is asked over a network."""
 
-    blocking = True  # type: ignore[assignment]
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.asked = threading.Event()
@@ -27,6 +25,10 @@ class Far(FileLease):
         self.threads: set[int] = set()
         self.given_back: list[str] = []
         self.error: StoreBusyError | None = None
+
+    @property
+    def blocking(self) -> bool:
+        return True
 
     def acquire(self, name: str, holder: str, ttl: float) -> Grant | None:
         self.threads.add(threading.get_ident())

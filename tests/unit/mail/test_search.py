@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.examples import examples
 
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.search import MOST_FOUND, Found, Hit, search
 

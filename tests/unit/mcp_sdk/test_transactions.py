@@ -10,7 +10,7 @@ import pytest
 
 from nanobot_transcript.errors import QueueFullError, StoreUnavailableError
 from nanobot_transcript.sql.contract import Database, Schema, Sql
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.sdk.transactions import OneByOneError, Transactions
 
 SCHEMA = Schema(migrations=(("CREATE TABLE kept (word TEXT UNIQUE)",),))

@@ -16,7 +16,7 @@ from nanobot_transcript import StoreError, StoreUnavailableError, UnsafePathErro
 from nanobot_transcript.outbox import Action, Outbox
 from nanobot_transcript.outbox.schema import MIGRATIONS
 from nanobot_transcript.sql.contract import Schema
-from nanobot_transcript.sql.opening import open_database
+from nanobot_transcript.sql.dialect import open_database
 
 KEY = "feishu:oc_1"
 MakeOutbox = Callable[..., Outbox]
