@@ -1,8 +1,8 @@
 """How many sessions MCP clients may have open at a time: each costs memory, and many clients never end theirs."""
 
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
@@ -17,12 +17,6 @@ _MOST: Final = 1000
 """Some 60 MB."""
 
 _HINT: Final = "End sessions with DELETE, or call again later: those of which nothing is heard end after {:g} minutes."
-
-
-@dataclass(slots=True)
-class _Session:
-    heard: float
-    under_way: int = 0
 
 
 class Sessions:
@@ -41,8 +35,10 @@ class Sessions:
         self._most = most
         self._idle = idle
         self._clock = clock
-        self._open: dict[str, _Session] = {}
+        self._heard: dict[str, float] = {}
         self._beginning = 0
+        # Also of sessions that are not listed yet: a client may go on as soon as it has read its session's name.
+        self._under_way = Counter[str]()
 
     async def begin(self, answering: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
         """The answer to a request that begins a session, or that there are too many."""
@@ -55,7 +51,7 @@ class Sessions:
         finally:
             self._beginning -= 1
         if response.status < 400 and (name := response.headers.get(SESSION)):
-            self._open[name] = _Session(self._clock())
+            self._heard[name] = self._clock()
         return response
 
     async def go_on(
@@ -63,19 +59,19 @@ class Sessions:
     ) -> web.StreamResponse:
         """The answer to any other request."""
         name = request.headers.get(SESSION, "")
-        session = self._open.get(name, _Session(0))
-        session.under_way += 1
+        self._under_way[name] += 1
         try:
             response = await answering()
         finally:
-            session.under_way -= 1
-            session.heard = self._clock()
+            self._under_way -= Counter([name])
+            if name in self._heard:
+                self._heard[name] = self._clock()
         if response.status == 404 or (request.method == "DELETE" and response.status < 400):
-            self._open.pop(name, None)
+            self._heard.pop(name, None)
         return response
 
     def _is_full(self) -> bool:
-        if len(self._open) + self._beginning >= self._most:
-            heard_since = self._clock() - self._idle
-            self._open = {name: each for name, each in self._open.items() if each.under_way or each.heard > heard_since}
-        return len(self._open) + self._beginning >= self._most
+        if len(self._heard) + self._beginning >= self._most:
+            since = self._clock() - self._idle
+            self._heard = {name: at for name, at in self._heard.items() if at > since or name in self._under_way}
+        return len(self._heard) + self._beginning >= self._most

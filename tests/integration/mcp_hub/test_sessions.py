@@ -1,5 +1,6 @@
 """How many sessions of MCP clients there may be at a time."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
@@ -7,7 +8,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, web
+from aiohttp.test_utils import make_mocked_request
+from aiohttp.typedefs import Handler
 from support.hubs import listening, small_server
+from support.waiting import until
 
 from transcript_mcp.hub.access import Access
 from transcript_mcp.hub.guarding import guard
@@ -27,17 +31,26 @@ class Hub:
     def __init__(self) -> None:
         self.now = 100.0
         self.url = ""
+        self.posts = 0
         self.sessions = Sessions(2, 60.0, clock=lambda: self.now)
 
     async def __aenter__(self) -> "Hub":
         self._stack = AsyncExitStack()
-        app = web.Application(middlewares=[guard(Access("127.0.0.1"), 1 << 20)])
+        app = web.Application(middlewares=[self._counting, guard(Access("127.0.0.1"), 1 << 20)])
         for path in ("/mcp", "/mcp/small"):
             mount = Mount(small_server(), ["small"], 1 << 20, lambda *_: None, self.sessions)
             app.router.add_route("*", path, mount.handle)
             await self._stack.enter_async_context(mount.running())
         self.url = await self._stack.enter_async_context(listening(app))
         return self
+
+    @web.middleware
+    async def _counting(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.posts += request.method == "POST"
+        try:
+            return await handler(request)
+        finally:
+            self.posts -= request.method == "POST"
 
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
@@ -54,7 +67,8 @@ async def begun(http: ClientSession, hub: Hub, path: str = "/mcp") -> tuple[int,
     async with http.post(hub.url + path, json=HELLO, headers=BOTH) as answer:
         session = {"Mcp-Session-Id": answer.headers.get("Mcp-Session-Id", "")}
         told = await answer.json() if answer.content_type == "application/json" else None
-        return answer.status, BOTH | session, told
+    await until(lambda: not hub.posts)  # a client has its answer a little before the hub is done with it
+    return answer.status, BOTH | session, told
 
 
 async def test_there_are_no_more_than_there_may_be_at_all_addresses_together(http: ClientSession, small: Hub) -> None:
@@ -82,6 +96,35 @@ async def test_a_session_of_which_nothing_is_heard_makes_room_and_one_that_liste
         small.now += 61
         assert (await begun(http, small))[0] == 200
         assert (await begun(http, small))[0] == 503
+
+
+async def test_a_client_that_listens_before_its_session_is_listed_keeps_it() -> None:
+    now = 100.0
+    sessions = Sessions(1, 60.0, clock=lambda: now)
+    known = make_mocked_request("GET", "/mcp", {"Mcp-Session-Id": "s-1"})
+    listening_ends = asyncio.Event()
+    streams: list[asyncio.Task[web.StreamResponse]] = []
+
+    async def listened() -> web.StreamResponse:
+        await listening_ends.wait()
+        return web.Response()
+
+    async def answered() -> web.StreamResponse:
+        streams.append(asyncio.create_task(sessions.go_on(known, listened)))
+        await asyncio.sleep(0)
+        return web.Response(headers={"Mcp-Session-Id": "s-1"})
+
+    async def refused() -> web.StreamResponse:
+        raise AssertionError("there is no room")
+
+    assert (await sessions.begin(answered)).status == 200
+    now += 61
+    assert (await sessions.begin(refused)).status == 503
+    listening_ends.set()
+    await streams[0]
+    now += 61
+    assert (await sessions.begin(answered)).status == 200
+    await streams[1]
 
 
 async def test_what_opens_no_session_takes_no_room(http: ClientSession, small: Hub) -> None:
