@@ -6,10 +6,8 @@ once and moved once; the sender's own tells meanwhile what is on its way.
 """
 
 import os
-import threading
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -28,17 +26,12 @@ from transcript_mcp.filebox.views import Views
 
 __all__ = ["remove", "reply", "send_new"]
 
-_A_MOMENT: Final = 0.02
-"""Seconds that a thread waits for its turn."""
-
-_turn: Final = threading.Lock()
-
 _TOLERATED_FUTURE: Final = 300_000  # ms; a time further ahead is a mistake and not waited for
 
 
 def send_new(draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, now_ms: int) -> Sent:
     """Deliver a new mail. Raises InvalidMailError, MailboxUnavailableError and ConfigError; nothing was sent then."""
-    with _in_turn(), receiver.entered() as theirs, sender.entered() as own:
+    with receiver.entered() as theirs, sender.entered() as own:
         message_id, name = _unused_name(draft, theirs.folder("inbox"), now_ms)
         text = new_message(draft, message_id, timestamp(now_ms)).encode("utf-8", "surrogateescape")
         if len(text) > LARGEST:
@@ -48,19 +41,6 @@ def send_new(draft: Draft, sender: MailboxFolder, receiver: MailboxFolder, now_m
             )
         note = _deliver(own, theirs, name, text)
     return Sent(message_id, name, sender.agent, receiver.agent, reply=False, note=note)
-
-
-@contextmanager
-def _in_turn() -> Iterator[None]:
-    """Threads that write side by side take the interpreter from each other at every system call: one after the other
-    they are done sooner. Who is held up by a slow disk is not waited for.
-    """
-    mine = _turn.acquire(timeout=_A_MOMENT)
-    try:
-        yield
-    finally:
-        if mine:
-            _turn.release()
 
 
 def reply(

@@ -7,7 +7,7 @@ import threading
 from contextvars import ContextVar
 
 import pytest
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, until
 
 from transcript_mcp.sdk.threads import in_thread
 
@@ -44,6 +44,45 @@ async def test_many_functions_wait_for_each_other() -> None:
 
 async def test_more_functions_than_threads_have_their_turn() -> None:
     assert await asyncio.gather(*(in_thread(int, number) for number in range(200))) == list(range(200))
+
+
+async def test_a_function_that_hangs_holds_up_nobody() -> None:
+    on = threading.Event()
+    before = asyncio.create_task(in_thread(int, 1))
+    hanging = [asyncio.create_task(in_thread(on.wait)) for _ in range(5)]
+    async with asyncio.timeout(PATIENCE):
+        assert await before == 1  # though what is asked for next hangs
+        assert await in_thread(int, 2) == 2
+    assert not any(each.done() for each in hanging)
+    on.set()
+    assert all(await asyncio.gather(*hanging))
+
+
+async def test_loops_of_several_threads_have_their_results() -> None:
+    on = threading.Event()
+    mine = asyncio.create_task(in_thread(on.wait))
+    theirs = [asyncio.to_thread(asyncio.run, _doubled(number)) for number in range(4)]
+    async with asyncio.timeout(PATIENCE):
+        assert await asyncio.gather(*theirs) == [0, 2, 4, 6]
+    on.set()
+    assert await mine
+
+
+async def _doubled(number: int) -> int:
+    return sum(await asyncio.gather(*(in_thread(int, number) for _ in range(2))))
+
+
+def test_a_result_that_comes_when_the_loop_is_closed_is_dropped() -> None:
+    begun, on = threading.Event(), threading.Event()
+
+    async def leave() -> None:
+        left = asyncio.ensure_future(in_thread(lambda: begun.set() or on.wait()))
+        await until(begun.is_set)
+        left.cancel()
+
+    asyncio.run(leave())
+    on.set()
+    assert asyncio.run(_doubled(3)) == 6
 
 
 def test_a_function_that_hangs_does_not_keep_the_process() -> None:
