@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from nanobot_transcript.cli.findings import print_findings
-from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, require_directory
+from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
 from nanobot_transcript.cli.output import emit_json
 from nanobot_transcript.cli.problems import DONE, NEGATIVE, USAGE
 from nanobot_transcript.errors import StoreError
 
 if TYPE_CHECKING:
-    from nanobot_transcript.cli.checks import Finding
-    from nanobot_transcript.settings import LoadedSettings
+    from nanobot_transcript.finding import Finding
+    from nanobot_transcript.record import Record
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["doctor"]
@@ -43,13 +43,14 @@ def doctor(
 
 
 def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
-    from nanobot_transcript.cli.checks import host, hub, installation, mail, mailboxes, place, settings
+    from nanobot_transcript.cli.checks import host, hub, installation, mail, mailboxes, settings
 
     found, loaded = settings.check(config, store)
     opened = None
     if loaded is not None:
-        found += place.check(loaded.store.dir)
-        opened = _opened(loaded)
+        record = loaded.open_record()
+        found += record.check()
+        opened = _readable(record)
         found += settings.check_names(loaded, opened)
         found += mailboxes.check(loaded)
         found += mail.check(loaded.mail.store, archiving=loaded.mail.archive.enabled)
@@ -57,13 +58,13 @@ def _findings(config: Path | None, store: Path | None) -> "list[Finding]":
     return found + installation.check() + host.check(loaded, opened)
 
 
-def _opened(loaded: "LoadedSettings") -> "GroupTranscriptStore | None":
-    """The store for those who look into it; None when that cannot be, which the checks of its place have told."""
+def _readable(record: "Record") -> "GroupTranscriptStore | None":
+    """The store for those who look into it; None when nobody can, which the record's own checks have told."""
     try:
-        require_directory(loaded.store.dir)
+        record.require()
     except StoreError:
         return None
-    return loaded.open_record().store
+    return record.store
 
 
 def _code(findings: "list[Finding]") -> int:

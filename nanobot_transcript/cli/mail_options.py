@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from nanobot_transcript.cli.options import read_settings, require_directory
+from nanobot_transcript.cli.options import read_settings
 from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, UnknownProjectError, UnregisteredAgentError
+from nanobot_transcript.files.access import require_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ __all__ = [
     "tell_more",
 ]
 
+_HINT = "Correct --store or mail.store; `nanobot-transcript doctor` says what is wrong with the directory."
 _LISTED = 5
 
 AgentArgument: TypeAlias = Annotated[
@@ -69,7 +71,7 @@ def mail_settings(config: Path | None, store: Path | None, archive: "dict[str, A
         except RuntimeError as error:
             raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
     settings = read_settings(config, None, {"mail": mail} if mail else None)
-    require_directory(settings.mail.store, setting="mail.store")
+    require_folder(settings.mail.store, _HINT)
     return settings
 
 

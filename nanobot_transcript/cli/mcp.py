@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nanobot_transcript.cli.mcp_names import HUB_ONLY, server_names
-from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings, warn_of_directory
+from nanobot_transcript.cli.options import ConfigOption, StoreOption, read_settings, warn_of_record
 from nanobot_transcript.cli.output import notice
 from nanobot_transcript.cli.problems import UsageError
 
@@ -65,7 +65,7 @@ def mcp(
         return serve_assistant(config, host, port, token, web=web)
     settings = read_settings(config, store, dotenv="none" if remote else "ours")
     if "transcript" in names:
-        warn_of_directory(settings.store.dir)
+        warn_of_record(settings)
 
     if remote is not None:
         if len(names) > 1:

@@ -1,9 +1,6 @@
 """Options that several commands share, and opening the store they name."""
 
 import logging
-import os
-import stat
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -31,8 +28,7 @@ __all__ = [
     "opened_record",
     "opened_store",
     "read_settings",
-    "require_directory",
-    "warn_of_directory",
+    "warn_of_record",
 ]
 
 logger = logging.getLogger(__name__)
@@ -78,8 +74,8 @@ def opened_store(
 ) -> "Iterator[GroupTranscriptStore]":
     """The store that the settings name, closed at the end.
 
-    Raises StoreUnavailableError when its directory cannot be read, or was named and is missing, unless the command
-    ``may_begin`` a store; and when it is to be ``written`` and cannot be.
+    Raises StoreUnavailableError when its record cannot be read, or was named and is missing, unless the command
+    ``may_begin`` one; and when it is to be ``written`` and cannot be.
     """
     with opened_record(config, store, may_begin=may_begin, written=written) as record:
         yield record.store
@@ -92,8 +88,8 @@ def opened_record(
     """The same for the whole record."""
     settings = read_settings(config, store)
     named = settings.origin_of("store.dir").kind != "default"
-    require_directory(settings.store.dir, must_exist=named and not may_begin, written=written)
     with settings.open_record() as record:
+        record.require(exists=named and not may_begin, written=written)
         yield record
 
 
@@ -110,42 +106,10 @@ def _expanded(store: Path) -> Path:
         raise ConfigError(f"There is no home for {store}.", hint="Write the whole path.") from error
 
 
-def require_directory(
-    base: Path, *, must_exist: bool = False, written: bool = False, setting: str = "store.dir"
-) -> None:
-    """Raise StoreUnavailableError when the directory of a setting cannot be read, or, if it is to be ``written``, not
-    written or not made. Leaves nothing behind.
-    """
-    hint = f"Correct --store or {setting}; `nanobot-transcript doctor` says what is wrong with the directory."
-    try:
-        found = base.stat()
-    except FileNotFoundError as error:
-        if must_exist:
-            raise StoreUnavailableError(f"There is no directory {base}.", hint=hint) from error
-        if written:
-            parent = next(folder for folder in base.parents if folder.exists())
-            _try_to_write(parent, f"{base} does not exist and cannot be made in {parent}", hint)
-        return
-    except OSError as error:
-        raise StoreUnavailableError(f"{base} cannot be read: {error.strerror}.", hint=hint) from error
-    if not stat.S_ISDIR(found.st_mode):
-        raise StoreUnavailableError(f"{base} is not a directory.", hint=hint)
-    if not os.access(base, os.R_OK | os.X_OK):
-        raise StoreUnavailableError(f"{base} cannot be read: Permission denied.", hint=hint)
-    if written:
-        _try_to_write(base, f"{base} cannot be written", hint)
-
-
-def warn_of_directory(base: Path) -> None:
-    """Say in one WARNING why a directory of transcripts cannot be read, for what can do without it."""
-    try:
-        require_directory(base)
-    except StoreUnavailableError as error:
-        logger.warning("%s %s", error, error.hint)
-
-
-def _try_to_write(folder: Path, sentence: str, hint: str) -> None:
-    try:
-        tempfile.TemporaryDirectory(dir=folder, prefix=".probe-").cleanup()
-    except OSError as error:
-        raise StoreUnavailableError(f"{sentence}: {error.strerror}.", hint=hint) from error
+def warn_of_record(settings: "LoadedSettings") -> None:
+    """Say in one WARNING why the record cannot be read, for what can do without it."""
+    with settings.open_record() as record:
+        try:
+            record.require()
+        except StoreUnavailableError as error:
+            logger.warning("%s %s", error, error.hint)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings, require_directory
+from nanobot_transcript.cli.options import JsonlOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED, REMOTE, described
 
@@ -58,7 +58,8 @@ def run(
         logging.getLogger(room).setLevel(logging.DEBUG if verbose else logging.INFO)
     settings = read_settings(config, store)
     agents = chosen(settings, agent or ())
-    require_directory(settings.store.dir, written=True)
+    with settings.open_record() as record:
+        record.require(written=True)
     beginning = _beginning(settings, [agent.name for agent in agents])
     runner = asyncio.run(_work(lambda: compose(settings, agents), beginning, jsonl=jsonl))
     raise typer.Exit(_code(runner))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings, warn_of_directory
+from nanobot_transcript.cli.options import ConfigOption, JsonlOption, StoreOption, read_settings, warn_of_record
 from nanobot_transcript.cli.output import emit_line, notice
 from nanobot_transcript.cli.problems import DONE, INTERRUPTED
 from nanobot_transcript.errors import ConfigError
@@ -62,7 +62,7 @@ def serve(
     for room in ("nanobot_transcript", "transcript_mcp"):
         logging.getLogger(room).setLevel(settings.hub.log_level.upper())
     logging.getLogger("transcript_mcp.hub.access").setLevel(logging.INFO if verbose else logging.WARNING)
-    warn_of_directory(settings.store.dir)
+    warn_of_record(settings)
     number = asyncio.run(_work(settings, jsonl=jsonl))
     raise typer.Exit(INTERRUPTED if number == signal.SIGINT else DONE)
 

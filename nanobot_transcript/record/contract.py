@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from nanobot_transcript.coordination.contract import Budget, Lease, Marks, Processes, Signals
+from nanobot_transcript.finding import Finding
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
 
@@ -66,6 +67,16 @@ class Record(ABC):
     @abstractmethod
     def usage(self) -> list[Usage]:
         """How much lies where: ``transcripts``, ``outbox``, ``decisions``, and by other names what else takes room."""
+
+    @abstractmethod
+    def require(self, *, exists: bool = False, written: bool = False) -> None:
+        """Raise StoreUnavailableError when it cannot be read; when there is none yet and there has to be one
+        (``exists``); when it is to be ``written`` and cannot be. Leaves nothing behind.
+        """
+
+    @abstractmethod
+    def check(self) -> list[Finding]:
+        """What is well, and what is wrong, with where it lies: for the person who runs it. Leaves nothing behind."""
 
     @abstractmethod
     def close(self) -> None:

@@ -8,6 +8,7 @@ from nanobot_transcript.coordination.files.budget import FileBudget
 from nanobot_transcript.coordination.files.lease import FileLease
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.coordination.files.processes import FileProcesses
+from nanobot_transcript.files.access import require_folder
 from nanobot_transcript.files.layout import STATE_FOLDER
 from nanobot_transcript.files.usage import folder_size
 from nanobot_transcript.record.contract import Record, Usage
@@ -16,12 +17,14 @@ from nanobot_transcript.store.front import GroupTranscriptStore
 if TYPE_CHECKING:
     from nanobot_transcript.coordination.contract import Signals
     from nanobot_transcript.coordination.files.signals import Watched
+    from nanobot_transcript.finding import Finding
     from nanobot_transcript.outbox.contract import Postbox
     from nanobot_transcript.outbox.values import OutboxLimits
     from nanobot_transcript.relevance.log import DecisionLog
 
 __all__ = ["FilesRecord"]
 
+_HINT: Final = "Correct --store or store.dir; `nanobot-transcript doctor` says what is wrong with the directory."
 _PARTS: Final = ("decisions", "outbox", "index")
 
 
@@ -85,6 +88,16 @@ class FilesRecord(Record):
             folder = self._state / part
             found.append(Usage(part, str(folder), *folder_size(folder)))
         return found
+
+    def require(self, *, exists: bool = False, written: bool = False) -> None:
+        """See ``Record.require``."""
+        require_folder(self._base, _HINT, exists=exists, written=written)
+
+    def check(self) -> "list[Finding]":
+        """See ``Record.check``."""
+        from nanobot_transcript.record.place import check  # for few
+
+        return check(self._base)
 
     def close(self) -> None:
         """See ``Record.close``."""

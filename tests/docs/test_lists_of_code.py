@@ -47,7 +47,8 @@ def test_the_error_codes_of_the_documents_are_those_of_the_code() -> None:
 
 
 def test_the_checks_of_the_doctor_in_the_documents_are_those_of_the_code() -> None:
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "nanobot_transcript/cli/checks").glob("*.py"))
+    folders = (ROOT / "nanobot_transcript" / name for name in ("cli/checks", "record"))
+    sources = "".join(path.read_text("utf-8") for folder in folders for path in folder.glob("*.py"))
     shown = first_column(page("en", "commands"), "file system")
     unnamed = {name for name in shown if f'"{name}"' in sources}  # some are made by a function that is told the name
     assert_listed(

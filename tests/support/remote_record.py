@@ -25,6 +25,7 @@ from typing import Any, Final
 from nanobot_transcript.coordination.contract import Ear, Signals
 from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import StoreUnavailableError
+from nanobot_transcript.finding import Finding
 from nanobot_transcript.outbox import waiting
 from nanobot_transcript.outbox.values import Answer, OutboxLimits, PostStatus
 from nanobot_transcript.record import Record
@@ -541,6 +542,14 @@ class RemoteRecord(Record):
     def usage(self) -> list[Usage]:
         """See ``Record.usage``."""
         return self._wire.call("", "usage")
+
+    def require(self, *, exists: bool = False, written: bool = False) -> None:
+        """See ``Record.require``."""
+        self._wire.call("", "require", exists=exists, written=written)
+
+    def check(self) -> list[Finding]:
+        """See ``Record.check``."""
+        return self._wire.call("", "check")
 
     def close(self) -> None:
         """See ``Record.close``."""

@@ -4,9 +4,9 @@ import time
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Final
 
-from nanobot_transcript.cli.checks import Finding
 from nanobot_transcript.cli.checks.installation import version_of
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from nanobot_transcript.cli.checks import Finding
 from nanobot_transcript.files.lock import is_held
+from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings

@@ -5,7 +5,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from nanobot_transcript.cli.checks import Finding
+from nanobot_transcript.finding import Finding
 
 __all__ = ["check", "version_of"]
 

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from nanobot_transcript.cli.checks import Finding
+from nanobot_transcript.finding import Finding
 
 __all__ = ["check"]
 

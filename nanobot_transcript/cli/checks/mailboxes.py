@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanobot_transcript.cli.checks import Finding
+from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
     from nanobot_transcript.settings import Settings

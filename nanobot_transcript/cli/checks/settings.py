@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanobot_transcript.cli.checks import Finding
 from nanobot_transcript.cli.options import read_settings
 from nanobot_transcript.errors import ConfigError, StoreError
+from nanobot_transcript.finding import Finding
 from nanobot_transcript.identity import name_clashes
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from contract.conftest import MakeRecord
 
+from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import Decision, Reason, Stage
 
@@ -89,6 +90,20 @@ def test_each_part_takes_more_when_there_is_more_in_it(make_record: MakeRecord) 
     size, chats = sizes(other)["transcripts"]
     assert size > before["transcripts"][0] + 10_000
     assert (before["transcripts"][1], chats) == (1, 2)
+
+
+def test_a_record_that_is_well_says_so_and_can_be_used(make_record: MakeRecord) -> None:
+    record, other = make_record(), make_record()
+    with pytest.raises(StoreUnavailableError) as refused:
+        record.require(exists=True)
+    assert refused.value.hint
+    for begin in (False, True):
+        if begin:
+            tell_store(record, "om_1")
+            record.require(exists=True)
+        record.require(written=True)
+        assert {found.severity for found in record.check()} <= {"ok", "info"}
+        assert [chat.session_key for chat in other.store.chats()] == ([KEY] if begin else [])
 
 
 @pytest.mark.parametrize("part", USES)

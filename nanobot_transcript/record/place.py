@@ -1,4 +1,4 @@
-"""Is the store's directory there, private, writable, lockable, and does its clock agree?"""
+"""Is the folder of a record there, private, writable, lockable, and does its clock agree?"""
 
 import fcntl
 import os
@@ -10,7 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from nanobot_transcript.cli.checks import Finding
+from nanobot_transcript.files.layout import STATE_FOLDER
+from nanobot_transcript.finding import Finding
 
 __all__ = ["check"]
 
@@ -116,7 +117,7 @@ def _permissions(base: Path) -> Iterator[Finding]:
 def _own_files(base: Path) -> Iterator[Path]:
     yield base
     yield from base.glob("*.jsonl")
-    state = base / ".state"
+    state = base / STATE_FOLDER
     if state.is_symlink():
         yield state
     elif state.is_dir():
