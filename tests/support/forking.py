@@ -13,6 +13,7 @@ import asyncio
 import atexit
 import contextlib
 import ctypes
+import faulthandler
 import gc
 import multiprocessing
 import os
@@ -241,6 +242,7 @@ def _become(module: str, arguments: tuple[str, ...], cwd: str, env: dict[str, st
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", 1, encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    faulthandler.enable()  # a process that a test aborts says where it stood
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)

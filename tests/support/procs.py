@@ -90,7 +90,10 @@ class Worker:
         descriptor = self.process.stdout.fileno()
         while b"\n" not in self._buffer:
             left = deadline - time.monotonic()
-            assert left > 0, "the worker said nothing in time"
+            if left <= 0:
+                self.process.send_signal(signal.SIGABRT)  # it says on stderr where it stands
+                self.process.wait()
+            assert left > 0, f"the worker said nothing in time; before: {self._last}"
             if not select.select([descriptor], [], [], left)[0]:
                 continue
             chunk = os.read(descriptor, 1 << 16)

@@ -37,8 +37,9 @@ class Sessions:
         self._clock = clock
         self._heard: dict[str, float] = {}
         self._beginning = 0
-        # Also of sessions that are not listed yet: a client may go on as soon as it has read its session's name.
+        # Both also for sessions that are not listed yet: a client may go on as soon as it has read its session's name.
         self._under_way = Counter[str]()
+        self._ended_early = set[str]()
 
     async def begin(self, answering: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
         """The answer to a request that begins a session, or that there are too many."""
@@ -48,11 +49,13 @@ class Sessions:
         self._beginning += 1
         try:
             response = await answering()
+            if response.status < 400 and (name := response.headers.get(SESSION)) and name not in self._ended_early:
+                self._heard[name] = self._clock()
+            return response
         finally:
             self._beginning -= 1
-        if response.status < 400 and (name := response.headers.get(SESSION)):
-            self._heard[name] = self._clock()
-        return response
+            if not self._beginning:
+                self._ended_early.clear()
 
     async def go_on(
         self, request: web.Request, answering: Callable[[], Awaitable[web.StreamResponse]]
@@ -63,12 +66,18 @@ class Sessions:
         try:
             response = await answering()
         finally:
-            self._under_way -= Counter([name])
+            self._under_way[name] -= 1
+            if not self._under_way[name]:
+                del self._under_way[name]
             if name in self._heard:
                 self._heard[name] = self._clock()
         if response.status == 404 or (request.method == "DELETE" and response.status < 400):
-            self._heard.pop(name, None)
+            self._end(name)
         return response
+
+    def _end(self, name: str) -> None:
+        if self._heard.pop(name, None) is None and self._beginning:
+            self._ended_early.add(name)
 
     def _is_full(self) -> bool:
         if len(self._heard) + self._beginning >= self._most:

@@ -4,8 +4,9 @@ The event loop's own executor is waited for at the end of the process; a functio
 keep a client waiting that has long gone. These threads are daemons.
 
 One thread works for as long as it keeps up: threads side by side take the interpreter from each other at every system
-call, and so does a loop that is woken for each result. Results are handed over together, when nothing more is to be
-done or after a moment; a function that waits for a lock or a disk holds up nobody for longer than that.
+call, and so does a loop that is woken for each result. Where functions wait, for a lock or a disk, others are called
+after a moment, twice as many each time. Results are handed over together, when nothing more is to be done or at the
+loop's next look.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakValueDictionary
 
 __all__ = ["in_thread", "refused_exit"]
 
@@ -27,7 +28,7 @@ _MOST: Final = 32
 """Functions that run at the same time; more wait for their turn."""
 
 _A_MOMENT: Final = 0.003
-"""Seconds that a result waits for the next ones at most, and a function for a thread that is at another."""
+"""Seconds between two looks of a loop whose functions wait for a thread."""
 
 
 class _Threads:
@@ -46,16 +47,27 @@ class _Threads:
         return not self._jobs.empty()
 
     def submit(self, job: Callable[[], None]) -> None:
-        self._jobs.put(job)
-        if not self._threads:
-            self.call_another()
-
-    def call_another(self) -> None:
+        """Raises RuntimeError when the system gives not even one thread."""
         with self._lock:
-            if self._threads < _MOST and not self._idle:
-                self._threads += 1
-                self._idle += 1
-                threading.Thread(target=self._work, name="tool", daemon=True).start()
+            if not self._threads:
+                self._start()
+        self._jobs.put(job)
+
+    def relieve(self, begun: int) -> None:
+        """Call others when each thread has begun one job at most since ``begun`` was their number."""
+        with self._lock:
+            if self._idle or self.begun - begun > self._threads:
+                return
+            for _ in range(min(self._threads, self._jobs.qsize(), _MOST - self._threads)):
+                try:
+                    self._start()
+                except (RuntimeError, MemoryError):  # the system gives none now: those that are there go on
+                    return
+
+    def _start(self) -> None:
+        threading.Thread(target=self._work, name="tool", daemon=True).start()
+        self._threads += 1
+        self._idle += 1
 
     def _work(self) -> None:
         while True:
@@ -76,7 +88,7 @@ _THREADS: Final = _Threads()
 
 
 class _Results:
-    """What the functions of one event loop came to."""
+    """What the functions of one event loop came to. Those functions and the looks hold it, and nobody else."""
 
     def __init__(self) -> None:
         self._done: Final = deque[Callable[[], None]]()
@@ -87,8 +99,7 @@ class _Results:
         """Look for results every moment while functions wait for a thread. In the loop."""
         if not self._is_looking:
             self._is_looking = True
-            self._begun = _THREADS.begun
-            loop.call_later(_A_MOMENT, self._look, loop)
+            self._look_later(loop)
 
     def put(self, loop: asyncio.AbstractEventLoop, result: Callable[[], None]) -> None:
         """From a thread."""
@@ -98,29 +109,34 @@ class _Results:
                 loop.call_soon_threadsafe(self._hand_over)
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        begun = self._begun
         self._is_looking = _THREADS.is_behind
-        self._hand_over()  # after the line above, since a thread that found us looking calls nobody
         if self._is_looking:
-            if _THREADS.begun == self._begun:
-                _THREADS.call_another()
-            self._begun = _THREADS.begun
-            loop.call_later(_A_MOMENT, self._look, loop)
+            self._look_later(loop)
+            _THREADS.relieve(begun)
+        self._hand_over()  # at last, since a thread that finds nobody looking calls
+
+    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._begun = _THREADS.begun
+        loop.call_later(_A_MOMENT, self._look, loop)
 
     def _hand_over(self) -> None:
         while self._done:
             self._done.popleft()()
 
 
-_RESULTS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, _Results]()
+_RESULTS: Final = WeakValueDictionary[int, _Results]()
+"""By the id of the loop, which what holds the results holds, too."""
 
 
 async def in_thread(function: Callable[..., _Result], /, *arguments: Any, **named: Any) -> _Result:
-    """Like ``asyncio.to_thread``; when cancelled, the function goes on and its result is dropped.
+    """Like ``asyncio.to_thread``; when cancelled, the function goes on, or is done when its turn comes, and its result
+    is dropped.
 
     A function that asks for the process to end has no right to: that becomes a RuntimeError.
     """
     loop = asyncio.get_running_loop()
-    results = _RESULTS.setdefault(loop, _Results())
+    results = _RESULTS.get(id(loop)) or _RESULTS.setdefault(id(loop), _Results())
     future: asyncio.Future[_Result] = loop.create_future()
     call = partial(contextvars.copy_context().run, function, *arguments, **named)
 

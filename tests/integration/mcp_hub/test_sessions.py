@@ -127,6 +127,21 @@ async def test_a_client_that_listens_before_its_session_is_listed_keeps_it() -> 
     await streams[1]
 
 
+async def test_a_session_that_is_ended_before_it_is_listed_takes_no_room() -> None:
+    sessions = Sessions(1, 60.0)
+    ending = make_mocked_request("DELETE", "/mcp", {"Mcp-Session-Id": "s-1"})
+
+    async def answered() -> web.StreamResponse:
+        assert (await sessions.go_on(ending, ended)).status == 200
+        return web.Response(headers={"Mcp-Session-Id": "s-1"})
+
+    async def ended() -> web.StreamResponse:
+        return web.Response()
+
+    for _ in range(3):
+        assert (await sessions.begin(answered)).status == 200
+
+
 async def test_what_opens_no_session_takes_no_room(http: ClientSession, small: Hub) -> None:
     for _ in range(3):
         async with http.get(f"{small.url}/mcp", headers={"Accept": "text/event-stream"}) as answer:

@@ -1,9 +1,11 @@
 """Plain functions beside the event loop."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 from contextvars import ContextVar
 
 import pytest
@@ -72,17 +74,45 @@ async def _doubled(number: int) -> int:
     return sum(await asyncio.gather(*(in_thread(int, number) for _ in range(2))))
 
 
-def test_a_result_that_comes_when_the_loop_is_closed_is_dropped() -> None:
-    begun, on = threading.Event(), threading.Event()
+def test_neither_a_closed_loop_nor_a_result_that_comes_too_late_is_kept() -> None:
+    begun, on, kept = threading.Event(), threading.Event(), list[weakref.ref[object]]()
+
+    def work() -> set[int]:
+        begun.set()
+        on.wait()
+        kept.append(weakref.ref(result := set[int]()))
+        return result
 
     async def leave() -> None:
-        left = asyncio.ensure_future(in_thread(lambda: begun.set() or on.wait()))
+        kept.append(weakref.ref(asyncio.get_running_loop()))
+        left = asyncio.ensure_future(in_thread(work))
         await until(begun.is_set)
         left.cancel()
 
     asyncio.run(leave())
     on.set()
     assert asyncio.run(_doubled(3)) == 6
+    asyncio.run(until(lambda: len(kept) == 2 and not any(each() for each in kept if gc.collect() >= 0)))
+
+
+async def test_calls_go_on_after_the_system_gave_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: threading.Thread) -> None:
+        refusals.append("can't start new thread")
+        raise RuntimeError(refusals[-1])
+
+    refusals, on = list[str](), threading.Event()
+    assert await in_thread(int, 1) == 1
+    there = sum(thread.name == "tool" for thread in threading.enumerate())
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", refused)
+        hanging = [asyncio.create_task(in_thread(on.wait)) for _ in range(there)]
+        behind = asyncio.create_task(in_thread(int, 2))
+        await until(lambda: refusals)
+    async with asyncio.timeout(PATIENCE):
+        assert await behind == 2
+        on.set()
+        assert all(await asyncio.gather(*hanging))
+        assert await _doubled(4) == 8
 
 
 def test_a_function_that_hangs_does_not_keep_the_process() -> None:
