@@ -81,7 +81,7 @@ class Forked:
         self.stdout, out_child = _opened(stdout, 1, text=text)
         self.stderr, error_child = _opened(stderr, 2, text=text)
         given = [each for each in (in_child, out_child, error_child) if each is not None]
-        streams = [None if each is None else DupFd(each) for each in (in_child, out_child, error_child)]
+        streams = [None if each is None else _Handed(each) for each in (in_child, out_child, error_child)]
         place = (str(cwd or Path.cwd()), dict(os.environ if env is None else env))
         try:
             # A daemon: one that a test forgets is ended with the run, which would wait for it otherwise.
@@ -150,6 +150,21 @@ class Forked:
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
+
+
+class _Handed:
+    """A descriptor that goes to the new process with the request for it. ``DupFd``, outside of pickling, would have it
+    fetched from a thread of ours, one process after the other."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (DupFd(self._descriptor),)
+
+
+def _received(duplicate: Any) -> int:
+    return duplicate.detach()
 
 
 class Streamed:
@@ -234,9 +249,8 @@ def _opened(wanted: IO[Any] | int | None, number: int, *, text: bool) -> tuple[A
 def _become(module: str, arguments: tuple[str, ...], cwd: str, env: dict[str, str], streams: list[Any]) -> None:
     """In the new process."""
     _end_with_parent()
-    for number, stream in enumerate(streams):
-        if stream is not None:
-            opened = stream.detach()
+    for number, opened in enumerate(streams):
+        if opened is not None:
             os.dup2(opened, number)
             os.close(opened)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
