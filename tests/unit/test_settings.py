@@ -118,6 +118,14 @@ def test_sizes_may_carry_a_unit(write: Callable[[str], Path]) -> None:
     assert settings.store.retention.max_bytes == 2_000_000_000
 
 
+def test_half_a_day_can_be_kept(write: Callable[[str], Path]) -> None:
+    kept = load_settings(
+        write("io: {keep_days: 0.5}\noutbox: {keep_days: 0.5}\nstore: {retention: {max_age_days: 0.5}}")
+    )
+    days = kept.io.keep_days, kept.outbox.keep_days, kept.store.retention.max_age_days
+    assert days == (0.5, 0.5, 0.5)
+
+
 def test_an_unknown_setting_is_named_with_the_closest_known_one(
     write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,8 +9,8 @@ from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.errors import QueueFullError, StoreError
-from transcript_mcp.io_bridge import Bridge, Handed, Limits
-from transcript_mcp.io_bridge.values import Addressee
+from transcript_mcp.io_bridge import Bridge, Handed, Limits, SqliteQueueStore
+from transcript_mcp.io_bridge.values import Addressee, Direction, Item
 
 MakeBridge = Callable[..., Bridge]
 
@@ -88,6 +88,25 @@ async def test_who_waited_longest_is_served_first(bridge: Bridge) -> None:
     for number in range(5):
         await bridge.send_input("s", str(number))
     assert [(await got(agent)).text for agent in agents] == ["0", "1", "2", "3", "4"]
+
+
+async def test_an_input_that_comes_while_the_queue_is_looked_at_is_handed_over_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Store(SqliteQueueStore):
+        looked = False
+
+        async def take(self, session: str, direction: Direction) -> Item | None:
+            found = await super().take(session, direction)
+            if not self.looked:
+                self.looked = True
+                await bridge.send_input(session, "just then")
+            return found
+
+    bridge = Bridge(Store(tmp_path / "hub"))
+    monkeypatch.setattr(bridge, "_watch", lambda: None)  # what looks at the queues every second
+    assert (await got(waiting(bridge))).text == "just then"
+    bridge.close()
 
 
 async def test_without_an_input_the_time_ends_with_nothing(bridge: Bridge) -> None:
