@@ -1,7 +1,7 @@
 """What a test of the outbox lets another process do: ``python -m support.outbox_worker ACTION '{"option": ...}'``.
 
-The platform of these tests is a folder: a send makes the file ``<uuid>`` unless it is there, as Feishu delivers once
-under one uuid, and each send is noted in ``sends``.
+The platform of these tests is a folder: a send makes the link ``<uuid>``, which leads to the text, unless it is there,
+as Feishu delivers once under one uuid, and each send is noted in ``sends``. A link and its text are made at one stroke.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +107,14 @@ def post_until_error(base_dir: str, limit: int, count: int = 2000) -> dict[str, 
 def deliver(platform: Path, job: Job) -> str:
     """What Feishu does: under one uuid the first send makes the message, the others are told its id."""
     _note(str(platform / "sends"), f"{job.uuid} {job.content}")
-    try:
-        os.close(os.open(platform / job.uuid, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        _note(str(platform / "messages"), f"{job.content}")
-    except FileExistsError:
-        pass
+    with suppress(FileExistsError):
+        (platform / job.uuid).symlink_to(job.content or "")
     return f"om_{job.uuid}"
+
+
+def messages(platform: Path) -> list[str]:
+    """The texts that have been sent, in any order."""
+    return [str(path.readlink()) for path in platform.iterdir() if path.is_symlink()]
 
 
 def _note(path: str, text: str) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.outbox_worker import messages
 from support.procs import Worker, until
 from support.spawning import SpawnAction
 from support.waiting import PATIENCE
@@ -53,7 +54,7 @@ def test_a_sender_killed_in_the_middle_is_succeeded_and_nothing_stands_twice(
     assert outbox.status(post_id).state == "queued"
     started(spawn_outbox("serve", base_dir=base_dir, platform=platform))
     until(lambda: outbox.status(post_id).state == "sent", "the successor sent it")
-    assert lines(platform / "messages") == ["Ship it?"]
+    assert messages(platform) == ["Ship it?"]
     assert outbox.status(post_id).message_id == f"om_{post_id}"
     assert len(lines(platform / "sends")) == (1 if when == "taken" else 2)
 
@@ -76,7 +77,7 @@ def test_a_press_between_a_killed_senders_message_and_its_note_reaches_who_asked
         "action", {"ok": post_id}, "on_ada", f"om_{post_id}",
     )  # fmt: skip
     assert (replied.kind, replied.text, replied.message_id) == ("reply", "Yes", f"om_to_{post_id}")
-    assert lines(platform / "messages") == ["Ship it?"]
+    assert messages(platform) == ["Ship it?"]
 
 
 def test_what_was_accepted_from_a_killed_poster_is_queued(
@@ -111,10 +112,10 @@ def storm(base_dir: Path, platform: Path, outbox: Outbox, spawn_outbox: SpawnAct
     until(lambda: outbox.status(last).state == "sent", "everything was sent", 120)
     accepted = [line.split() for line in lines(ack)]
     assert {outbox.status(post_id).state for _, post_id in accepted} == {"sent"}
-    messages = Counter(lines(platform / "messages"))
-    assert max(messages.values()) == 1
-    assert {key for key, _ in accepted} <= messages.keys()
-    until(lambda: len(lines(answered)) == messages.total(), "everything was answered")
+    sent = Counter(messages(platform))
+    assert max(sent.values()) == 1
+    assert {key for key, _ in accepted} <= sent.keys()
+    until(lambda: len(lines(answered)) == sent.total(), "everything was answered")
     for line in lines(answered):
         assert [answer.kind for answer in outbox.answers(line.split()[0])] == ["action", "reply"]
     return len(accepted)
