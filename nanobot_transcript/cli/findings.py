@@ -1,12 +1,14 @@
 """What checks found, as people read it."""
 
 import textwrap
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.output import console, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from nanobot_transcript.finding import Finding
 
 __all__ = ["print_findings"]
 
@@ -14,20 +16,7 @@ _SIGNS: Final = {"ok": ("✓", "green"), "info": ("i", "blue"), "warning": ("!",
 _NARROWEST: Final = 20
 
 
-class _Finding(Protocol):
-    """What one check found; ``fix`` says what to do about it."""
-
-    @property
-    def check(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def fix(self) -> str: ...
-
-
-def print_findings(findings: "Sequence[_Finding]") -> None:
+def print_findings(findings: "Sequence[Finding]") -> None:
     """One finding after another, what to do about it below."""
     from rich.text import Text
 

@@ -67,9 +67,7 @@ def _compare(store: "MailStore", *, json: bool) -> None:
     found = examine(store)
     wrong = any(finding.severity in ("warning", "error") for finding in found)
     if json:
-        from dataclasses import asdict
-
-        emit_json({"ok": not wrong, "findings": [asdict(finding) for finding in found]})
+        emit_json({"ok": not wrong, "findings": [finding.document() for finding in found]})
     else:
         from nanobot_transcript.cli.findings import print_findings
 

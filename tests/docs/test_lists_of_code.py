@@ -47,8 +47,8 @@ def test_the_error_codes_of_the_documents_are_those_of_the_code() -> None:
 
 
 def test_the_checks_of_the_doctor_in_the_documents_are_those_of_the_code() -> None:
-    folders = (ROOT / "nanobot_transcript" / name for name in ("cli/checks", "record"))
-    sources = "".join(path.read_text("utf-8") for folder in folders for path in folder.glob("*.py"))
+    places = ("nanobot_transcript/cli/checks/*.py", "nanobot_transcript/record/*.py", "mcp_tools/*/filebox/doctor.py")
+    sources = "".join(path.read_text("utf-8") for place in places for path in ROOT.glob(place))
     shown = first_column(page("en", "commands"), "file system")
     unnamed = {name for name in shown if f'"{name}"' in sources}  # some are made by a function that is told the name
     assert_listed(

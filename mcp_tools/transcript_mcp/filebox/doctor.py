@@ -2,91 +2,85 @@
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.finding import Finding
 from transcript_mcp.filebox.config import ConfigSource, Roster
 from transcript_mcp.filebox.places import BELOW, Place
 from transcript_mcp.filebox.values import BOXES
 
-__all__ = ["Check", "checks", "token_checks"]
+__all__ = ["checks", "token_checks"]
 
 _BEGIN: Final = "To begin, write one in the agent's folder, or ~/.filebox, as docs/en/filebox.md shows."
 
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that was looked at, and what to do about it."""
-
-    severity: Literal["ok", "info", "warning", "error"]
-    message: str
-    fix: str = ""
+_finding: Final = partial(Finding, "mailboxes")
 
 
-def checks(source: ConfigSource, identity: str = "") -> list[Check]:
+def checks(source: ConfigSource, identity: str = "") -> list[Finding]:
     """Everything about the configuration that ``source`` finds. Changes nothing and raises nothing.
 
     ``identity`` is the agent that the settings say this process is.
     """
     try:
         if source.file() is None:
-            return [Check("info", "No mailboxes are set up here: there is no .filebox.", _BEGIN)]
+            return [_finding("info", "No mailboxes are set up here: there is no .filebox.", _BEGIN)]
         roster = source.load()
     except TranscriptError as error:
-        return [Check("error", str(error), error.hint)]
+        return [_finding("error", str(error), error.hint)]
     places = [check for place in roster.agents.values() for check in _place(place)]
     places += _disagreements(roster, source)
     broken = any(check.severity == "error" for check in places)
     return [check for check in _identity(roster, source, identity) if check.severity != "ok" or not broken] + places
 
 
-def token_checks(source: ConfigSource, agents: Collection[str], run_as: str) -> list[Check]:
+def token_checks(source: ConfigSource, agents: Collection[str], run_as: str) -> list[Finding]:
     """What is wrong with the ``agents`` that have tokens for a hub, which finds its configuration by ``source``.
 
     ``run_as`` is the setting. Empty without tokens. Changes nothing and raises nothing.
     """
     if not agents:
         return []
-    found: list[Check] = []
+    found: list[Finding] = []
     if run_as == "any":
         message = "filebox.tokens is set while filebox.run_as is any: every token may act as every agent."
-        found.append(Check("warning", message, "Set filebox.run_as: off."))
+        found.append(_finding("warning", message, "Set filebox.run_as: off."))
     try:
         roster = source.load()
     except TranscriptError as error:
-        return [*found, Check("error", f"filebox.tokens is set, but the hub knows no agents. {error}", error.hint)]
+        return [*found, _finding("error", f"filebox.tokens is set, but the hub knows no agents. {error}", error.hint)]
     for agent in agents:
         if agent not in roster.agents:
             message = f"filebox.tokens has a token for {agent}, which is not among agents in {roster.file}"
             fix = "Correct the name in filebox.tokens, or add the agent to the file."
-            found.append(Check("error", f"{message}: {roster.names}.", fix))
+            found.append(_finding("error", f"{message}: {roster.names}.", fix))
     return found
 
 
-def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[Check]:
+def _identity(roster: Roster, source: ConfigSource, identity: str) -> Iterator[Finding]:
     current = identity or roster.current
     if current and current not in roster.agents:
         message = f"filebox.agent is {current}, which is not among agents in {roster.file}: {roster.names}."
-        yield Check("error", message, "Correct filebox.agent, or add the agent to the file.")
+        yield _finding("error", message, "Correct filebox.agent, or add the agent to the file.")
     elif current and current == roster.current and roster.doubt:
-        yield Check("warning", roster.doubt, f"Correct current_agent in {roster.file}, which may be a copy.")
+        yield _finding("warning", roster.doubt, f"Correct current_agent in {roster.file}, which may be a copy.")
     elif current:
-        yield Check("ok", f"{roster.file} names {roster.names}; the agent here is {current}.")
+        yield _finding("ok", f"{roster.file} names {roster.names}; the agent here is {current}.")
     elif source.cwd is None:
-        yield Check("ok", f"{roster.file} names {roster.names}.")
+        yield _finding("ok", f"{roster.file} names {roster.names}.")
     else:
-        yield Check("info", f"{roster.reason} Available agents: {roster.names}.", roster.advice)
+        yield _finding("info", f"{roster.reason} Available agents: {roster.names}.", roster.advice)
 
 
-def _place(place: Place) -> Iterator[Check]:
+def _place(place: Place) -> Iterator[Finding]:
     if place.problem:
-        yield Check("error", place.problem, f"Correct agents.{place.agent}: the absolute path of its folder.")
+        yield _finding("error", place.problem, f"Correct agents.{place.agent}: the absolute path of its folder.")
     elif not place.root.is_dir():
-        yield Check("error", f"{place.key} is not a folder: {place.root}.", "Create it, or correct the path.")
+        yield _finding("error", f"{place.key} is not a folder: {place.root}.", "Create it, or correct the path.")
     elif not os.access(_existing(place), os.R_OK | os.W_OK | os.X_OK):
-        yield Check("error", f"{place.key} cannot be written: {_existing(place)}.", "Give this user access to it.")
+        yield _finding("error", f"{place.key} cannot be written: {_existing(place)}.", "Give this user access to it.")
     else:
         yield from _links(place)
         yield from _left_behind(place)
@@ -100,22 +94,22 @@ def _existing(place: Place) -> Path:
     return folder
 
 
-def _links(place: Place) -> Iterator[Check]:
+def _links(place: Place) -> Iterator[Finding]:
     steps = [place.root.joinpath(*place.below[:depth]) for depth in range(1, len(place.below) + 1)]
     for folder in [*steps, *(place.mailbox / box for box in BOXES)]:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             message = f"{folder} of {place.agent} is a link or a file, and no mail can go there."
-            yield Check("error", message, "Put a real folder in its place.")
+            yield _finding("error", message, "Put a real folder in its place.")
 
 
-def _left_behind(place: Place) -> Iterator[Check]:
+def _left_behind(place: Place) -> Iterator[Finding]:
     """Mail from the time when the folder was one agent's alone."""
     if not place.shared:
         return
     before = place.root.joinpath(*BELOW)
     boxes = [box for box in BOXES if next((before / box).glob("*.md"), None) is not None]
     if boxes:
-        yield Check(
+        yield _finding(
             "warning",
             f"{before} holds mail in {', '.join(boxes)} from before several agents shared {place.root}; "
             f"{place.agent} does not see it.",
@@ -123,7 +117,7 @@ def _left_behind(place: Place) -> Iterator[Check]:
         )
 
 
-def _disagreements(roster: Roster, source: ConfigSource) -> Iterator[Check]:
+def _disagreements(roster: Roster, source: ConfigSource) -> Iterator[Finding]:
     """What the files that count in the agents' own folders, and the one in the home folder, say otherwise."""
     seen = {os.path.realpath(roster.file)}
     folders = [place.root for place in roster.agents.values() if not place.problem and place.root.is_dir()]
@@ -135,16 +129,16 @@ def _disagreements(roster: Roster, source: ConfigSource) -> Iterator[Check]:
             seen.add(os.path.realpath(file))
             yield from _compared(roster, ConfigSource(explicit=file).load())
         except TranscriptError as error:
-            yield Check("warning", str(error), error.hint)
+            yield _finding("warning", str(error), error.hint)
 
 
-def _compared(roster: Roster, other: Roster) -> Iterator[Check]:
+def _compared(roster: Roster, other: Roster) -> Iterator[Finding]:
     """Agents that live elsewhere according to the other file; mail of whoever reads that one goes past them."""
     for place in roster.agents.values():
         there = other.agents.get(place.agent)
         if there is None or place.problem or there.problem or there.mailbox == place.mailbox:
             continue
-        yield Check(
+        yield _finding(
             "warning",
             f"{roster.file} and {other.file} disagree about where {place.agent} lives: its mailbox is {place.mailbox} "
             f"according to the one, and {there.mailbox} according to the other.",

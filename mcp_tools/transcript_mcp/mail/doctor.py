@@ -8,13 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import msgspec
 import pygit2
 
 from nanobot_transcript.errors import ArchiveError, TranscriptError
 from nanobot_transcript.files.lock import is_held
+from nanobot_transcript.finding import Finding
 from nanobot_transcript.sql.contract import Database, Sql
 from nanobot_transcript.sql.dialect import open_database
 from transcript_mcp.mail import guards, jobs, projects, snapshots
@@ -24,9 +25,7 @@ from transcript_mcp.mail.schema import SCHEMA
 from transcript_mcp.mail.texts import amount
 from transcript_mcp.mail.values import Project
 
-__all__ = ["Difference", "Finding", "Severity", "differences", "examine", "glance"]
-
-Severity: TypeAlias = Literal["ok", "info", "warning", "error"]
+__all__ = ["Difference", "differences", "examine", "glance"]
 
 _LOOK_AGAIN: Final = 0.5
 _LATE: Final = 60.0
@@ -44,16 +43,6 @@ _SAYS: Final = {
     "extra": ("in git and not in the database", _REBUILD),
     "attachment": ("named by a message and not in git", "Restore the file from a backup of the store."),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found; ``fix`` says what to do about it."""
-
-    check: str
-    severity: Severity
-    message: str
-    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanobot_transcript.finding import Finding
-
 if TYPE_CHECKING:
+    from nanobot_transcript.finding import Finding
     from nanobot_transcript.settings import Settings
 
 __all__ = ["check"]
 
 
-def check(loaded: "Settings") -> list[Finding]:
+def check(loaded: "Settings") -> "list[Finding]":
     """Findings about the agents that the working directory knows, and those with tokens. Changes nothing."""
     from transcript_mcp.filebox.config import ConfigSource
     from transcript_mcp.filebox.doctor import checks, token_checks
 
     chosen = loaded.filebox
     found = checks(ConfigSource(explicit=chosen.config, cwd=Path.cwd()), chosen.agent or "")
-    found += token_checks(ConfigSource(explicit=chosen.config), list(chosen.tokens), chosen.run_as)
-    return [Finding("mailboxes", each.severity, each.message, each.fix) for each in found]
+    return found + token_checks(ConfigSource(explicit=chosen.config), list(chosen.tokens), chosen.run_as)

@@ -3,11 +3,12 @@
 import pytest
 from support.mailboxes import Office, plant
 
+from nanobot_transcript.finding import Finding
 from transcript_mcp.filebox import ConfigSource
-from transcript_mcp.filebox.doctor import Check, checks, token_checks
+from transcript_mcp.filebox.doctor import checks, token_checks
 
 
-def found(office: Office, agent: str = "qa_agent") -> list[Check]:
+def found(office: Office, agent: str = "qa_agent") -> list[Finding]:
     return checks(ConfigSource(cwd=office.roots[agent], home=office.home))
 
 
