@@ -71,13 +71,11 @@ class Sessions:
                 del self._under_way[name]
             if name in self._heard:
                 self._heard[name] = self._clock()
-        if response.status == 404 or (request.method == "DELETE" and response.status < 400):
-            self._end(name)
-        return response
-
-    def _end(self, name: str) -> None:
-        if self._heard.pop(name, None) is None and self._beginning:
+        if response.status == 404:
+            self._heard.pop(name, None)
+        elif request.method == "DELETE" and response.status < 400 and self._heard.pop(name, None) is None:
             self._ended_early.add(name)
+        return response
 
     def _is_full(self) -> bool:
         if len(self._heard) + self._beginning >= self._most:
