@@ -215,9 +215,11 @@ def test_a_very_long_text_is_folded_until_somebody_wants_all_of_it(
     log.get_by_text("Line 39 of it").wait_for()
     assert log.get_by_text("Line 40 of it").count() == 0
     picture(page, "questions-folded-phone")
-    top = "(box) => box.scrollTop"
+    top, button = "(box) => box.scrollTop", page.get_by_role("button", name="Show all")
+    button.hover()  # waits until it stands still, and brings it into sight
+    drawn(page)
     before = log.evaluate(top)
-    page.get_by_role("button", name="Show all").click()
+    button.click()
     log.get_by_text("Line 199 of it").wait_for()
     drawn(page)  # a box that follows its end would have moved by now
     assert log.evaluate(top) == before
