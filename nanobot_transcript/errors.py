@@ -6,6 +6,7 @@ TranscriptError
 ├── UnknownNameError                            no chat, member or message is called so, or several are
 ├── ConfigError                                 a setting or a configuration file is wrong
 ├── ImportFormatError                           a file to import is not in the announced format
+├── NothingFoundError                           what was given was read, and holds nothing of what is wanted
 ├── StoreError                                  the record could not be written or read
 │   ├── StoreUnavailableError                   directory missing, read-only, or not permitted
 │   ├── StoreFullError                          no space or quota left; nothing was acknowledged
@@ -93,6 +94,7 @@ __all__ = [
     "NoAgentError",
     "NoAnswerError",
     "NotPermittedError",
+    "NothingFoundError",
     "OutboxError",
     "PlatformError",
     "PostConflictError",
@@ -172,6 +174,12 @@ class ImportFormatError(TranscriptError):
     """A file to import is not in the announced format."""
 
     code = "import_format"
+
+
+class NothingFoundError(TranscriptError):
+    """What was given was read, and holds nothing of what is wanted."""
+
+    code = "nothing_found"
 
 
 class StoreError(TranscriptError):

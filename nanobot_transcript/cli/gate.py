@@ -12,7 +12,7 @@ from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
 from nanobot_transcript.cli.output import amount, console, emit_json, notice, printable, progress_bar
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.tables import print_table
-from nanobot_transcript.errors import UnknownNameError
+from nanobot_transcript.errors import NothingFoundError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def evaluate(
     """Measure the gate on labelled logs, beside simple rules.
 
     For each labelled message and each member who spoke lately: is it meant for them? "No nick" counts only where the
-    member is not named in the text.
+    member is not named in the text. Exit code 1: there is nothing to decide about.
 
     \b
     Example:
@@ -103,6 +103,9 @@ def evaluate(
     logs = read_logs(folder)
     with progress_bar("Deciding") as advance:
         made = evaluated(logs, RelevanceGate(), advance)
+    if not made.decisions:
+        sentence = f"There is nobody to decide about in {folder}: {amount(made.messages, 'labelled message')}."
+        raise NothingFoundError(sentence, hint="Somebody else must have said two of the 100 lines before one of them.")
     if json:
         emit_json(made.document())
     else:

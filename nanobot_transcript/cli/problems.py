@@ -6,7 +6,14 @@ available · 4 another machine failed · 130 interrupted
 
 from typing import Any, ClassVar, Final
 
-from nanobot_transcript.errors import DeliveryError, PlatformError, ResponderError, StoreError, TranscriptError
+from nanobot_transcript.errors import (
+    DeliveryError,
+    NothingFoundError,
+    PlatformError,
+    ResponderError,
+    StoreError,
+    TranscriptError,
+)
 
 __all__ = ["DONE", "INTERRUPTED", "NEGATIVE", "REMOTE", "STORE", "USAGE", "UsageError", "described", "exit_code"]
 
@@ -28,6 +35,8 @@ def exit_code(error: TranscriptError) -> int:
     """The exit code an error ends the command with."""
     if isinstance(error, StoreError):
         return STORE
+    if isinstance(error, NothingFoundError):
+        return NEGATIVE
     return REMOTE if isinstance(error, PlatformError | DeliveryError | ResponderError) else USAGE
 
 

@@ -1,23 +1,34 @@
 """Reads labelled IRC logs: ``NAME.ascii.txt`` with ``NAME.annotation.txt`` beside it.
 
-A line of the log is ``[hh:mm] <nick> text`` or ``[hh:mm] * nick action``; any other line counts but says nothing. A
+A line of the log is ``[hh:mm] <nick> text`` or ``[hh:mm] * nick action``. The time may have seconds, and a channel and
+a date may stand before it: ``#channel yyyy-mm-dd [hh:mm:ss] <nick> text``. Any other line counts but says nothing. A
 line of the annotation is ``a b -``: message b answers message a, both by line number from 0, or begins a conversation
 when they are the same. Lines without an annotation are context.
 """
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from nanobot_transcript.errors import ImportFormatError
+from nanobot_transcript.errors import ImportFormatError, NothingFoundError
 
 __all__ = ["Line", "Log", "read_logs"]
 
 _TEXT: Final = ".ascii.txt"
 _LABELS: Final = ".annotation.txt"
-_LINE: Final = re.compile(r"\[(\d\d):(\d\d)\]\s+(?:<([^>\s]+)>\s?(.*)|\*\s+(\S+)\s?(.*))$")
+_LINE: Final = re.compile(
+    r"(?:[^\s\[]\S*\s+)??(?:(?P<date>\d{4}-\d\d-\d\d)\s+)?"  # the channel is often written without its #
+    r"\[(?P<hours>\d\d):(?P<minutes>\d\d)(?::\d\d)?\]\s+"
+    r"(?:<(?P<nick>[^>\s]+)>\s*(?P<text>.*)|\*\s+(?P<actor>\S+)\s*(?P<action>.*))$"
+)
 _LINK: Final = re.compile(r"(\d{1,9})\s+(\d{1,9})\b")
+_PAIRS: Final = f"The folder holds pairs NAME{_TEXT} and NAME{_LABELS}; docs/en/gate.md describes them."
+_FORMS: Final = (
+    f"A line of NAME{_TEXT} is `[hh:mm] <nick> text`, or the same behind a channel and a date "
+    "(`#channel yyyy-mm-dd [hh:mm:ss] <nick> text`)."
+)
 _DAY: Final = 24 * 60
 _BACKWARDS: Final = 600
 
@@ -56,15 +67,19 @@ class Log(NamedTuple):
 
 
 def read_logs(folder: Path) -> list[Log]:
-    """All labelled logs of a folder, by name. Raises ImportFormatError when there is none or one cannot be read."""
-    hint = f"The folder holds pairs NAME{_TEXT} and NAME{_LABELS}; docs/en/gate.md describes them."
+    """All labelled logs of a folder, by name.
+
+    Raises ImportFormatError when one cannot be read, NothingFoundError when no labelled message is understood.
+    """
     try:
         paths = sorted(path for path in folder.iterdir() if path.name.endswith(_TEXT))
         logs = [_read(path) for path in paths if _labels(path).is_file()]
     except OSError as error:
-        raise ImportFormatError(f"{folder} cannot be read: {error.strerror}.", hint=hint) from error
+        raise ImportFormatError(f"{folder} cannot be read: {error.strerror}.", hint=_PAIRS) from error
     if not any(log.links for log in logs):
-        raise ImportFormatError(f"There is no labelled log in {folder}.", hint=hint)
+        raise NothingFoundError(f"There is no labelled log in {folder}.", hint=_PAIRS)
+    if not any(log.lines[at] is not None for log in logs for at in log.links):
+        raise NothingFoundError(f"No labelled message in {folder} was understood.", hint=_FORMS)
     return logs
 
 
@@ -85,13 +100,39 @@ def _read(path: Path) -> Log:
 
 
 def _lines(text: str) -> Iterator[Line | None]:
-    day = previous = 0
+    clock = _Clock()
     for row in text.split("\n"):
-        match = _LINE.match(row.rstrip("\r"))
-        if match is None:
+        found = _LINE.match(row.rstrip())
+        if found is None:
             yield None
             continue
-        minute = int(match[1]) * 60 + int(match[2])
-        day += minute < previous - _BACKWARDS
-        previous = minute
-        yield Line(match[3] or match[5], match[4] if match[3] else match[6], day * _DAY + minute)
+        minute = clock.minute(found)
+        yield Line(found["nick"] or found["actor"], found["text"] if found["nick"] else found["action"], minute)
+
+
+class _Clock:
+    """Counts days: by the dates of the lines, and without them by a clock that turns back at midnight."""
+
+    def __init__(self) -> None:
+        self._first: date | None = None
+        self._day: int = 0
+        self._previous: int = 0
+
+    def minute(self, found: re.Match[str]) -> int:
+        """The time of a line, in minutes from the first day's midnight."""
+        minute = int(found["hours"]) * 60 + int(found["minutes"])
+        dated = _date(found["date"])
+        if dated is None:
+            self._day += minute < self._previous - _BACKWARDS
+        else:
+            self._first = self._first or dated
+            self._day = (dated - self._first).days
+        self._previous = minute
+        return self._day * _DAY + minute
+
+
+def _date(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:  # a day that the calendar does not have
+        return None

@@ -127,7 +127,31 @@ def test_eval_prints_a_table(run: Run, tmp_path: Path) -> None:
     assert "rightly named" in error
 
 
-def test_eval_of_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (None, "There is no labelled log in"),
+        ("10:00 ann: q?\n10:01 bob: yes\n", "was understood."),
+        ("[10:00] <ann> q?\n[10:01] <bob> yes\n", "There is nobody to decide about"),
+    ],
+)
+def test_eval_of_a_folder_with_nothing_to_decide_is_a_sentence_and_no_zeros(
+    run: Run, tmp_path: Path, lines: str | None, sentence: str
+) -> None:
+    if lines is not None:
+        (tmp_path / "x.ascii.txt").write_text(lines, encoding="utf-8")
+        (tmp_path / "x.annotation.txt").write_text("0 1 -\n", encoding="utf-8")
     code, out, error = run("gate", "eval", str(tmp_path))
+    assert (code, out) == (1, "")
+    assert sentence in error
+    assert "Hint: " in error
+    code, out, _ = run("gate", "eval", str(tmp_path), "--json")
+    document = json.loads(out)["error"]
+    assert (code, document["code"]) == (1, "nothing_found")
+    assert sentence in document["message"]
+
+
+def test_eval_of_a_folder_that_is_not_there_is_wrong_usage(run: Run, tmp_path: Path) -> None:
+    code, out, error = run("gate", "eval", str(tmp_path / "missing"))
     assert (code, out) == (2, "")
-    assert "no labelled log" in error
+    assert "cannot be read" in error

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot_transcript.errors import ImportFormatError
+from nanobot_transcript.errors import ImportFormatError, NothingFoundError
 from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.evaluation.baselines import BASELINES
 from nanobot_transcript.relevance.evaluation.irc import read_logs
@@ -47,6 +47,47 @@ def test_midnight_does_not_turn_time_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "row",
+    [
+        "[19:09] <ann> bob: hi",
+        "[19:09:55] <ann> bob: hi",
+        "#linux 2013-01-27 [19:09:55] <ann> bob: hi",
+        "#linux 2013-01-27 [19:09] <ann> bob: hi",
+        "#linux [19:09:55] <ann> bob: hi",
+        "2013-01-27 [19:09:55] <ann> bob: hi",
+        "mediawiki 2013-01-27 [19:09:55] <ann>\t bob: hi  \r",
+        "#linux 2013-13-27 [19:09:55] <ann> bob: hi",
+        "#linux 2013-01-27 [19:09:55] * ann bob: hi",
+    ],
+)
+def test_channel_date_and_seconds_may_stand_at_the_time_of_a_line(tmp_path: Path, row: str) -> None:
+    (log,) = read_logs(written(tmp_path, f"{row}\n", "0 0 -\n"))
+    assert log.lines[0] == ("ann", "bob: hi", 19 * 60 + 9)
+
+
+@pytest.mark.parametrize(
+    "row", ["#linux ann: hi", "#linux [1:09] <ann> hi", "[19:09] ann: hi", "a b c [19:09] <ann> hi"]
+)
+def test_a_line_of_another_form_is_no_message(tmp_path: Path, row: str) -> None:
+    (log,) = read_logs(written(tmp_path, f"{row}\n[19:10] <bob> hi\n", "1 1 -\n"))
+    assert log.lines[0] is None
+
+
+def test_dates_count_the_days_of_a_quiet_channel(tmp_path: Path) -> None:
+    rows = ("2013-01-30 [23:59:59] <a> x", "2013-01-30 [23:00:00] <b> late", "2013-02-02 [00:01:00] <b> y")
+    (log,) = read_logs(written(tmp_path, "".join(f"#linux {row}\n" for row in rows), "0 1 -\n"))
+    assert [line.minute for line in log.lines if line] == [1439, 1380, 3 * 1440 + 1]
+
+
+def test_the_measure_is_the_same_in_both_forms(tmp_path: Path) -> None:
+    for path in DATA.glob("*.txt"):
+        text = path.read_text("utf-8").replace("[", "#office 2013-01-27 [").replace("] ", ":07] ")
+        (tmp_path / path.name).write_text(text, encoding="utf-8")
+    plain, dated = (evaluate(read_logs(folder), RelevanceGate()) for folder in (DATA, tmp_path))
+    assert (dated.all, dated.no_nick) == (plain.all, plain.no_nick)
+
+
+@pytest.mark.parametrize(
     ("nick", "text", "named"),
     [
         ("bob", "bob: hi", True),
@@ -69,10 +110,17 @@ def test_scores_are_of_all_messages_together() -> None:
 
 
 def test_a_folder_without_labelled_logs_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ImportFormatError, match="no labelled log"):
+    with pytest.raises(NothingFoundError, match="no labelled log"):
         read_logs(tmp_path)
     with pytest.raises(ImportFormatError, match="cannot be read"):
         read_logs(tmp_path / "missing")
+
+
+def test_a_folder_whose_labels_point_at_no_message_says_so_and_names_the_forms(tmp_path: Path) -> None:
+    folder = written(tmp_path, "19:09 ann: q?\n19:10 bob: yes\n[19:11] <cy> hm\n", "0 1 -\n")
+    with pytest.raises(NothingFoundError, match=r"No labelled message in .* was understood") as error:
+        read_logs(folder)
+    assert "#channel yyyy-mm-dd [hh:mm:ss] <nick> text" in error.value.hint
 
 
 def test_in_chinese_chats_the_gate_beats_every_baseline() -> None:
