@@ -6,22 +6,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nanobot_transcript.cli.gate_mode import decided_by, who_decides
+from nanobot_transcript.cli.message_names import chat_and_message, message_named, newest_of_a_person
 from nanobot_transcript.cli.moments import local
-from nanobot_transcript.cli.naming import one_chat, shown_name
+from nanobot_transcript.cli.naming import shown_name
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record, read_settings
 from nanobot_transcript.cli.output import amount, console, emit_json, notice, printable, progress_bar
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.errors import NothingFoundError, UnknownNameError
+from nanobot_transcript.session_key import split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nanobot_transcript.cli.message_names import Named
     from nanobot_transcript.entry import Entry
     from nanobot_transcript.identity import AgentProfile
     from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import Decision, RelevanceGate
     from nanobot_transcript.relevance.evaluation.run import Evaluation
+    from nanobot_transcript.settings.groups import Mode
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["app"]
@@ -32,7 +37,7 @@ _TEXT = 80
 app = typer.Typer(
     name="gate",
     help="Who should answer: explain one decision, or measure the gate.\n\n\b\nExample:\n"
-    "  nanobot-transcript gate explain oc_team om_1",
+    "  nanobot-transcript gate explain oc_team",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -44,8 +49,22 @@ class _Format(StrEnum):
 
 @app.command()
 def explain(
-    chat: Annotated[str, typer.Argument(metavar="CHAT", help="Session key, chat id, or the beginning of one.")],
-    message_id: Annotated[str, typer.Argument(metavar="MESSAGE_ID", help="Id of the message to decide about.")],
+    chat: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CHAT",
+            help="Session key, chat id, or the beginning of one; not needed where there is just one chat.",
+            show_default=False,
+        ),
+    ] = None,
+    message: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MESSAGE",
+            help="Id of the message, its beginning or end (at least 4 characters), or a piece of its text.",
+            show_default=False,
+        ),
+    ] = None,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="NAME", help="Only for this bot, instead of all of the store.")
     ] = None,
@@ -55,28 +74,40 @@ def explain(
 ) -> None:
     """Replay a decision from the record, and say why it fell so.
 
-    Uses what stood in the record before the message, and shows what was noted when it came.
+    Uses what stood in the record before the message, and shows what was noted when it came. Says first who decides in
+    the chat, where its mode is not gate.
+
+    MESSAGE is looked for as an id, then as a piece of one (`tail --ids` shows them), then as text: the newest message
+    that contains it. Without it, the newest message of a person. A single argument is a chat if one is called so, else
+    a message of the only chat.
 
     \b
     Example:
-      nanobot-transcript gate explain oc_team om_1 --agent Alpha
+      nanobot-transcript gate explain
+      nanobot-transcript gate explain oc_team
+      nanobot-transcript gate explain oc_team dba21dcf --agent Alpha
+      nanobot-transcript gate explain oc_team "the second one"
     """
     from nanobot_transcript.relevance import GateOptions, RelevanceGate
     from nanobot_transcript.relevance.profiles import members
 
-    settings = read_settings(config, store).gate
-    gate = RelevanceGate(GateOptions(stale_after=settings.stale_after, threshold=settings.threshold))
+    settings = read_settings(config, store)
+    gate = RelevanceGate(GateOptions(stale_after=settings.gate.stale_after, threshold=settings.gate.threshold))
     with opened_record(config, store) as record:
         opened = record.store
-        key = one_chat(opened, chat)
-        message, history = _up_to(opened, key, message_id)
+        key, name = chat_and_message(opened, chat, message)
+        named = message_named(opened, key, name) if name is not None else newest_of_a_person(opened, key)
+        mode = settings.groups.mode_of(split(key)[1])
+        entry, history = _up_to(opened, key, named.message)
         known = members(opened, key, opened.scan(key))
         agents = _agents(known, agent)
-        replayed = [_replayed(gate, record, key, message, history, one, known) for one in agents]
+        replayed = [_replayed(gate, record, key, entry, history, one, known) for one in agents]
         if json:
-            emit_json({"session_key": key, "message": message, "decisions": replayed})
+            decider = {"mode": mode, "decided_by": decided_by(mode)}
+            emit_json({"session_key": key, **decider, "message": entry, "decisions": replayed})
         else:
-            _print_message(opened, message)
+            _print_decider(mode)
+            _print_message(opened, key, named)
             for one in replayed:
                 _print_replayed(one)
 
@@ -112,14 +143,14 @@ def evaluate(
         _print_evaluation(made)
 
 
-def _up_to(store: "GroupTranscriptStore", key: str, message_id: str) -> "tuple[Entry, list[Entry]]":
-    """The message and what was recorded before it."""
+def _up_to(store: "GroupTranscriptStore", key: str, message: "Entry") -> "tuple[Entry, list[Entry]]":
+    """The message as it reads now, and what was recorded before it."""
     from nanobot_transcript.relevance.profiles import up_to
+    from nanobot_transcript.turns.speakers import ids_of
 
-    found = up_to(store, key, message_id)
+    found = up_to(store, key, min(ids_of(message)))
     if found is None:
-        hint = "Recalled messages are gone; `nanobot-transcript search TEXT --json` shows the ids of the others."
-        raise UsageError(f"There is no message {message_id} in {key}.", hint=hint)
+        raise UsageError(f"The message was taken back or erased from {key} just now.", hint="Try another one.")
     return found
 
 
@@ -170,11 +201,20 @@ def _decision(decision: "Decision") -> dict[str, Any]:
     }
 
 
-def _print_message(store: "GroupTranscriptStore", message: "Entry") -> None:
+def _print_decider(mode: "Mode") -> None:
+    sentence = who_decides(mode)
+    if sentence is not None:
+        console().print(f"{sentence} What the gate would say:\n", soft_wrap=True)
+
+
+def _print_message(store: "GroupTranscriptStore", key: str, named: "Named") -> None:
+    message, how = named.message, f", {named.how}" if named.how else ""
     text = " ".join(printable(message["content"]).split())
     shown = text[:_TEXT] + ("…" if len(text) > _TEXT else "")
     name = printable(shown_name(store, message))
-    console().print(f"{local(message['ts']):%Y-%m-%d %H:%M} {name}: {shown}", soft_wrap=True)
+    out = console()
+    out.print(printable(f"{message['message_id']} in {key}{how}:"), soft_wrap=True)
+    out.print(f"{local(message['ts']):%Y-%m-%d %H:%M} {name}: {shown}", soft_wrap=True)
 
 
 def _print_replayed(one: dict[str, Any]) -> None:

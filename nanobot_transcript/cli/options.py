@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ChatArgument",
     "ConfigOption",
+    "IdsOption",
     "JsonOption",
     "JsonlOption",
     "StoreOption",
@@ -46,6 +47,9 @@ StoreOption: TypeAlias = Annotated[
 ConfigOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="Configuration file, instead of the usual places.", readable=False),
+]
+IdsOption: TypeAlias = Annotated[
+    bool, typer.Option("--ids", help="Show the short id of each message, which `gate explain` understands.")
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JsonlOption: TypeAlias = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object per line, as it comes.")]

@@ -12,6 +12,7 @@ from nanobot_transcript.cli.naming import chat_keys, is_called, one_chat, requir
 from nanobot_transcript.cli.options import (
     ChatArgument,
     ConfigOption,
+    IdsOption,
     JsonlOption,
     JsonOption,
     StoreOption,
@@ -40,6 +41,7 @@ def tail(
         int, typer.Option("-n", "--lines", metavar="N", min=0, help="How many of the newest messages.")
     ] = 20,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with each new message until Ctrl-C.")] = False,
+    ids: IdsOption = False,
     json: JsonOption = False,
     jsonl: JsonlOption = False,
     store: StoreOption = None,
@@ -67,7 +69,7 @@ def tail(
             emit_json({"entries": [labelled(key, entry) for key, entry in newest], "cursors": cursors})
             return
         several = chat is None and (follow or len(keys) > 1)
-        show_entry = _printer(opened, jsonl=jsonl, several=several, live=follow)
+        show_entry = _printer(opened, jsonl=jsonl, several=several, live=follow, ids=ids)
         if follow:
             from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
@@ -85,6 +87,7 @@ def show(
     member: Annotated[
         str | None, typer.Option("--member", metavar="NAME", help="Only what this person or bot said.")
     ] = None,
+    ids: IdsOption = False,
     json: JsonOption = False,
     jsonl: JsonlOption = False,
     store: StoreOption = None,
@@ -108,7 +111,7 @@ def show(
             emit_json({"session_key": key, "entries": labels})
             found = bool(labels)
         else:
-            found = _print_all(_printer(opened, jsonl=jsonl, several=False), key, entries)
+            found = _print_all(_printer(opened, jsonl=jsonl, several=False, ids=ids), key, entries)
     if not found:
         nothing_found()
 
@@ -157,10 +160,10 @@ def _print_all(show_entry: "Callable[[str, Entry], None]", key: str, entries: It
     return found
 
 
-def _printer(store: "GroupTranscriptStore", *, jsonl: bool, several: bool, live: bool = False) -> Any:
+def _printer(store: "GroupTranscriptStore", *, jsonl: bool, several: bool, ids: bool, live: bool = False) -> Any:
     if jsonl:
         return lambda key, entry: emit_line(labelled(key, entry))
-    return View(store, several=several, live=live).entry
+    return View(store, several=several, live=live, ids=ids).entry
 
 
 async def _follow(

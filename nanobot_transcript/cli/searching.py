@@ -5,7 +5,15 @@ from typing import Annotated
 import typer
 
 from nanobot_transcript.cli.naming import chat_keys
-from nanobot_transcript.cli.options import ConfigOption, JsonlOption, JsonOption, StoreOption, one_form, opened_store
+from nanobot_transcript.cli.options import (
+    ConfigOption,
+    IdsOption,
+    JsonlOption,
+    JsonOption,
+    StoreOption,
+    one_form,
+    opened_store,
+)
 from nanobot_transcript.cli.output import emit_json, emit_line
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.cli.reading import labelled, nothing_found
@@ -25,6 +33,7 @@ def search(
     limit: Annotated[
         int, typer.Option("-n", "--limit", metavar="N", min=1, help="At most this many, the newest.")
     ] = 20,
+    ids: IdsOption = False,
     json: JsonOption = False,
     jsonl: JsonlOption = False,
     store: StoreOption = None,
@@ -52,7 +61,7 @@ def search(
             for hit in hits:
                 emit_line(labelled(hit.session_key, hit.entry))
         else:
-            view = View(opened, several=key is None)
+            view = View(opened, several=key is None, ids=ids)
             for hit in reversed(hits):  # the newest last, next to the prompt
                 view.entry(hit.session_key, hit.entry)
     if not hits:

@@ -6,6 +6,7 @@ import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.cli.message_names import SHORT, short_id
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import shown_name
 from nanobot_transcript.cli.output import console, printable
@@ -31,18 +32,25 @@ _NAMES_HOLD: Final = 1.0
 
 
 class View:
-    """Prints entries of one chat, or of ``several``; ``live`` ones at once.
+    """Prints entries of one chat, or of ``several``; ``live`` ones at once, with their short ``ids`` if wanted.
 
     Which chat it is stands on a terminal above its messages, wherever it changes, and elsewhere on every line.
     The columns are put together here, because rich takes many times as long and a chat may be of years.
     """
 
     def __init__(
-        self, store: "GroupTranscriptStore", *, several: bool, live: bool = False, out: "Console | None" = None
+        self,
+        store: "GroupTranscriptStore",
+        *,
+        several: bool,
+        live: bool = False,
+        ids: bool = False,
+        out: "Console | None" = None,
     ) -> None:
         self._store: GroupTranscriptStore = store
         self._several: bool = several
         self._live: bool = live
+        self._ids: bool = ids
         self._console: Console = out if out is not None else console()
         self._terminal: bool = self._console.is_terminal
         self._width: int = self._console.width
@@ -97,9 +105,10 @@ class View:
         return printable(head + mark + (entry["content"] or f"({entry.get('msg_type') or 'empty'})"))
 
     def _on_a_line(self, session_key: str, entry: Entry, name: str, text: str) -> None:
+        short = f"{_short(entry):<{SHORT}}  " if self._ids else ""
         chat = f"{printable(session_key)}  " if self._several else ""
         body = text.replace("\n", "\n    ")
-        sys.stdout.write(f"{local(entry['ts']):%Y-%m-%d %H:%M:%S}  {chat}{name}: {body}\n")
+        sys.stdout.write(f"{local(entry['ts']):%Y-%m-%d %H:%M:%S}  {short}{chat}{name}: {body}\n")
         if self._live:
             sys.stdout.flush()
 
@@ -108,11 +117,13 @@ class View:
 
         when = local(entry["ts"])
         self._headings(session_key, when.date())
-        taken = _TIME_WIDTH + _NAME_WIDTH + 2
+        short = f" {self._painted(_in_column(_short(entry), SHORT), 'dim')}" if self._ids else ""
+        taken = _TIME_WIDTH + (SHORT + 1 if self._ids else 0) + _NAME_WIDTH + 2
         lines = wrap(text.expandtabs(), max(self._width - taken, _LEAST_WIDTH))
         if entry.get("op"):
             lines = [self._painted(line, "dim") for line in lines]
-        head = f"{self._painted(f'{when:%H:%M}', 'dim')} {self._painted(_in_column(name), _style(entry))} "
+        column = self._painted(_in_column(name, _NAME_WIDTH), _style(entry))
+        head = f"{self._painted(f'{when:%H:%M}', 'dim')}{short} {column} "
         gap = "\n" + " " * taken
         self._console.file.write(f"{head}{gap.join(lines)}\n")
         if self._live:
@@ -148,12 +159,19 @@ def _style(entry: Entry) -> str:
     return f"bold {colour}" if bot else colour
 
 
+def _short(entry: Entry) -> str:
+    """The short id of the message, or of the one that an edit or recall is about; a dash where there is none."""
+    message_id = entry.get("target") if entry.get("op") else entry["message_id"]
+    known = short_id(message_id) if isinstance(message_id, str) else ""
+    return printable(known).replace("\n", " ") or "-"
+
+
 @lru_cache(_REMEMBERED)
-def _in_column(name: str) -> str:
-    """The name in its column, at the right."""
+def _in_column(text: str, width: int) -> str:
+    """The text in a column of this width, at the right."""
     from rich.text import Text
 
-    text = Text(name)
-    text.truncate(_NAME_WIDTH, overflow="ellipsis")
-    text.align("right", _NAME_WIDTH)
-    return text.plain
+    shown = Text(text)
+    shown.truncate(width, overflow="ellipsis")
+    shown.align("right", width)
+    return shown.plain

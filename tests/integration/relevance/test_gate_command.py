@@ -102,6 +102,63 @@ async def test_explain_shows_what_was_noted_when_the_message_came(run: Run, stor
     assert "noted 20" in out
 
 
+def test_explain_without_a_message_takes_the_newest_of_a_person_and_says_which(
+    run: Run, store: GroupTranscriptStore
+) -> None:
+    place = ("--store", str(store.base_dir))
+    store.append(KEY, "assistant", "不客气。", "Alpha", "om_5", START + 240_000)
+    for arguments in ((), ("oc_team",)):
+        code, out, _ = run("gate", "explain", *arguments, *place)
+        assert code == 0
+        assert f"om_4 in {KEY}, the newest message of a person:" in out
+        assert "Ada: 谢谢" in out
+
+
+@pytest.mark.parametrize(("name", "found"), [("om_3", "om_3"), ("为什么", "om_3"), ("周五", "om_3"), ("发布", "om_1")])
+def test_explain_finds_the_message_by_id_or_text_in_the_only_chat(
+    run: Run, store: GroupTranscriptStore, name: str, found: str
+) -> None:
+    for arguments in ((name,), ("oc_team", name)):
+        _, out, _ = run("gate", "explain", *arguments, "--store", str(store.base_dir), "--json")
+        assert json.loads(out)["message"]["message_id"] == found
+
+
+def test_explain_of_a_record_with_several_chats_wants_to_know_which(run: Run, store: GroupTranscriptStore) -> None:
+    store.append("feishu:oc_other", "user", "hello", "on_ada", "om_9", START)
+    for arguments in ((), ("om_3",)):
+        code, out, error = run("gate", "explain", *arguments, "--store", str(store.base_dir))
+        assert (code, out) == (2, "")
+        assert "feishu:oc_other, feishu:oc_team" in error
+
+
+@pytest.mark.parametrize(
+    ("mode", "nanobot", "under_run", "sentence"),
+    [
+        ("gate", "gate", "gate", None),
+        ("listen", "group_policy", "gate", "under `nanobot-transcript run` the gate decides."),
+        ("observe", "group_policy", "nobody", "under `nanobot-transcript run` nobody answers."),
+        ("off", "group_policy", "nobody", "messages are not recorded any more."),
+    ],
+)
+def test_explain_says_first_who_decides_where_the_mode_is_not_gate(
+    run: Run, store: GroupTranscriptStore, tmp_path: Path, mode: str, nanobot: str, under_run: str, sentence: str | None
+) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(f"groups: {{mode: gate, chats: {{oc_team: {{mode: {mode}}}}}}}", encoding="utf-8")
+    arguments = ("gate", "explain", "oc_team", "om_3", "--config", str(config), "--store", str(store.base_dir))
+    _, out, _ = run(*arguments, "--json")
+    document = json.loads(out)
+    assert (document["mode"], document["decided_by"]) == (mode, {"nanobot": nanobot, "run": under_run})
+    _, out, _ = run(*arguments)
+    first, *rest = out.splitlines()
+    if sentence is None:
+        assert first == f"om_3 in {KEY}:"
+    else:
+        assert sentence in first
+        assert first.endswith("What the gate would say:")
+        assert "Alpha answers: The agent is the one whom its sender was just talking with." in rest
+
+
 def test_explain_says_what_is_missing(run: Run, store: GroupTranscriptStore) -> None:
     place = ("--store", str(store.base_dir))
     assert run("gate", "explain", "oc_team", "om_x", *place)[0] == 2

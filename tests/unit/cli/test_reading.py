@@ -140,6 +140,29 @@ def test_search_shows_hits_of_all_chats_the_newest_last(run: Run, store: GroupTr
     assert texts(run("search", "发布", "--chat", "oc_team").out) == ["Ada: When is the 发布?"]
 
 
+LONG = "om_x100b5a7c2d13f0e4"
+
+
+@pytest.mark.parametrize(
+    "command", [["tail", "oc_team"], ["show", "oc_team"], ["search", "recall me", "--chat", "oc_team"]]
+)
+def test_the_short_ids_that_are_shown_name_a_message_for_gate_explain(
+    run: Run, store: GroupTranscriptStore, command: list[str]
+) -> None:
+    store.append("feishu:oc_team", "user", "recall me", "on_ada", LONG, 1_763_600_300_000)
+    shown = run(*command, "--ids").out.splitlines()[-1].split("  ")
+    assert shown[1:] == ["2d13f0e4", "Ada: recall me"]
+    ended = run("gate", "explain", "oc_team", shown[1], "--json")
+    assert (ended.code, ended.document["message"]["message_id"]) == (0, LONG)
+
+
+def test_ids_stand_in_a_column_behind_the_time(run: Run, store: GroupTranscriptStore) -> None:
+    store.append("feishu:oc_team", "user", "none", "on_ada", None, 1_763_600_300_000)
+    store.append("feishu:oc_team", "user", "odd", "on_ada", "om_\x1b\n5", 1_763_600_300_001)
+    ids = [line[21:31] for line in run("tail", "oc_team", "--ids").out.splitlines()]
+    assert ids == ["om_1      ", "om_2      ", "om_3      ", "-         ", "om_\ufffd 5    "]
+
+
 def test_search_that_finds_nothing_ends_with_one(run: Run, store: GroupTranscriptStore) -> None:
     assert run("search", "a secret") == (1, "", "Nothing found.\n")
     assert run("search", "FRIDAY").code == 1

@@ -51,6 +51,26 @@ def test_a_long_name_keeps_to_its_column(store: GroupTranscriptStore) -> None:
     assert last.endswith("… x")
 
 
+def test_short_ids_have_a_column_and_every_line_still_fits(store: GroupTranscriptStore) -> None:
+    store.append(TEAM, "user", "请在周五之前合并，" * 9, "on_ada", "om_x100b5a7c2d13f0e4", 1_763_600_240_000)
+    out, seen = terminal()
+    shown(store, out, ids=True)
+    lines = seen.getvalue().splitlines()
+    assert all(cell_len(line) <= 60 for line in lines)
+    assert lines[1][5:] == "     om_1            Ada When is the 发布?"
+    assert " 2d13f0e4            Ada 请在" in lines[4]
+    assert lines[5].startswith(" " * 30 + lines[5][30])
+
+
+def test_an_edit_and_a_recall_show_the_id_of_the_message_they_are_about(store: GroupTranscriptStore) -> None:
+    out, seen = terminal()
+    (first, *_) = store.scan(TEAM)
+    view = View(store, several=False, ids=True, out=out)
+    for op in ("edit", "recall"):
+        view.entry(TEAM, {**first, "message_id": None, "op": op, "target": "om_x100b5a7c2d13f0e4"})
+    assert seen.getvalue().count("2d13f0e4") == 2
+
+
 def test_a_bot_is_bold_and_what_was_done_to_a_message_dim(store: GroupTranscriptStore) -> None:
     out, seen = terminal(colours=True)
     view = View(store, several=False, out=out)
