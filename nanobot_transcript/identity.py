@@ -8,7 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-__all__ = ["ACCOUNT", "AgentProfile", "account_of", "agent_names", "is_own", "name_clashes", "sender_ids"]
+__all__ = [
+    "ACCOUNT",
+    "AgentProfile",
+    "account_of",
+    "agent_names",
+    "is_bot",
+    "is_person",
+    "name_clashes",
+    "sender_ids",
+    "speaker",
+    "wrote",
+]
 
 ACCOUNT: Final = "app_id"
 """The kind of id under which a line holds the account of the bot that wrote it."""
@@ -44,9 +55,38 @@ def account_of(entry: Mapping[str, Any]) -> str:
     return account if isinstance(account, str) else ""
 
 
-def is_own(entry: Mapping[str, Any], account: str) -> bool:
-    """True when the bot with this account wrote the entry; a name proves nothing."""
-    return bool(account) and account_of(entry) == account and _is_bot(entry)
+def is_bot(entry: Mapping[str, Any]) -> bool:
+    """True for what a bot said; False for what nobody said, such as a line of the system."""
+    role = entry.get("role")
+    return role == "assistant" or (role == "user" and entry.get("sender_kind") == "bot")
+
+
+def is_person(entry: Mapping[str, Any]) -> bool:
+    """True for what a person said."""
+    return entry.get("role") == "user" and entry.get("sender_kind") != "bot"
+
+
+def speaker(entry: Mapping[str, Any]) -> str:
+    """The name under which the speaker is counted: the agent of a bot, the stable sender of a person."""
+    agent, sender = entry.get("agent"), entry.get("sender")
+    if agent and isinstance(agent, str):
+        return agent
+    return sender if isinstance(sender, str) else ""
+
+
+def wrote(member: AgentProfile, entry: Mapping[str, Any]) -> bool:
+    """True when this member wrote the entry: a bot never what a person wrote, whatever the person is called.
+
+    Between bots the account decides where both sides have one, because names can be given twice.
+    """
+    if member.kind == "human":
+        return is_person(entry) and entry.get("sender") in member.ids
+    if not is_bot(entry):
+        return False
+    account = account_of(entry)
+    if account and (member.account or account in member.ids):
+        return account == member.account or account in member.ids
+    return speaker(entry) == member.name or entry.get("sender") in member.ids
 
 
 def agent_names(wanted: Mapping[str, str]) -> dict[str, str]:
@@ -74,10 +114,6 @@ def name_clashes(wanted: Mapping[str, str]) -> dict[str, list[str]]:
     """Names that more than one account wants, with their accounts; the first of them keeps the name."""
     several = (accounts for accounts in _claims(wanted).values() if len(accounts) > 1)
     return {_plain(wanted[accounts[0]], accounts[0]): accounts for accounts in several}
-
-
-def _is_bot(entry: Mapping[str, Any]) -> bool:
-    return entry.get("sender_kind") == "bot" or entry.get("role") == "assistant"
 
 
 def _plain(name: str, account: str) -> str:

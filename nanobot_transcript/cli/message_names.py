@@ -77,7 +77,8 @@ def message_named(store: "GroupTranscriptStore", key: str, name: str) -> Named:
 
 def newest_of_a_person(store: "GroupTranscriptStore", key: str) -> Named:
     """The newest message that a person wrote. Raises UsageError when nobody did."""
-    from nanobot_transcript.turns.speakers import ids_of, is_person
+    from nanobot_transcript.identity import is_person
+    from nanobot_transcript.turns.speakers import ids_of
 
     cursor, full = None, True
     while full:

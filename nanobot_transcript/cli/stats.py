@@ -11,6 +11,7 @@ from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOptio
 from nanobot_transcript.cli.output import amount, console, emit_json, number, printable, progress_bar, size
 from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import is_bot
 
 if TYPE_CHECKING:
     from nanobot_transcript.store.front import GroupTranscriptStore
@@ -40,7 +41,7 @@ class _Chat:
 
     def add(self, entry: Entry, name: str) -> None:
         """Count one message."""
-        bot = entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
+        bot = is_bot(entry)
         speaker = self.speakers.setdefault(entry["sender"], _Speaker(entry["sender"], name, "bot" if bot else "human"))
         ts = entry["ts"]
         speaker.messages += 1

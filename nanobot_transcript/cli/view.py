@@ -12,6 +12,7 @@ from nanobot_transcript.cli.naming import shown_name
 from nanobot_transcript.cli.output import console, printable
 from nanobot_transcript.cli.tables import shortened
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import is_bot
 from nanobot_transcript.session_key import split
 
 if TYPE_CHECKING:
@@ -155,8 +156,7 @@ class View:
 def _style(entry: Entry) -> str:
     """The colour of the sender's name."""
     colour = _COLOURS[zlib.crc32(entry["sender"].encode("utf-8", "replace")) % len(_COLOURS)]
-    bot = entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
-    return f"bold {colour}" if bot else colour
+    return f"bold {colour}" if is_bot(entry) else colour
 
 
 def _short(entry: Entry) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.entry import Entry, well_formed
+from nanobot_transcript.identity import is_person
 from nanobot_transcript.outbox.values import Action
-from nanobot_transcript.turns.speakers import is_person
 
 __all__ = ["Offer", "of_action", "of_reply"]
 

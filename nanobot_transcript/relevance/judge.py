@@ -8,11 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.decision import Case
 from nanobot_transcript.relevance.past import past_of
-from nanobot_transcript.relevance.rules import is_agent
 
 __all__ = ["YOU", "Judge", "Prompt", "prompt", "verdict"]
 
@@ -136,13 +134,9 @@ def _line(entry: Mapping[str, Any], agent: AgentProfile, names: Mapping[str, str
     content = entry.get("content")
     text = content if isinstance(content, str) else ""
     return {
-        "from": YOU if is_agent(_entry(entry), agent) else _name(entry, names),
+        "from": YOU if wrote(agent, entry) else _name(entry, names),
         "text": text[:limit] + ("…" if len(text) > limit else ""),
     }
-
-
-def _entry(entry: Mapping[str, Any]) -> Entry:
-    return entry  # pyright: ignore[reportReturnType]
 
 
 def _name(entry: Mapping[str, Any], names: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ so that 小明明 does not name 小明, nor "Alpha Bot" Alpha.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from nanobot_transcript.identity import AgentProfile, account_of
+from nanobot_transcript.identity import AgentProfile, account_of, is_bot
 from nanobot_transcript.relevance.text import is_dense, words
 from nanobot_transcript.scripts import folded
 
@@ -210,8 +210,7 @@ def strangers(entries: Iterable[Mapping[str, Any]], roster: Roster) -> list[Agen
         speaker = speaker_of(entry)
         if speaker not in found and roster.by_id(speaker) is None:
             name = _first(entry, _NAMES) or speaker
-            bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
-            kind, account = ("bot", account_of(entry)) if bot else ("human", "")
+            kind, account = ("bot", account_of(entry)) if is_bot(entry) else ("human", "")
             found[speaker] = AgentProfile(name[:_NAME_LIMIT], ids=frozenset({speaker}), kind=kind, account=account)
     return list(found.values())
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownNameError
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, is_bot
 from nanobot_transcript.store.naming import in_words, shown_name
 from nanobot_transcript.turns.speakers import ids_of
 
@@ -36,7 +36,7 @@ def members(store: "GroupTranscriptStore", session_key: str, entries: Iterable[E
     senders = names | {identity for person in people for identity in person.ids}
     wrote = {entry["sender"]: entry for entry in entries if entry["sender"] and entry["sender"] not in senders}
     for sender, entry in wrote.items():
-        kind = "bot" if entry["role"] == "assistant" or entry.get("sender_kind") == "bot" else "human"
+        kind = "bot" if is_bot(entry) else "human"
         people.append(AgentProfile(shown_name(store, entry), ids=frozenset({sender}), kind=kind))
     return known + people
 

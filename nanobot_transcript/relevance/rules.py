@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile, account_of
+from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.decision import Reason
-from nanobot_transcript.relevance.names import Roster, speaker_of
+from nanobot_transcript.relevance.names import Roster
 from nanobot_transcript.relevance.observe import Observation, content_of
 from nanobot_transcript.relevance.past import Past
 from nanobot_transcript.turns.ageing import age_ms
+from nanobot_transcript.turns.claim import is_answered
 from nanobot_transcript.turns.owner import owner_of
 
-__all__ = ["begins_with_other", "certain", "for_other_bot", "goes_on", "is_agent", "never", "others", "thread_owner"]
+__all__ = ["begins_with_other", "certain", "for_other_bot", "goes_on", "never", "others", "thread_owner"]
 
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
@@ -31,9 +32,9 @@ def never(
         return Reason.INVALID
     if message.get("op") in ("recall", "redact") or _recalled(message, past):
         return Reason.RECALLED
-    if is_agent(message, agent):
+    if wrote(agent, message):
         return Reason.OWN
-    if _answered(message, past, agent):
+    if is_answered(message, past.entries, by=agent):
         return Reason.DUPLICATE
     if age_ms(message, past.entries, now_ms) > stale_ms:
         return Reason.STALE
@@ -97,18 +98,6 @@ def for_other_bot(message: Entry, seen: Observation) -> bool:
     return bool(seen.mentioned) and seen.me not in seen.mentioned
 
 
-def is_agent(entry: Entry, agent: AgentProfile) -> bool:
-    """True when the agent wrote the entry: by account where there is one, else by sender."""
-    account, sender = account_of(entry), entry.get("sender")
-    if speaker_of(entry) in agent.ids:
-        return True
-    if account and account != sender and agent.account:
-        return account == agent.account
-    bot = entry.get("role") == "assistant" or entry.get("sender_kind") == "bot"
-    known = isinstance(sender, str) and sender in agent.ids
-    return known or (bot and agent.name in (sender, entry.get("agent")))
-
-
 def _member(roster: Roster, name: str) -> int | None:
     known = roster.by_id(name)
     return known if known is not None else roster.naming(name).first
@@ -119,16 +108,6 @@ def _recalled(message: Entry, past: Past) -> bool:
     return bool(message_id) and any(
         entry.get("op") in ("recall", "redact") and entry.get("target") == message_id for entry in past.ops
     )
-
-
-def _answered(message: Entry, past: Past, agent: AgentProfile) -> bool:
-    """True when the agent replied to the message, or spoke freely after the message's own copy in the history."""
-    message_id = message.get("message_id")
-    if not isinstance(message_id, str) or not message_id:
-        return False
-    replies = [entry for entry in past.replies if entry.get("reply_to") == message_id]
-    replies += [entry for entry in past.later if not entry.get("reply_to")]
-    return any(is_agent(entry, agent) for entry in replies)
 
 
 def _is_whole(entry: Entry) -> bool:

@@ -15,7 +15,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.choosing import Chooser, ClaimOpen
-from nanobot_transcript.runner.deciding import Choice, Gate, answered_by, before
+from nanobot_transcript.runner.deciding import Choice, Gate, before
 from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.membership import Members
 from nanobot_transcript.runner.messages import InboundMessage, MaySend, OutboundMessage
@@ -26,7 +26,7 @@ from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.sessions import Sessions
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.ageing import age_ms
-from nanobot_transcript.turns.claim import AnswerClaims, Claim
+from nanobot_transcript.turns.claim import AnswerClaims, Claim, is_answered
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.speakers import id_at, ids_of
 
@@ -159,7 +159,7 @@ class AgentLoop:
             return
         history = await self._history(inbound)
         self._sessions.add(inbound.session_key, inbound.entry)
-        if self._is_stale(inbound.entry, history) or answered_by(self.agent, inbound.entry, history):
+        if self._is_stale(inbound.entry, history) or is_answered(inbound.entry, history, by=self.agent):
             return
         choice = await self._check_relevance(inbound, history)
         logger.debug("%s: %s %s: %s", self.agent.name, inbound.message_id, choice.respond, choice.reason)

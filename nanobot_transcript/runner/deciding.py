@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns.speakers import addresses, id_at, ids_of, wrote
+from nanobot_transcript.identity import AgentProfile, wrote
+from nanobot_transcript.turns.speakers import addresses, id_at, ids_of
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision
 
-__all__ = ["Choice", "Gate", "addressed", "answered_by", "before", "note"]
+__all__ = ["Choice", "Gate", "addressed", "before", "note"]
 
 logger = logging.getLogger(__name__)
 
@@ -73,12 +73,6 @@ def addressed(
     target = id_at(message, "reply_to")
     mine = (entry for entry in history if wrote(agent, entry))
     return addresses(message, agent, members) or any(target in ids_of(entry) for entry in mine)
-
-
-def answered_by(agent: AgentProfile, message: Entry, history: Sequence[Entry]) -> bool:
-    """True when the record holds this agent's answer to the message: another run of this process gave it."""
-    ids = ids_of(message)
-    return any(id_at(entry, "reply_to") in ids and wrote(agent, entry) for entry in history)
 
 
 def before(message: Entry, history: Sequence[Entry]) -> list[Entry]:

@@ -6,9 +6,8 @@ from datetime import tzinfo
 from typing import Final, Literal, TypedDict
 
 from nanobot_transcript.entry import Entry, well_formed
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.runner.wording import encode, fit, name_of, shown
-from nanobot_transcript.turns.speakers import wrote
 
 __all__ = ["ChatTurn", "ContextLimits", "Prompt", "build_messages"]
 

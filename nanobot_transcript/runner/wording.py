@@ -6,8 +6,7 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from nanobot_transcript.entry import Entry, well_formed
-from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns.speakers import wrote
+from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 
 __all__ = ["encode", "fit", "name_of", "shown"]
 
@@ -28,7 +27,7 @@ def shown(entry: Entry, agent: AgentProfile, where: tzinfo | None = None) -> dic
     line["from"] = name_of(entry)
     if wrote(agent, entry):
         line["you"] = True
-    elif entry.get("sender_kind") == "bot" or entry.get("role") == "assistant":
+    elif is_bot(entry):
         line["bot"] = True
     line["reply_to"] = _short(entry.get("reply_to"))
     line["edited"] = entry.get("edited") or None

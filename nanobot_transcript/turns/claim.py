@@ -21,8 +21,9 @@ from nanobot_transcript.coordination.contract import Grant, Lease, agent_of, new
 from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreBusyError, StoreError
+from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns.speakers import id_at, ids_of, is_bot, speaker, talk_of
+from nanobot_transcript.turns.speakers import id_at, ids_of, talk_of
 
 __all__ = ["AnswerClaims", "Claim", "ClaimLimits", "is_answered"]
 
@@ -102,7 +103,7 @@ class AnswerClaims:
             by = agent_of(grant.succeeds) if grant.succeeds else None
             if await self._is_settled(name):
                 claim.release()
-            elif is_answered(message, entries, by=by):
+            elif is_answered(message, entries) or (by and is_answered(message, entries, by=AgentProfile(by))):
                 claim.settle()
         except BaseException:
             claim.release()
@@ -222,21 +223,31 @@ class Claim:
                 logger.warning("A claim could not be renewed: %s", error)
 
 
-def is_answered(message: Entry, entries: Sequence[Entry], *, by: str | None = None) -> bool:
-    """True when a bot answered the message: with a reply to it, or, if it is the agent ``by``, with any later words.
+def is_answered(message: Entry, entries: Sequence[Entry], *, by: AgentProfile | None = None) -> bool:
+    """True when a bot answered the message: with a reply to it, or, of the one bot ``by``, with any later words in its
+    talk that reply to nothing.
 
-    ``by`` is the agent that held the claim and may have died between sending and saying so.
+    Later is what stands behind the message in ``entries``, oldest first; where it is not among them, what was said
+    after it.
     """
     ids = ids_of(message)
-    return any(
-        is_bot(entry) and (id_at(entry, "reply_to") in ids or (by is not None and _is_later_word(entry, message, by)))
-        for entry in entries
-    )
+    replies = [entry for entry in entries if "reply_to" in entry and id_at(entry, "reply_to") in ids]
+    if any(is_bot(entry) if by is None else wrote(by, entry) for entry in replies):
+        return True
+    if by is None:
+        return False
+    words = talk_of(message, (entry for entry in _after(message, ids, entries) if wrote(by, entry)))
+    return any(not id_at(entry, "reply_to") for entry in words)
 
 
-def _is_later_word(entry: Entry, message: Entry, agent: str) -> bool:
-    later = speaker(entry) == agent and entry["ts"] >= message["ts"] and not id_at(entry, "reply_to")
-    return later and bool(talk_of(message, [entry]))
+def _after(message: Entry, ids: set[str], entries: Sequence[Entry]) -> Sequence[Entry]:
+    at = next((at for at, entry in enumerate(entries) if ids and ids & ids_of(entry)), None)
+    if at is not None:
+        return entries[at + 1 :]
+    said = message.get("ts")
+    if type(said) not in (int, float):
+        return []
+    return [entry for entry in entries if type(ts := entry.get("ts")) in (int, float) and ts > said]
 
 
 def _settled(name: str) -> str:

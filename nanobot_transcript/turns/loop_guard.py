@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, is_bot, is_person, speaker, wrote
 from nanobot_transcript.turns.courtesy import fingerprint, is_courtesy
-from nanobot_transcript.turns.speakers import hop_of, ids_of, is_bot, is_person, speaker, talk_of, wrote
+from nanobot_transcript.turns.speakers import hop_of, ids_of, talk_of
 
 __all__ = ["GUARD_HISTORY", "LoopGuard", "LoopLimits", "Verdict", "bot_turns"]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns.speakers import addresses, is_bot, is_person, same_talk, says_at, speaker, wrote
+from nanobot_transcript.identity import AgentProfile, is_bot, is_person, speaker, wrote
+from nanobot_transcript.turns.speakers import addresses, same_talk, says_at
 
 __all__ = ["owner_of"]
 

@@ -16,12 +16,12 @@ from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, is_bot, speaker, wrote
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.loop_guard import GUARD_HISTORY, LoopGuard
-from nanobot_transcript.turns.speakers import addresses, id_at, ids_of, is_bot, speaker, wrote
+from nanobot_transcript.turns.speakers import addresses, id_at, ids_of
 
 __all__ = ["Relay", "RelayMode", "RelaySettings"]
 

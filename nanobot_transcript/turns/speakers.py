@@ -1,4 +1,4 @@
-"""Who said an entry, to whom, and in which talk: the questions that every rule about turns asks.
+"""To whom an entry was said, and in which talk: the questions that every rule about turns asks.
 
 A *talk* is what is said in one chat outside of threads, or in one thread. A thread's first message belongs to both.
 """
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile, account_of
+from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.scripts import DENSE, TEXT_LIMIT, folded
 
 __all__ = [
@@ -17,43 +17,13 @@ __all__ = [
     "hop_of",
     "id_at",
     "ids_of",
-    "is_bot",
-    "is_person",
     "same_talk",
     "says_at",
-    "speaker",
     "talk_of",
-    "wrote",
 ]
 
 _MOST_HOPS: Final = 1_000_000
 _NODES: Final = 50
-
-
-def is_bot(entry: Entry) -> bool:
-    """True for what a bot said."""
-    return entry["role"] == "assistant" or (entry["role"] == "user" and entry.get("sender_kind") == "bot")
-
-
-def is_person(entry: Entry) -> bool:
-    """True for what a person said."""
-    return entry["role"] == "user" and entry.get("sender_kind") != "bot"
-
-
-def speaker(entry: Entry) -> str:
-    """The name under which the speaker is counted: the agent of a bot, the stable sender of a person."""
-    agent = entry.get("agent")
-    return agent if agent and isinstance(agent, str) else entry["sender"]
-
-
-def wrote(agent: AgentProfile, entry: Entry) -> bool:
-    """True when this agent said it. The account decides where both sides have one; a name can be given twice."""
-    if not is_bot(entry):
-        return False
-    account = account_of(entry)
-    if account and (agent.account or account in agent.ids):
-        return account == agent.account or account in agent.ids
-    return speaker(entry) == agent.name or entry["sender"] in agent.ids
 
 
 def addresses(entry: Entry, agent: AgentProfile, others: Iterable[AgentProfile] = ()) -> bool:

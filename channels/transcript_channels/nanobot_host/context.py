@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
-from nanobot_transcript.identity import is_own, sender_ids
+from nanobot_transcript.identity import AgentProfile, sender_ids, wrote
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.speakers import id_at
 from transcript_channels.feishu.platform import FEISHU
@@ -46,6 +46,7 @@ class GroupContext:
         key = FEISHU.key(chat_id)
         turns = (mark or Watermark("")).with_turn(request.message_id, request.original_user_text).turns
 
+        agent = self._host.names.profile(bot.app_id)
         await self._host.async_store.recent(key, 1)  # waits a little for what nobody has heard
         edited = await self._edited(key, mark, session)
         told_before = frozenset(mark.told if mark else ()) - edited.keys()
@@ -54,7 +55,7 @@ class GroupContext:
             # Late messages with old times can bring told ones into the newest again: never twice in one session.
             if is_unreadable(entry) or entry.get("message_id") in told_before:
                 return False
-            return entry.get("message_id") in edited or not _in_session(entry, session, turns, bot)
+            return entry.get("message_id") in edited or not _in_session(entry, session, turns, bot, agent)
 
         entries, cursor = await self._unread(key, mark, edited)
         if await self._waited_for_names(filter(is_news, entries), chat_id, bot.app_id):
@@ -127,7 +128,8 @@ class GroupContext:
         """What of the news is shown, and how many older ones are not."""
         limits = self._host.settings.context
         newest = news[-limits.max_entries :]
-        told = (shown(entry, self._host.names, app_id, self._where) for entry in newest)
+        agent = self._host.names.profile(app_id)
+        told = (shown(entry, self._host.names, agent, self._where) for entry in newest)
         lines, cut = fit(told, limits.max_chars - _ROUND_IT)
         return lines, cut + len(news) - len(newest)
 
@@ -158,12 +160,12 @@ def _wording(told: list[dict[str, Any]], omitted: int) -> list[str]:
     return head + [encode(line) for line in told]
 
 
-def _in_session(entry: Entry, session: str, turns: Collection[str], bot: Bot) -> bool:
+def _in_session(entry: Entry, session: str, turns: Collection[str], bot: Bot, agent: AgentProfile) -> bool:
     """True for what nanobot's session has of its own: its turns, those to come, and the bot's answers to them.
 
     The bot's words in another session of the same group (topic isolation gives every topic its own) are news.
     """
-    if is_own(entry, bot.app_id):
+    if wrote(agent, entry):
         trigger = id_at(entry, "reply_to")
         return trigger is None or trigger in turns or bot.turns.session_of(trigger) == session
     message_id = entry.get("message_id")

@@ -15,12 +15,12 @@ from weakref import WeakValueDictionary
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, is_bot
 from nanobot_transcript.runner import InboundMessage
 from nanobot_transcript.runner.choosing import Chooser
 from nanobot_transcript.runner.deciding import Choice
 from nanobot_transcript.turns import AnswerClaims, Claim
-from nanobot_transcript.turns.speakers import addresses, hop_of, is_bot
+from nanobot_transcript.turns.speakers import addresses, hop_of
 from transcript_channels.nanobot_host.commands import is_command
 from transcript_channels.nanobot_host.judging import HURRY
 

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Final, Literal
 
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.identity import is_bot
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns.speakers import hop_of, is_bot
+from nanobot_transcript.turns.speakers import hop_of
 from transcript_channels.feishu import text_of
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.deliveries import Delivery, Outgoing

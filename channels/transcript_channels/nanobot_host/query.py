@@ -61,7 +61,8 @@ class Query:
         else:
             wanted = _all(wanted, _since(start)) if start is not None else wanted
             entries, cursor = await self._newest(key, limit, wanted, query)
-        lines = (shown(entry, self._host.names, app_id, self._where) for entry in entries)
+        agent = self._host.names.profile(app_id)
+        lines = (shown(entry, self._host.names, agent, self._where) for entry in entries)
         told, cut = fit(lines, _MOST_CHARS)
         return Answer(_report([encode(line) for line in told], cut, cursor), [line.get("id") for line in told])
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import is_own
+from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from transcript_channels.feishu import text_of
 from transcript_channels.nanobot_host.names import Names
 
@@ -30,13 +30,13 @@ def zone(name: str | None) -> tzinfo:
         return UTC
 
 
-def shown(entry: Entry, names: Names, app_id: str, where: tzinfo) -> dict[str, Any]:
+def shown(entry: Entry, names: Names, agent: AgentProfile, where: tzinfo) -> dict[str, Any]:
     """An entry as the agent is told it. ``you`` marks its own words, ``bot`` those of another bot."""
     line: dict[str, Any] = {"id": _id(entry.get("message_id")), "time": _time(entry.get("ts"), where)}
     line["from"] = safe(names.shown(entry))[:_LONGEST_NAME]
-    if is_own(entry, app_id):
+    if wrote(agent, entry):
         line["you"] = True
-    elif entry.get("sender_kind") == "bot" or entry.get("role") == "assistant":
+    elif is_bot(entry):
         line["bot"] = True
     line["reply_to"] = _id(entry.get("reply_to"))
     line["edited"] = entry.get("edited") or None

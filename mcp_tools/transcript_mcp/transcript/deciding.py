@@ -39,7 +39,7 @@ def relevance(
     history = view.store.recent(session_key, _HISTORY).entries
     known = everybody(view, session_key, history, agents)
     me = bot_called(known, agent)
-    message = _message(text, _sender(sender, known))
+    message = _message(text, sender, known)
     gate = RelevanceGate(options)
     decision = gate.decide(message, history, me, known, session_key=session_key)
     answer: dict[str, Any] = {
@@ -57,17 +57,19 @@ def relevance(
     return answer
 
 
-def _sender(name: str | None, known: Iterable[AgentProfile]) -> str:
-    """The stable sender of whoever is called so; somebody unknown goes by the name itself."""
+def _message(text: str, name: str | None, known: Iterable[AgentProfile]) -> Entry:
+    """What whoever is called so would say now; somebody unknown goes by the name itself."""
+    now = int(time.time() * 1000)
+    message: Entry = {"role": "user", "content": text, "sender": _NOBODY, "message_id": None, "ts": now, "rts": now}
     if not name or not name.strip():
-        return _NOBODY
+        return message
     wanted = name.strip().removeprefix("@").casefold()
     found = next((one for one in known if wanted in (called.casefold() for called in (one.name, *one.ids))), None)
     if found is None:
-        return name.strip()
-    return found.name if found.kind == "bot" or not found.ids else min(found.ids)
-
-
-def _message(text: str, sender: str) -> Entry:
-    now = int(time.time() * 1000)
-    return {"role": "user", "content": text, "sender": sender, "message_id": None, "ts": now, "rts": now}
+        message["sender"] = name.strip()
+    elif found.kind == "bot":
+        message["role"], message["sender_kind"] = "assistant", "bot"
+        message["sender"] = message["agent"] = found.name
+    else:
+        message["sender"] = min(found.ids, default=found.name)
+    return message

@@ -7,6 +7,7 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from nanobot_transcript.entry import Entry, well_formed
+from nanobot_transcript.identity import is_bot
 
 __all__ = ["NOTE", "WORDS", "Line", "count", "encode", "moment", "one_line", "shown", "shown_id"]
 
@@ -27,7 +28,7 @@ _LONGEST_ID: Final = 200
 
 def shown(entry: Entry, name: str, where: tzinfo | None, *, chat: str | None = None) -> Line:
     """An entry as a client is shown it; ``name`` is what its sender is called. ``bot`` marks what a bot said."""
-    bot = entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
+    bot = is_bot(entry)
     kind = entry.get("msg_type")
     line: Line = {
         "chat": chat,

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance.decision import LATER
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.turns import GUARD_HISTORY, LoopGuard, Verdict
-from nanobot_transcript.turns.speakers import addresses, ids_of, is_bot, wrote
+from nanobot_transcript.turns.speakers import addresses, ids_of
 from transcript_channels.simulator import App, Message
 
 __all__ = ["Noted", "Turns"]

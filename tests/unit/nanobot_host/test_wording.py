@@ -32,11 +32,11 @@ def test_no_field_of_an_entry_can_end_the_block(names: Names, text: str, where: 
     """Lines of imports and of other programs hold anything, also in their ids."""
     entry: Any = {"role": "user", "content": "x", "sender": "on_ada", "message_id": "om_1", "ts": 1795000000000}
     entry[where] = text
-    line = encode(shown(entry, names, "cli_a", UTC))
+    line = encode(shown(entry, names, names.profile("cli_a"), UTC))
     assert json.loads(line)
     assert "runtime context" not in line.lower()
 
 
 def test_a_giant_name_does_not_fill_the_prompt(names: Names) -> None:
     entry: Any = {"role": "user", "content": "x", "sender": "n" * 5000, "message_id": "om_1", "ts": 1795000000000}
-    assert len(encode(shown(entry, names, "cli_a", UTC))) < 400
+    assert len(encode(shown(entry, names, names.profile("cli_a"), UTC))) < 400

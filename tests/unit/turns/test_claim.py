@@ -15,6 +15,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore, StoreError
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.turns import AnswerClaims, Claim, ClaimLimits, FileLease, is_answered
 
 KEY = "feishu:oc_1"
@@ -256,7 +257,11 @@ def test_what_counts_as_an_answer() -> None:
     assert is_answered(message, [message, entry("assistant", "Alpha", 11, reply_to="om_10")])
     assert not is_answered(message, [message, entry("user", "on_bo", 11, reply_to="om_10")])
     assert not is_answered(message, [message, entry("assistant", "Alpha", 11)])
-    assert is_answered(message, [message, entry("assistant", "Alpha", 11)], by="Alpha")
-    assert not is_answered(message, [entry("assistant", "Alpha", 9), message], by="Alpha")
-    assert not is_answered(message, [message, entry("assistant", "Alpha", 11, reply_to="om_5")], by="Alpha")
-    assert not is_answered(message, [message, entry("assistant", "Alpha", 11, thread_id="omt_1")], by="Alpha")
+    assert is_answered(message, [message, entry("assistant", "Alpha", 11)], by=AgentProfile("Alpha"))
+    assert not is_answered(message, [entry("assistant", "Alpha", 9), message], by=AgentProfile("Alpha"))
+    assert not is_answered(
+        message, [message, entry("assistant", "Alpha", 11, reply_to="om_5")], by=AgentProfile("Alpha")
+    )
+    assert not is_answered(
+        message, [message, entry("assistant", "Alpha", 11, thread_id="omt_1")], by=AgentProfile("Alpha")
+    )

@@ -4,19 +4,8 @@ from typing import Any
 
 import pytest
 
-from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.turns.speakers import (
-    addresses,
-    hop_of,
-    id_at,
-    ids_of,
-    is_bot,
-    is_person,
-    same_talk,
-    speaker,
-    talk_of,
-    wrote,
-)
+from nanobot_transcript.identity import AgentProfile, is_bot, is_person, speaker, wrote
+from nanobot_transcript.turns.speakers import addresses, hop_of, id_at, ids_of, same_talk, talk_of
 
 BETA = AgentProfile("Beta", aliases=("小贝",), ids=frozenset({"cli_beta", "ou_beta"}), account="cli_beta")
 

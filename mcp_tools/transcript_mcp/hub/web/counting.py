@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.identity import is_bot, is_person
 from nanobot_transcript.turns import GUARD_HISTORY, bot_turns
-from nanobot_transcript.turns.speakers import is_bot, is_person, talk_of
+from nanobot_transcript.turns.speakers import talk_of
 
 __all__ = ["turns_of_bots"]
 

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownPostError
+from nanobot_transcript.identity import is_bot
 from nanobot_transcript.relevance.decision import LATER, SENTENCES
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Chat
@@ -110,7 +111,7 @@ class GroupsRoom:
         for entry in self._store.recent(chat, _MEMBERS_AMONG).entries:
             one = found.setdefault(
                 entry["sender"],
-                {"sender": entry["sender"], "name": shown_name(self._store, entry), "bot": _is_bot(entry), "last": 0},
+                {"sender": entry["sender"], "name": shown_name(self._store, entry), "bot": is_bot(entry), "last": 0},
             )
             one["last"] = max(one["last"], said(entry))
         for one in found.values():
@@ -147,7 +148,7 @@ class GroupsRoom:
             sender = entry["sender"]
             if sender not in speakers:
                 speakers[sender] = len(names)
-                names.append({"sender": sender, "name": shown_name(self._store, entry), "bot": _is_bot(entry)})
+                names.append({"sender": sender, "name": shown_name(self._store, entry), "bot": is_bot(entry)})
             points.append((said(entry), speakers[sender], turns))
         return {"speakers": names, "points": points}
 
@@ -268,7 +269,7 @@ class GroupsRoom:
             "ts": said(first) if first is not None else said(line),
             "sender": first["sender"] if first is not None else line["sender"],
             "name": shown_name(self._store, first) if first is not None else "",
-            "bot": _is_bot(first) if first is not None else False,
+            "bot": is_bot(first) if first is not None else False,
             "recalled": True,
             "text": "",
         }
@@ -298,7 +299,7 @@ class GroupsRoom:
             "ts": said(entry),
             "sender": entry["sender"],
             "name": shown_name(self._store, entry),
-            "bot": _is_bot(entry),
+            "bot": is_bot(entry),
             "text": text[:_PREVIEW] if short else text,
             "type": kind if isinstance(kind, str) and kind != "text" else None,
             "reply_to": id_at(entry, "reply_to"),
@@ -313,10 +314,6 @@ def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: str(record.get(name)) for name in ("agent", "stage", "reason")}  # whatever stands there
     kept = {name: record.get(name) for name in ("respond", "score", "open", "ts")}
     return {**texts, **kept, "sentence": _SENTENCES.get(texts["reason"], texts["reason"])}
-
-
-def _is_bot(entry: Entry) -> bool:
-    return entry.get("sender_kind") == "bot" or entry["role"] == "assistant"
 
 
 def _wanted(asked: Asked) -> posting.Wanted:

@@ -17,6 +17,7 @@ const BY_CODE: Record<string, [string, string]> = {
   unknown_name: ["找不到这个名称对应的群、成员或消息，或者有多个同名。", "原文列出了现有的名称，请从中选择。"],
   config: ["设置或配置文件有误。", "按原文指出的位置修改配置；`nanobot-transcript config show` 显示当前设置。"],
   import_format: ["要导入的文件格式不符。", "检查文件是否为所选的格式。"],
+  nothing_found: ["给出的内容里没有要找的东西。", "看提示里期望的格式，或换一个文件夹。"],
   store: ["记录无法读写。", "运行 `nanobot-transcript doctor`，它会检查记录、磁盘和锁。"],
   store_unavailable: ["存储目录不存在、只读或没有权限。", "检查该目录是否存在，以及运行 hub 的用户能否写入。"],
   store_full: ["磁盘空间或配额已用完。", ""],
