@@ -11,7 +11,8 @@ from typing import Any, Final
 from nanobot_transcript.entry import Ids, Mention
 from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.settings import Settings
-from nanobot_transcript.store.members import BotProfile, MemberDirectory
+from nanobot_transcript.store.member_view import BotProfile
+from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu import MentionedMember, Message
 from transcript_channels.feishu.platform import FEISHU
 

@@ -6,7 +6,8 @@ import pytest
 from contract.conftest import MakeRecord
 from support.procs import until
 
-from nanobot_transcript.store.members import Member, MemberDirectory
+from nanobot_transcript.store.member_view import Member
+from nanobot_transcript.store.members import MemberDirectory
 
 KEY = "feishu:oc_1"
 MakeMembers = Callable[[], MemberDirectory]

@@ -15,7 +15,7 @@ from nanobot_transcript.coordination.clock import Moment
 from nanobot_transcript.errors import StoreBusyError
 from nanobot_transcript.outbox import Action, Job, Outbox, post_id_for
 from nanobot_transcript.store.member_file import FileMembers
-from nanobot_transcript.store.members import Member
+from nanobot_transcript.store.member_view import Member
 from transcript_mcp.assistant.group_cards import question_card
 from transcript_mcp.assistant.groups import GroupQuestions
 from transcript_mcp.assistant.service import Assistant

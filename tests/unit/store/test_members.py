@@ -12,7 +12,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
 from nanobot_transcript.store.member_file import FileMembers
-from nanobot_transcript.store.members import BotProfile
+from nanobot_transcript.store.member_view import BotProfile
 
 
 @pytest.fixture
