@@ -1,13 +1,22 @@
 """Our own host: any mind in a group chat, with the shared record, the gate, the guard and the claim."""
 
+from nanobot_transcript.conversation.ports import (
+    CardAction,
+    Channel,
+    InboundMessage,
+    LiveMessage,
+    OutboundMessage,
+    Publish,
+    Recalled,
+    SentMessage,
+    StreamingChannel,
+)
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
-from nanobot_transcript.runner.channel import Channel, LiveMessage, Publish, StreamingChannel
 from nanobot_transcript.runner.channel_manager import ChannelManager
 from nanobot_transcript.runner.hosting import Agent, HostedAgent
 from nanobot_transcript.runner.membership import Members, members_of
-from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
 from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.runner.prompting import ContextLimits, Prompt, build_messages
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder

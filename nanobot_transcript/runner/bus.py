@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from nanobot_transcript.conversation.ports import InboundMessage, OutboundMessage, SentMessage
 from nanobot_transcript.errors import DeliveryError
-from nanobot_transcript.runner.messages import InboundMessage, OutboundMessage, SentMessage
 from nanobot_transcript.runner.pipe import Pipe
 
 __all__ = ["Delivery", "MessageBus"]

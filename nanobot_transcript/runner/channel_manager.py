@@ -6,6 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from nanobot_transcript.conversation.live import LiveText
+from nanobot_transcript.conversation.ports import (
+    Channel,
+    LiveMessage,
+    OutboundMessage,
+    RevisingChannel,
+    SentMessage,
+    StreamingChannel,
+)
 from nanobot_transcript.errors import (
     DeliveryError,
     NoAnswerError,
@@ -17,10 +26,7 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.bus import Delivery, MessageBus
-from nanobot_transcript.runner.channel import Channel, LiveMessage, RevisingChannel, StreamingChannel
 from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.live import LiveText
-from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
 from nanobot_transcript.runner.recording import Recorder, Source
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 

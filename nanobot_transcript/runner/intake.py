@@ -4,10 +4,10 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from nanobot_transcript.conversation.ports import CardAction, InboundMessage, Recalled
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.runner.bus import MessageBus
-from nanobot_transcript.runner.messages import CardAction, InboundMessage, Recalled
 from nanobot_transcript.runner.recording import append_entry
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+from nanobot_transcript.conversation.ports import CardAction, OutboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
 from nanobot_transcript.runner.hosting import HostedAgent
-from nanobot_transcript.runner.messages import CardAction, OutboundMessage
 from nanobot_transcript.session_key import split
 
 __all__ = ["Posting", "chat_of", "message_of"]

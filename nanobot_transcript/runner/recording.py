@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final, Literal
 
+from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 __all__ = ["Recorder", "answer_entry", "append_entry"]

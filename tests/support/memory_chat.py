@@ -10,11 +10,10 @@ from typing import Any
 
 from support.waiting import PATIENCE
 
+from nanobot_transcript.conversation.ports import InboundMessage, OutboundMessage, Publish, Recalled, SentMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.channel import Publish
-from nanobot_transcript.runner.messages import InboundMessage, OutboundMessage, Recalled, SentMessage
 
 __all__ = ["KEY", "MemoryChannel", "MemoryChat", "StreamingMemoryChannel", "profile"]
 

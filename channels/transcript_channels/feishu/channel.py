@@ -7,11 +7,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
+from nanobot_transcript.conversation.ports import (
+    CardAction,
+    InboundMessage,
+    LiveMessage,
+    OutboundMessage,
+    Publish,
+    Recalled,
+    SentMessage,
+)
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import NoAnswerError, PlatformError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.channel import LiveMessage, Publish
-from nanobot_transcript.runner.messages import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bodies import At

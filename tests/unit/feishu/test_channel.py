@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import CallBudgetError, NoAnswerError, StoreFullError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.messages import OutboundMessage, SentMessage
 from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.presence import Presence

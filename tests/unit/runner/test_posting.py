@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from nanobot_transcript.conversation.ports import CardAction
 from nanobot_transcript.outbox import Outbox
-from nanobot_transcript.runner.messages import CardAction
 from nanobot_transcript.runner.posting import Posting
 
 KEY, OTHER = "feishu:oc_1", "feishu:oc_2"

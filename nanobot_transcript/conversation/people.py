@@ -1,0 +1,291 @@
+"""Who is here: what everybody is called and known by, whichever bot's account looks, and who sits in a group.
+
+What one process learns goes into the record's members, so that all of them call everybody the same.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from nanobot_transcript.conversation.ports import Arrival, MentionedMember
+from nanobot_transcript.entry import Ids, Mention
+from nanobot_transcript.identity import ACCOUNT, AgentProfile, agent_names, name_clashes
+from nanobot_transcript.platform import Platform
+from nanobot_transcript.store.member_view import BotProfile, MemberView
+from nanobot_transcript.store.members import MemberDirectory
+
+__all__ = ["Look", "People", "Sender"]
+
+logger = logging.getLogger(__name__)
+
+_OPEN_ID: Final = "open_id"
+_REMEMBERED: Final = 5000
+UNKNOWN: Final = "unknown"
+"""The sender of a message whose platform does not say who sent it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sent a message: ``sender`` is stable, ``name`` what to show, None while unknown."""
+
+    sender: str
+    name: str | None
+    ids: Ids
+
+
+@dataclass(slots=True)
+class _Own:
+    """One bot of this process: what its host and the platform call it, and what it calls itself there."""
+
+    given_name: str = ""
+    platform_name: str = ""
+    open_id: str = ""
+
+
+class People:
+    """``agents`` is what the settings say of bots, by account; ``only`` names the only bot of this process.
+
+    For any thread. Whoever asks about one message takes one ``look`` for it.
+    """
+
+    def __init__(
+        self,
+        members: MemberDirectory,
+        platform: Platform,
+        agents: Mapping[str, AgentProfile] | None = None,
+        *,
+        only: str = "",
+    ) -> None:
+        self.members: MemberDirectory = members
+        self.platform: Platform = platform
+        self.agents: Mapping[str, AgentProfile] = agents or {}
+        self.own: dict[str, _Own] = {}
+        self._only: str = only
+        self._warned: set[tuple[str, ...]] = set()
+        self._interned: dict[AgentProfile, AgentProfile] = {}
+
+    def look(self) -> "Look":
+        """Who is who now."""
+        return Look(self, self.members.view())
+
+    # --- this process's bots
+
+    def register(self, account: str, given_name: str = "") -> None:
+        """A bot of this process, and what its host calls it, if it was given a name there."""
+        self.own.setdefault(account, _Own()).given_name = given_name
+        if self._only and len(self.own) == 2:
+            logger.warning("agent.name is for one bot per process; here are several. Name them in agents.")
+
+    def introduce(self, account: str, *, platform_name: str = "", open_id: str = "") -> None:
+        """Enter a bot of this process among the members, with what the platform says about it. Raises StoreError."""
+        own = self.own.setdefault(account, _Own())
+        own.platform_name, own.open_id = platform_name or own.platform_name, open_id or own.open_id
+        known = self.agents.get(account)
+        name = self.wanted(account, self.members.view())
+        aliases = [*known.aliases] if known else []
+        if own.platform_name and own.platform_name not in (name, *aliases):
+            aliases.append(own.platform_name)
+        self.members.remember_bot(
+            account,
+            name,
+            aliases=aliases,
+            description=known.description if known else "",
+            open_ids={account: own.open_id} if own.open_id else {},
+        )
+
+    def still_here(self) -> None:
+        """Say again that this process's bots run; who says nothing for 30 days loses the claim to a name."""
+        for account, own in self.own.items():
+            if own.open_id:
+                self.introduce(account)
+
+    def wanted(self, account: str, view: MemberView) -> str:
+        """What a bot of this process would be called if nobody else were."""
+        own, known = self.own.get(account, _Own()), view.bot_of(account)
+        if account in self.agents:
+            return self.agents[account].name
+        if self._only and len(self.own) <= 1:
+            return self._only
+        return own.given_name or own.platform_name or (known.name if known else "") or account
+
+    # --- learning, off the path of a message
+
+    def learn(self, arrival: Arrival) -> None:
+        """Keep what a message tells about people and bots. Raises StoreError."""
+        look, members, key = self.look(), self.members, arrival.session_key
+        sender = look.sender_of(arrival).sender
+        if sender != UNKNOWN:
+            if not arrival.from_bot:
+                members.remember_person(sender, None, arrival.sender_ids, arrival.account)
+            members.saw(key, sender)
+        if (own := self.own.get(arrival.account)) is not None and own.open_id:
+            members.saw(key, look.agent_name(arrival.account))
+        for mention in arrival.mentions:
+            self._learn_mention(look, mention, arrival.account)
+
+    def sits(self, session_key: str, account: str) -> None:
+        """A bot of this process takes part in a chat. Raises StoreError."""
+        self.members.saw(session_key, self.look().agent_name(account))
+
+    def link(self, observer: str, open_id: str, account: str) -> None:
+        """What ``observer`` sees as ``open_id`` is the bot ``account``. Raises StoreError."""
+        bot = self.members.bot_of(account)
+        if bot is None or not open_id or bot.open_ids.get(observer) == open_id:
+            return
+        about: Any = {"aliases": bot.aliases, "description": bot.description}
+        self.members.remember_bot(account, bot.name, **about, open_ids={observer: open_id}, alive=False)
+
+    def _learn_mention(self, look: "Look", mention: MentionedMember, observer: str) -> None:
+        account = look.mentioned_bot(mention, observer)
+        if account is not None:
+            self.link(observer, mention.ids.get(_OPEN_ID, ""), account)
+        elif mention.kind != "bot" and (sender := look.person(mention.ids, observer)):
+            self.members.remember_person(sender, mention.name, mention.ids, observer)
+
+    # --- what a look needs
+
+    def same(self, profile: AgentProfile) -> AgentProfile:
+        """The same object for equal profiles: the gate knows by that what it has read already."""
+        if len(self._interned) > _REMEMBERED:
+            self._interned.clear()
+        return self._interned.setdefault(profile, profile)
+
+    def warn_of_clashes(self, wanted: Mapping[str, str], names: Mapping[str, str]) -> None:
+        """Tell in the log, once, which bots want one name."""
+        for name, accounts in name_clashes(wanted).items():
+            if tuple(accounts) in self._warned:
+                continue
+            self._warned.add(tuple(accounts))
+            called = ", ".join(f"{account} is called {names[account]}" for account in accounts)
+            logger.warning("Several bots want the name %s: %s. Name them in the settings, agents.", name, called)
+
+
+class Look:
+    """Who is who at one moment, for everything that is to be known about one message."""
+
+    def __init__(self, people: People, view: MemberView) -> None:
+        self._people: People = people
+        self._view: MemberView = view
+
+    @cached_property
+    def _bots(self) -> list[BotProfile]:
+        """Those that gave a sign of life lately."""
+        return [bot for bot in self._view.bots() if not bot.silent]
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """By account, a name for each bot that nobody else has."""
+        people = self._people
+        wanted = {bot.account: bot.name for bot in self._bots}
+        wanted |= {account: agent.name for account, agent in people.agents.items()}
+        wanted |= {account: people.wanted(account, self._view) for account in people.own}
+        names = agent_names(wanted)
+        people.warn_of_clashes(wanted, names)
+        return names
+
+    def agent_name(self, account: str) -> str:
+        """The name of a bot in the record, which no other bot has."""
+        known = self._view.bot_of(account)
+        return self._names.get(account) or (known.name if known else account)
+
+    def profile(self, account: str) -> AgentProfile:
+        """A bot as the gate and the loop guard want to know it."""
+        name, known = self.agent_name(account), self._view.bot_of(account)
+        if known is not None:
+            return self._people.same(known.called(name))
+        told = self._people.agents.get(account, AgentProfile(name))
+        ids = frozenset({name, account})
+        return self._people.same(AgentProfile(name, told.aliases, told.description, ids, account=account))
+
+    def members(self, session_key: str, account: str) -> list[AgentProfile]:
+        """Who is in a chat, as far as anybody knows: the bot ``account`` first, other bots, people."""
+        me, seen = self.profile(account), self._view.of_chat(session_key)
+        present = {member.sender for member in seen}
+        others = [
+            bot.called(self.agent_name(bot.account))
+            for bot in self._bots
+            if bot.account != account and not present.isdisjoint((bot.name, self.agent_name(bot.account)))
+        ]
+        people = [
+            AgentProfile(member.name, ids=frozenset({member.sender}), kind="human")
+            for member in seen
+            if member.kind == "human"
+        ]
+        return [me, *(self._people.same(member) for member in (*others, *people))]
+
+    def sits_in(self, session_key: str, account: str) -> bool:
+        """True when a bot was heard of in a chat."""
+        name = self.agent_name(account)
+        return any(member.sender == name for member in self._view.of_chat(session_key))
+
+    # --- of one message
+
+    def sender_of(self, arrival: Arrival) -> Sender:
+        """The sender of a message."""
+        ids = arrival.sender_ids
+        if arrival.from_bot:
+            account = self._account_of(ids, arrival.account)
+            if account is None or account not in self._names:
+                return Sender(account or self._people.platform.sender_of(ids) or "bot", None, ids)
+            name = self.agent_name(account)
+            return Sender(name, name, {**ids, ACCOUNT: account})
+        sender = self.person(ids, arrival.account) or UNKNOWN
+        return Sender(sender, self._view.name_of(sender) or arrival.sender_name or None, ids)
+
+    def mentions_of(self, arrival: Arrival) -> list[Mention]:
+        """The members named in a message, each with the stable sender where it is known."""
+        return [self._mention(mention, arrival.account) for mention in arrival.mentions]
+
+    def is_lasting(self, ids: Ids, observer: str) -> bool:
+        """True when these ids of a person lead to a sender that other accounts would find too."""
+        return self.person(ids, observer) != ids.get(_OPEN_ID)
+
+    def person(self, ids: Ids, observer: str) -> str:
+        """The stable sender of a person as ``observer`` sees them; empty where nothing is known."""
+        sender, open_id = self._people.platform.sender_of(ids), ids.get(_OPEN_ID)
+        if open_id and sender == open_id:
+            return self._view.sender_for(observer, open_id) or sender
+        return sender
+
+    def mentioned_bot(self, mention: MentionedMember, observer: str) -> str | None:
+        """The account of the bot that is mentioned: by its ids, else the one that goes by the name."""
+        if mention.kind == "human":
+            return None
+        found = self._account_of(mention.ids, observer)
+        if found is not None:
+            return found
+        called = [bot for bot in self._bots if _is_called(bot, mention.name)]
+        return called[0].account if len(called) == 1 else None
+
+    # --- of entries
+
+    def shown(self, entry: Mapping[str, Any]) -> str:
+        """What to call the sender of an entry."""
+        sender = str(entry.get("sender") or "")
+        return self._view.name_of(sender) or str(entry.get("sender_name") or "") or sender or "somebody"
+
+    def knows(self, entry: Mapping[str, Any]) -> bool:
+        """True when the sender of an entry has a name, and is not shown by id."""
+        return bool(entry.get("sender_name") or self._view.name_of(str(entry.get("sender") or "")))
+
+    def _account_of(self, ids: Ids, observer: str) -> str | None:
+        """The account behind a bot's ids, if it is known."""
+        account, open_id = ids.get(ACCOUNT), ids.get(_OPEN_ID)
+        if account:
+            return account
+        own = self._people.own.get(observer)
+        if own is not None and open_id and own.open_id == open_id:
+            return observer
+        bots: Iterable[BotProfile] = self._view.bots() if open_id else ()
+        return next((bot.account for bot in bots if bot.open_ids.get(observer) == open_id), None)
+
+    def _mention(self, mention: MentionedMember, observer: str) -> Mention:
+        account = self.mentioned_bot(mention, observer)
+        stable = self.agent_name(account) if account else self.person(mention.ids, observer)
+        return {"name": mention.name, "id": stable} if stable else {"name": mention.name}
+
+
+def _is_called(bot: BotProfile, name: str) -> bool:
+    return name.casefold() in (called.casefold() for called in (bot.name, *bot.aliases))
