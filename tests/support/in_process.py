@@ -190,7 +190,7 @@ class PluginInProcess(HostInProcess):
         from nanobot.session.manager import SessionManager
 
         from transcript_channels.nanobot_host.channel import PARTS, channel_class
-        from transcript_channels.nanobot_host.plugin import GroupTranscriptTool
+        from transcript_channels.nanobot_host.plugin import GroupTranscriptTool, attend
 
         sessions = SessionManager(config.workspace_path)
         snapshot = build_provider_snapshot(config)
@@ -207,7 +207,8 @@ class PluginInProcess(HostInProcess):
                 tool_registry=tools,
             )
         context = SimpleNamespace(timezone="UTC", sessions=sessions, provider_snapshot_loader=lambda: snapshot)
-        tools.register(GroupTranscriptTool(self.host, context, {"context", "forgetting"}))
+        attend(self.host, context, {"judge", "forgetting"})
+        tools.register(GroupTranscriptTool(self.host, context, {"tool", "context"}))
         with _replaced(runtime, "FeishuChannel", channel_class(runtime.FeishuChannel, self.host, PARTS)):
             self.manager = ChannelManager(config, self.bus, session_manager=sessions)
         load = runtime._load_lark_runtime

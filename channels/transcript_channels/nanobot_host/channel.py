@@ -102,7 +102,21 @@ class _Recalls(Core):
         self._transcript_host.inbound.recall(data)
 
 
-class _Names(Core):
+class _Listening(Core):
+    """What the platform answers to nanobot's client is listened to."""
+
+    @property
+    def _client(self) -> Any:
+        return self.__dict__.get("_transcript_client")
+
+    @_client.setter
+    def _client(self, client: Any) -> None:
+        if client is not None:
+            self._transcript_deliveries.listen(client)
+        self.__dict__["_transcript_client"] = client
+
+
+class _Names(_Listening):
     """The bot is entered among the members with the name the platform gives it."""
 
     def _fetch_bot_open_id(self) -> str | None:
@@ -136,18 +150,8 @@ class _Names(Core):
         return bool(open_id)
 
 
-class _Outbound(Core):
+class _Outbound(_Listening):
     """Messages the agent sends as a whole."""
-
-    @property
-    def _client(self) -> Any:
-        return self.__dict__.get("_transcript_client")
-
-    @_client.setter
-    def _client(self, client: Any) -> None:
-        if client is not None:
-            self._transcript_deliveries.listen(client)
-        self.__dict__["_transcript_client"] = client
 
     async def send(self, msg: Any) -> None:
         outbound = self._transcript_host.outbound

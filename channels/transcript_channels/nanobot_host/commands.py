@@ -23,6 +23,7 @@ def is_command(text: str) -> bool:
 def _known() -> frozenset[str]:
     try:
         from nanobot.command.builtin import BUILTIN_COMMAND_SPECS
-    except ImportError:  # said at the start: see seams
+
+        return frozenset(spec.command.casefold() for spec in BUILTIN_COMMAND_SPECS)
+    except (ImportError, AttributeError):  # said at the start: see seams
         return frozenset()
-    return frozenset(spec.command.casefold() for spec in BUILTIN_COMMAND_SPECS)

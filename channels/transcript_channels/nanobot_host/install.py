@@ -10,7 +10,7 @@ from nanobot_transcript.settings import Settings, load_settings
 from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host.channel import PARTS, channel_class
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe
+from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe, untried
 
 __all__ = ["Installation", "installation"]
 
@@ -60,6 +60,7 @@ def _install(settings: Settings) -> Installation:
     if base_url and "base_url" in abilities:
         _redirect(base_url)
     if not active:
+        _report_lost([finding for finding in findings if finding.ability == "base_url"])
         return _nothing()
     host = Host(settings, settings.open_record())
     patched = _replace_channel(host, abilities)
@@ -98,11 +99,10 @@ def _redirect(base_url: str) -> None:
 
 
 def _report(findings: list[SeamFinding], patched: str, host: Host) -> None:
+    _report_lost(findings)
     versions = describe()
-    lost = [finding for finding in findings if finding.severity != "ok"]
-    if lost:
-        sentences = " ".join(finding.message for finding in lost)
-        logger.error("The group transcript works in part on nanobot %s: %s", versions["nanobot-ai"], sentences)
+    if notice := untried(versions["nanobot-ai"], findings):
+        logger.info("%s", notice)
     able = ", ".join(finding.ability for finding in findings if finding.severity == "ok")
     logger.info(
         "Group transcript %s on nanobot %s: replaced %s (%s); the record is in %s",
@@ -112,6 +112,14 @@ def _report(findings: list[SeamFinding], patched: str, host: Host) -> None:
         able,
         host.record.place,
     )
+
+
+def _report_lost(findings: list[SeamFinding]) -> None:
+    """One line about what this nanobot lacks, and what that costs."""
+    lost = [finding.message for finding in findings if finding.severity != "ok"]
+    if lost:
+        found = describe()["nanobot-ai"]
+        logger.error("The group transcript works in part on nanobot %s: %s", found, " ".join(lost))
 
 
 def _bridge_logging() -> None:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection
 from typing import Any, Final
 
-from nanobot.agent.tools.base import Tool, ToolResult
+from nanobot.agent.tools.base import Tool
 
 from nanobot_transcript.errors import HostError, StoreError
 from transcript_channels.nanobot_host.context import GroupContext
@@ -13,7 +13,7 @@ from transcript_channels.nanobot_host.install import installation
 from transcript_channels.nanobot_host.query import Answer, Query, QueryError
 from transcript_channels.nanobot_host.wording import zone
 
-__all__ = ["GroupTranscriptTool"]
+__all__ = ["GroupTranscriptTool", "attend"]
 
 logger = logging.getLogger(__name__)
 
@@ -45,21 +45,20 @@ class GroupTranscriptTool(Tool):
     def __init__(self, host: Host, ctx: Any, abilities: Collection[str]) -> None:
         where = zone(getattr(ctx, "timezone", None))
         self._host: Host = host
+        self._answers: bool = "tool" in abilities
         self._gives_context: bool = "context" in abilities
         self._sessions: Any = getattr(ctx, "sessions", None)
         self._context: GroupContext = GroupContext(host, where)
         self._query: Query = Query(host, where)
-        host.deciders.model.attend(getattr(ctx, "provider_snapshot_loader", None))
-        if "forgetting" in abilities:
-            host.forgetting.attend(self._sessions)
 
     @classmethod
     def enabled(cls, ctx: Any) -> bool:
-        """nanobot asks this first. False keeps the tool away from the agent; recording does not depend on it."""
+        """nanobot asks this first. False keeps the tool away from the agent; nothing else depends on it."""
         installed = installation()
-        if installed.host is None or "tool" not in installed.abilities:
+        if installed.host is None or not installed.host.policy.shares_somewhere:
             return False
-        return installed.host.policy.shares_somewhere
+        attend(installed.host, ctx, installed.abilities)
+        return not installed.abilities.isdisjoint({"tool", "context"})
 
     @classmethod
     def create(cls, ctx: Any) -> "GroupTranscriptTool":
@@ -75,6 +74,8 @@ class GroupTranscriptTool(Tool):
 
     @property
     def description(self) -> str:
+        if not self._answers:  # nanobot asks tools alone for what to tell a turn
+            return "Not available on this version of nanobot. Never call it."
         return (
             "Read what people and other bots said in the present group chat, also what was not addressed to you. "
             "New messages come with each turn by themselves; use this for older ones, for one member's, "
@@ -91,15 +92,17 @@ class GroupTranscriptTool(Tool):
 
     async def execute(self, **kwargs: Any) -> Any:
         """The messages asked for, of the chat this turn belongs to."""
+        if not self._answers:
+            return "Error: the tool is not available on this version of nanobot."
         from nanobot.agent.tools.context import current_request_context
 
         request = current_request_context()
         chat_id = str(getattr(request, "chat_id", "") or "")
         bot = self._host.bot_on(str(getattr(request, "channel", "") or ""))
         if bot is None or chat_id in self._host.private:
-            return ToolResult.error("Error: this conversation is not a group chat, so there is no record of it.")
+            return _error("this conversation is not a group chat, so there is no record of it.")
         if not self._host.policy.shares(chat_id):
-            return ToolResult.error("Error: the record of this group chat is not shared with agents.")
+            return _error("the record of this group chat is not shared with agents.")
         try:
             answer = await self._query.answer(
                 chat_id,
@@ -112,10 +115,10 @@ class GroupTranscriptTool(Tool):
             self._note_shown(bot.app_id, getattr(request, "session_key", None), answer)
             return answer.text
         except QueryError as error:
-            return ToolResult.error(f"Error: {error}")
+            return _error(str(error))
         except Exception as error:
             logger.exception("The record could not be read")
-            return ToolResult.error(f"Error: the record cannot be read now ({error}).")
+            return _error(f"the record cannot be read now ({error}).")
 
     def _note_shown(self, app_id: str, session_key: str | None, answer: Answer) -> None:
         if session_key:
@@ -140,7 +143,28 @@ class GroupTranscriptTool(Tool):
 
     def _is_fresh(self, session_key: str) -> bool:
         """True when nanobot's session holds nothing, because it is new or was emptied."""
-        if self._sessions is None:
+        get_or_create = getattr(self._sessions, "get_or_create", None)
+        if get_or_create is None:
             return False
-        session = self._sessions.get_or_create(session_key)
+        session = get_or_create(session_key)
         return not getattr(session, "messages", True)
+
+
+GroupTranscriptTool.__abstractmethods__ = frozenset()
+"""nanobot's loader passes over abstract classes without a word, and then nothing of the plugin would come to life. What
+a tool must have beyond ours costs the tool and the context: see ``seams``.
+"""
+
+
+def attend(host: Host, ctx: Any, abilities: Collection[str]) -> None:
+    """Take from nanobot's ``ToolContext`` what the abilities need that are no tool: its model and its sessions."""
+    if "judge" in abilities:
+        host.deciders.model.attend(getattr(ctx, "provider_snapshot_loader", None))
+    if "forgetting" in abilities:
+        host.forgetting.attend(getattr(ctx, "sessions", None))
+
+
+def _error(text: str) -> Any:
+    from nanobot.agent.tools.base import ToolResult
+
+    return ToolResult.error(f"Error: {text}")

@@ -6,18 +6,30 @@ nanobot's Feishu channel (half a second), not the Feishu SDK.
 
 import importlib
 import inspect
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from typing import Any, Final, Literal
 
-__all__ = ["ENTRY_POINT", "SUPPORTED", "SeamFinding", "check_seams", "describe"]
+__all__ = ["ENTRY_POINT", "SUPPORTED", "TRIED", "SeamFinding", "check_seams", "describe", "is_supported", "untried"]
 
-SUPPORTED: Final = "nanobot-ai>=0.3.0,<0.4"
+SUPPORTED: Final = "nanobot-ai>=0.3.0,<1"
+"""What the plugin starts to work with: beyond ``TRIED`` its places decide, and not the number."""
+
+TRIED: Final = ("0.3.0", "0.3.5")
 ENTRY_POINT: Final = ("nanobot.tools", "group_transcript")
 
 _RUNTIME: Final = "nanobot.channels.feishu.runtime"
-_FIX: Final = f"Install a supported nanobot (pip install '{SUPPORTED}'), or a newer nanobot-transcript."
+_FIX: Final = (
+    f"Install a version that was tried (pip install 'nanobot-ai=={TRIED[-1]}'), or a newer nanobot-transcript."
+)
+_TOOL: Final = "nanobot.agent.tools.base:Tool"
+_OURS: Final = frozenset({"name", "description", "parameters", "execute", "read_only", "runtime_context_provider"})
+"""What the plugin's tool has of its own: another abstract method would be left without a body."""
+
+_ALL_PARTS: Final = ("config",)
+"""What every part of our channel class needs, whatever it does: it says whose channel it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,7 @@ class _Ability:
     attributes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    is_tool: bool = False
 
 
 _ABILITIES: Final = (
@@ -50,6 +63,7 @@ _ABILITIES: Final = (
             "nanobot.agent.tools.base:ToolResult.error",
             "nanobot.agent.tools.context:current_request_context",
         ),
+        is_tool=True,
     ),
     _Ability(
         "context",
@@ -59,6 +73,7 @@ _ABILITIES: Final = (
             "nanobot.runtime_context:RuntimeContextBlock",
             "nanobot.runtime_context:wrap_runtime_context_lines",
         ),
+        is_tool=True,
     ),
     _Ability(
         "forgetting",
@@ -66,6 +81,8 @@ _ABILITIES: Final = (
         names=(
             "nanobot.session.manager:SessionManager.get_or_create",
             "nanobot.session.manager:SessionManager.save",
+            "nanobot.session.manager:Session.__dataclass_fields__.key",
+            "nanobot.session.manager:Session.__dataclass_fields__.messages",
         ),
     ),
     _Ability(
@@ -90,9 +107,12 @@ _ABILITIES: Final = (
     _Ability(
         "commands",
         "the gate weighs nanobot's commands like any other message",
-        names=("nanobot.command.builtin:BUILTIN_COMMAND_SPECS",),
+        names=(
+            "nanobot.command.builtin:BUILTIN_COMMAND_SPECS",
+            "nanobot.command.builtin:BuiltinCommandSpec.__dataclass_fields__.command",
+        ),
     ),
-    _Ability("names", "bots are called by their app id", methods=("_fetch_bot_open_id",)),
+    _Ability("names", "bots are called by their app id", methods=("_fetch_bot_open_id",), attributes=("_client",)),
     _Ability(
         "beside",
         "it neither hears other bots nor sends posts of the outbox",
@@ -140,6 +160,21 @@ def check_seams() -> list[SeamFinding]:
     return [_finding(ability, missing[ability.name]) for ability in _ABILITIES]
 
 
+def is_supported(found: str) -> bool:
+    """True for a version of nanobot in the range of ``SUPPORTED``."""
+    number = re.match(r"0\.(\d+)", found)
+    return number is not None and int(number[1]) >= 3
+
+
+def untried(found: str, findings: Sequence[SeamFinding]) -> str:
+    """What to know of a version of nanobot that was not tried with this plugin; an empty text for one that was."""
+    if found.partition("+")[0] in TRIED:
+        return ""
+    lacking = ", ".join(finding.ability for finding in findings if finding.severity != "ok")
+    outcome = f"it lacks what these need: {lacking}" if lacking else "every ability finds what it needs there"
+    return f"nanobot {found} was not tried with this plugin ({' and '.join(TRIED)} were); {outcome}."
+
+
 def describe() -> dict[str, str]:
     """Versions of what the plugin works with, ``""`` for what is not installed, and its entry point."""
     found = {name: _version(name) for name in ("nanobot-transcript", "nanobot-ai", "lark-oapi")}
@@ -155,14 +190,22 @@ def _finding(ability: _Ability, missing: tuple[str, ...]) -> SeamFinding:
     return SeamFinding(ability.name, "error", f"nanobot lacks {gone}: {ability.lost}.", _FIX, missing)
 
 
-def _missing(ability: _Ability) -> Iterable[str]:
-    channel = _load(f"{_RUNTIME}:FeishuChannel") if ability.methods or ability.attributes else None
-    if (ability.methods or ability.attributes) and not inspect.isclass(channel):
-        yield "FeishuChannel"
-        return
-    yield from (f"FeishuChannel.{name}" for name in ability.methods if not callable(getattr(channel, name, None)))
-    yield from (f"FeishuChannel.{name}" for name in ability.attributes if not _assigns(channel, name))
+def _missing(ability: _Ability) -> Iterator[str]:
+    if ability.methods or ability.attributes:
+        yield from _missing_in_channel(ability)
     yield from (place for place in ability.names if _load(place) is None)
+    if ability.is_tool:
+        unknown = sorted(getattr(_load(_TOOL), "__abstractmethods__", frozenset()) - _OURS)
+        yield from (f"a Tool that does without the abstract method {name}" for name in unknown)
+
+
+def _missing_in_channel(ability: _Ability) -> Iterable[str]:
+    channel = _load(f"{_RUNTIME}:FeishuChannel")
+    if not inspect.isclass(channel):
+        return ["FeishuChannel"]
+    methods = [name for name in ability.methods if not callable(getattr(channel, name, None))]
+    attributes = [name for name in (*_ALL_PARTS, *ability.attributes) if not _assigns(channel, name)]
+    return [f"FeishuChannel.{name}" for name in (*methods, *attributes)]
 
 
 def _load(place: str) -> Any:

@@ -11,12 +11,12 @@ from nanobot_transcript.finding import Finding
 if TYPE_CHECKING:
     from nanobot_transcript.settings import LoadedSettings
     from nanobot_transcript.store.front import GroupTranscriptStore
+    from transcript_channels.nanobot_host.seams import SeamFinding
 
 __all__ = ["check"]
 
 _GROUP: Final = "nanobot.tools"
 _NAME: Final = "group_transcript"
-_SUPPORTED: Final = ("0", "3")
 _INSTALL: Final = (
     "Install the plugin into nanobot's own environment: pip install 'nanobot-transcript[nanobot]', "
     "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
@@ -37,26 +37,36 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
             "or from a clone: pip install '/path/to/nanobot-transcript[nanobot]'."
         )
         return [Finding("nanobot", "warning", message, fix)]
-    version = _version(found)
-    findings = [version, *_seams(), _plugin(version.fix or _REINSTALL)]
+    seen = _taken_hold_of(found)
+    findings = [*seen, _plugin(seen[0].fix or _REINSTALL)]
     if loaded is not None:
         findings += [_mode(loaded), *_traces(store)]
     return findings
 
 
-def _version(found: str) -> Finding:
-    if tuple(found.split(".")[:2]) == _SUPPORTED:
-        return Finding("nanobot", "ok", f"nanobot {found} is installed.")
-    fix = "pip install 'nanobot-ai>=0.3.0,<0.4', or look for a newer nanobot-transcript."
-    return Finding("nanobot", "warning", f"nanobot {found} is installed; the plugin is made for 0.3.", fix)
-
-
-def _seams() -> list[Finding]:
+def _taken_hold_of(found: str) -> list[Finding]:
+    """nanobot's version, and what the plugin finds in it."""
     try:
         from transcript_channels.nanobot_host.seams import check_seams
     except ImportError as error:
         return [Finding("seams", "error", f"The plugin's own package cannot be imported: {error}.", _REINSTALL)]
     seams = check_seams()
+    return [_version(found, seams), *_seams(seams)]
+
+
+def _version(found: str, seams: "list[SeamFinding]") -> Finding:
+    from transcript_channels.nanobot_host.seams import SUPPORTED, is_supported, untried
+
+    notice = untried(found, seams)
+    if not notice:
+        return Finding("nanobot", "ok", f"nanobot {found} is installed.")
+    if is_supported(found):
+        return Finding("nanobot", "info", notice)
+    fix = f"pip install '{SUPPORTED}', or look for a newer nanobot-transcript."
+    return Finding("nanobot", "warning", notice, fix)
+
+
+def _seams(seams: "list[SeamFinding]") -> list[Finding]:
     missing = [Finding("seams", "error", seam.message, seam.fix) for seam in seams if seam.severity != "ok"]
     return missing or [Finding("seams", "ok", f"All {len(seams)} places the plugin takes hold of are there.")]
 

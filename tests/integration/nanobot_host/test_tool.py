@@ -20,7 +20,7 @@ from nanobot_transcript.settings import Settings  # noqa: E402
 from transcript_channels.nanobot_host.channel import channel_class  # noqa: E402
 from transcript_channels.nanobot_host.context import GroupContext  # noqa: E402
 from transcript_channels.nanobot_host.host import Host  # noqa: E402
-from transcript_channels.nanobot_host.plugin import GroupTranscriptTool  # noqa: E402
+from transcript_channels.nanobot_host.plugin import GroupTranscriptTool, attend  # noqa: E402
 from transcript_channels.nanobot_host.watermark import Watermark  # noqa: E402
 
 SESSION = "feishu:oc_1"
@@ -52,7 +52,9 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionManager:
 
 @pytest.fixture
 def tool(host: Host, sessions: SessionManager) -> GroupTranscriptTool:
-    return GroupTranscriptTool(host, SimpleNamespace(timezone="UTC", sessions=sessions), {"context", "forgetting"})
+    ctx = SimpleNamespace(timezone="UTC", sessions=sessions)
+    attend(host, ctx, {"forgetting"})
+    return GroupTranscriptTool(host, ctx, {"tool", "context"})
 
 
 def request(**options: Any) -> RequestContext:

@@ -17,6 +17,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli.checks import host
 from nanobot_transcript.store.member_file import FileMembers
+from transcript_channels.nanobot_host.seams import SeamFinding
 
 Run = Callable[..., Any]
 Finding = dict[str, str]
@@ -180,13 +181,33 @@ def test_a_plugin_that_is_switched_off_is_named_with_the_place_that_does_it(
 
 
 @pytest.mark.parametrize(
-    ("version", "severity"), [("0.3.0", "ok"), ("0.3.17", "ok"), ("0.2.9", "warning"), ("0.30.1", "warning")]
+    ("version", "severity"),
+    [
+        ("0.3.0", "ok"),
+        ("0.3.5+local", "ok"),
+        ("0.3.17", "info"),
+        ("0.4.0rc1", "info"),
+        ("0.30.1", "info"),
+        ("0.2.9", "warning"),
+        ("1.0.0", "warning"),
+        ("odd", "warning"),
+    ],
 )
-def test_a_nanobot_the_plugin_was_not_made_for_is_a_warning(version: str, severity: str) -> None:
-    finding = host._version(version)
+def test_a_nanobot_nobody_tried_is_told_and_only_one_out_of_range_is_a_warning(version: str, severity: str) -> None:
+    finding = host._version(version, [SeamFinding("streams", "ok", "")])
     assert finding.severity == severity
     assert version in finding.message
+    assert ("every ability finds what it needs" in finding.message) == (severity != "ok")
     assert bool(finding.fix) == (severity == "warning")
+
+
+def test_of_a_nanobot_nobody_tried_it_is_told_which_abilities_lack_something() -> None:
+    seams = [SeamFinding("streams", "error", "gone"), SeamFinding("tool", "ok", ""), SeamFinding("names", "error", "")]
+    finding = host._version("0.4.2", seams)
+    assert (finding.severity, finding.fix) == ("info", "")
+    assert finding.message.endswith("it lacks what these need: streams, names.")
+    first = host._seams(seams)[0]
+    assert (first.check, first.severity, first.message) == ("seams", "error", "gone")
 
 
 def test_bots_that_were_silent_for_a_month_are_no_proof_of_work(run: Run, store: GroupTranscriptStore) -> None:
