@@ -37,6 +37,7 @@ def test_without_a_terminal_the_scene_plays_and_leaves_nothing_behind(start: Sta
     demo.expect_all_scenes()
     assert " tail " not in demo.seen
     assert "make demo ARGS=--keep" in demo.seen
+    assert "Here: groups.mode gate, relay.mode mentions. A fresh install: listen, off." in demo.seen
 
 
 def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:

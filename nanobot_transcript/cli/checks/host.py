@@ -26,6 +26,14 @@ _REINSTALL: Final = (
     "or from a clone: pip install --force-reinstall --no-deps /path/to/nanobot-transcript."
 )
 
+_LISTENING: Final = (
+    "groups.mode is listen: each bot answers what nanobot's own group policy lets through; the bots do not decide "
+    "together which of them answers."
+)
+_AS_IN_THE_DEMO: Final = (
+    "If they should, as in the demo: set groups.mode to gate, and relay.mode to mentions so that they hear each other."
+)
+
 
 def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None") -> list[Finding]:
     """Findings about nanobot and the plugin in this environment."""
@@ -91,6 +99,10 @@ def _mode(loaded: "LoadedSettings") -> Finding:
     if groups.mode == "off" and all((chat.mode or "off") == "off" for chat in groups.chats.values()):
         origin = loaded.origin_of("groups.mode")
         return Finding("mode", "warning", f"The plugin is switched off ({origin}).", "Set groups.mode to listen.")
+    if groups.mode == "gate":
+        return Finding("mode", "ok", "groups.mode is gate: the bots decide from the record which of them answers.")
+    if groups.mode == "listen":
+        return Finding("mode", "info", _LISTENING, _AS_IN_THE_DEMO)
     return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
 
 

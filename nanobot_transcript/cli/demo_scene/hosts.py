@@ -17,11 +17,15 @@ HostName = Literal["nanobot", "runner"]
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What runs the bots. ``require`` says what it is, with its version, or raises HostError."""
+    """What runs the bots. ``require`` says what it is, with its version, or raises HostError.
+
+    ``settings`` are those that the demo gives the bots and a fresh install does not have, and what that has instead.
+    """
 
     name: HostName
     title: str
     noun: str
+    settings: tuple[str, str]
     require: Callable[[], str]
     bots: Callable[[Sequence[App], Path], list[Bot]]
 
@@ -31,6 +35,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="nanobot",
         title="Two real nanobot gateways",
         noun="gateway",
+        settings=("groups.mode gate, relay.mode mentions", "listen, off"),
         require=require_nanobot,
         bots=nanobot_bots,
     ),
@@ -38,6 +43,7 @@ _HOSTS: Final[dict[HostName, Host]] = {
         name="runner",
         title="Two real runners",
         noun="runner",
+        settings=("relay.mode mentions", "off"),
         require=require_runner,
         bots=runner_bots,
     ),

@@ -108,6 +108,7 @@ class _Demo:
             tally = await self._count()
         if not self._keep:
             screen.farewell(world.host)
+        screen.settings(world.host)
         return tally
 
     async def _count(self) -> Tally:

@@ -120,6 +120,13 @@ class Screen:
         self._uncut(f"  make demo ARGS={shlex.quote(options)}")
         self._uncut(f"  nanobot-transcript demo {options}")
 
+    def settings(self, host: "Host") -> None:
+        """What is different in an install."""
+        had, usual = host.settings
+        self._line()
+        self._line(f"Here: {had}. A fresh install: {usual}.")
+        self._line("For the same in your groups, set that in ~/.nanobot/transcript.yaml.")
+
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
         """The demo did not work, and what the bots said last."""
         notice(f"\nThe demo failed: {message}")

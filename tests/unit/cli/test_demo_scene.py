@@ -10,6 +10,7 @@ import pytest
 from nanobot_transcript.cli import main
 from nanobot_transcript.cli.demo_scene.asking import objection
 from nanobot_transcript.cli.demo_scene.endpoint import Endpoint
+from nanobot_transcript.cli.demo_scene.hosts import host_named
 from nanobot_transcript.cli.demo_scene.mind import PHRASES, answer
 from nanobot_transcript.cli.demo_scene.reading import Given, Turn
 from nanobot_transcript.cli.demo_scene.screen import Screen
@@ -39,6 +40,19 @@ ALPHA = Given("om_2", "Alpha", "记下了，任务 T-4821", bot=True)
 
 
 # -- what stands on the screen
+
+
+def test_the_last_words_say_what_an_install_has_to_set(capsys: pytest.CaptureFixture[str]) -> None:
+    Screen().settings(host_named("nanobot"))
+    Screen().settings(host_named("runner"))
+    assert capsys.readouterr().out.splitlines() == [
+        "",
+        "Here: groups.mode gate, relay.mode mentions. A fresh install: listen, off.",
+        "For the same in your groups, set that in ~/.nanobot/transcript.yaml.",
+        "",
+        "Here: relay.mode mentions. A fresh install: off.",
+        "For the same in your groups, set that in ~/.nanobot/transcript.yaml.",
+    ]
 
 
 def test_a_demo_that_failed_says_why_what_to_do_and_what_the_bots_said_last(capsys: pytest.CaptureFixture[str]) -> None:

@@ -210,6 +210,26 @@ def test_of_a_nanobot_nobody_tried_it_is_told_which_abilities_lack_something() -
     assert (first.check, first.severity, first.message) == ("seams", "error", "gone")
 
 
+@pytest.mark.parametrize(
+    ("mode", "severity", "told"),
+    [
+        ("listen", "info", "own group policy"),
+        ("gate", "ok", "which of them"),
+        ("observe", "ok", "groups.mode is observe."),
+    ],
+)
+def test_who_decides_which_bot_answers_is_a_note_and_no_fault(
+    run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch, mode: str, severity: str, told: str
+) -> None:
+    pytest.importorskip("nanobot")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GROUPS__MODE", mode)
+    finding = found(run)["mode"]
+    assert finding["severity"] == severity
+    assert told in finding["message"]
+    assert ("groups.mode to gate" in finding["fix"]) == (mode == "listen")
+    assert run("doctor").code == 0
+
+
 def test_bots_that_were_silent_for_a_month_are_no_proof_of_work(run: Run, store: GroupTranscriptStore) -> None:
     pytest.importorskip("nanobot")
     before = FileMembers(store.base_dir, now=lambda: time.time() + 31 * 86400)
