@@ -2,29 +2,20 @@
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+from support.chapters import blocks_of_section
 from support.ports import free_port
 from support.waiting import PATIENCE
 from support.watched import Watched
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def section(language: str) -> list[tuple[str, str]]:
     """The blocks of the section about the runner, with their languages."""
-    text = (ROOT / "docs" / language / "simulator.md").read_text(encoding="utf-8")
-    start = text.index("simulated.yaml")
-    start = text.rindex("\n### ", 0, start)
-    return re.findall(r"^```(\w+)\n(.*?)^```", text[start : text.index("\n## ", start)], re.DOTALL | re.MULTILINE)
-
-
-def test_both_languages_print_the_same() -> None:
-    assert section("en") == section("zh")
+    return blocks_of_section(language, "simulated.yaml")
 
 
 def test_the_runner_answers_in_the_simulated_group_as_it_is_printed(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The programs that a chapter of the documents prints."""
+"""The programs and commands that a chapter of the documents prints."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.waiting import PATIENCE
 
-__all__ = ["output_of_programs"]
+__all__ = ["blocks_of_section", "output_of_programs"]
 
 _DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -23,3 +23,11 @@ def output_of_programs(page: str, home: Path) -> list[str]:
         [sys.executable, "-c", code], env=env, check=True, capture_output=True, text=True, timeout=PATIENCE
     )
     return done.stdout.splitlines()
+
+
+def blocks_of_section(language: str, holding: str) -> list[tuple[str, str]]:
+    """The blocks of the first section of the simulator's chapter that holds a text, each behind its language."""
+    text = (_DOCS / language / "simulator.md").read_text(encoding="utf-8")
+    start = text.rindex("\n### ", 0, text.index(holding))
+    end = min(at for heading in ("\n## ", "\n### ") if (at := text.find(heading, start + 1)) > 0)
+    return re.findall(r"^```(\w+)\n(.*?)^```", text[start:end], re.DOTALL | re.MULTILINE)
