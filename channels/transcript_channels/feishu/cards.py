@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from transcript_channels.feishu.attachments import placeholder
 from transcript_channels.feishu.mentions import Mentions
 
 __all__ = ["card_text"]
@@ -19,6 +20,7 @@ _NOT_SHOWN: Final = "请升级至最新版本客户端，以查看内容"
 _DEEPEST: Final = 24
 _COLUMNS: Final = 50  # as many as the platform allows
 _ROWS: Final = 500
+_PICTURES: Final = 20
 _LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
 _WRITTEN: Final = ("user_dsl", "json_card")
 _WRAPPED: Final = ("card", "data")
@@ -26,7 +28,6 @@ _TEXT_TAGS: Final = frozenset({"markdown", "lark_md", "plain_text", "text", "md"
 _PLACEHOLDERS: Final = {
     "audio": "[audio]",
     "chart": "[chart]",
-    "img_combination": "[images]",
     "video": "[video]",
 }
 _INPUTS: Final = frozenset(
@@ -119,7 +120,11 @@ def _element(element: Any, mentions: Mentions, depth: int) -> Iterator[str]:
     elif tag == "at":
         yield mentions.at(element.get("user_id") or element.get("id"), element.get("user_name"))
     elif tag in ("img", "image"):
-        yield _words(element.get("alt"), mentions) or "[image]"
+        yield _picture(element, mentions)
+    elif tag == "img_combination":
+        pictures = element.get("img_list")
+        listed = pictures[:_PICTURES] if isinstance(pictures, list) else []
+        yield "".join(_picture(picture, mentions) for picture in listed if isinstance(picture, Mapping))
     elif tag == "button":
         yield _button(element, mentions)
     elif tag in _PLACEHOLDERS:
@@ -163,6 +168,12 @@ def _words(value: Any, mentions: Mentions) -> str:
 def _link(text: str, href: Any) -> str:
     target = href if isinstance(href, str) else ""
     return f"[{text}]({target})" if text and target and text != target else text or target
+
+
+def _picture(element: _Node, mentions: Mentions) -> str:
+    """Its author calls the key ``img_key``, the flattened form of events ``image_key``."""
+    key = element.get("img_key") or element.get("image_key")
+    return placeholder("image", _words(element.get("alt"), mentions), key)
 
 
 def _button(element: _Node, mentions: Mentions) -> str:

@@ -1,6 +1,7 @@
 """The readable text of a Feishu message, whatever its type.
 
-Never raises: what cannot be understood becomes a placeholder such as ``[image]`` or ``[file: plan.pdf]``.
+Never raises: what cannot be understood becomes a placeholder such as ``[location]``. Pictures and files are named
+with the key by which the platform gives them out, as ``attachments`` says.
 Types and shapes: https://open.feishu.cn/document/server-docs/im-v1/message-content-description/message_content
 """
 
@@ -9,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from transcript_channels.feishu.attachments import placeholder
 from transcript_channels.feishu.cards import card_text
 from transcript_channels.feishu.mentions import Mentions
 
@@ -16,7 +18,6 @@ __all__ = ["text_of"]
 
 _Body = Mapping[str, Any]
 _Reader = Callable[[_Body, Mentions], str]
-_LONGEST_NAME: Final = 200
 _LONGEST_CONTENT: Final = 384 * 1024  # characters; the platform takes 150 KB, which escapes may double
 _LONGEST_TEXT: Final = 200_000
 _LOCALES: Final = ("zh_cn", "en_us", "ja_jp")
@@ -67,11 +68,6 @@ def _string(body: _Body, *keys: str) -> str:
     return next((value for key in keys if isinstance(value := body.get(key), str) and value.strip()), "")
 
 
-def _labelled(label: str, detail: str) -> str:
-    detail = " ".join(detail.split())[:_LONGEST_NAME]
-    return f"[{label}: {detail}]" if detail else f"[{label}]"
-
-
 def _seconds(body: _Body) -> str:
     duration = body.get("duration")
     if isinstance(duration, bool) or not isinstance(duration, int | float | str):
@@ -119,8 +115,12 @@ def _post_element(element: _Body, mentions: Mentions) -> str:
         return _link(_string(element, "text"), _string(element, "href"))
     if tag == "code_block":
         return f"\n```{_string(element, 'language').lower()}\n{_string(element, 'text').rstrip()}\n```\n"
-    if tag in _POST_PLACEHOLDERS:
-        return _POST_PLACEHOLDERS[tag]
+    if tag == "img":
+        return placeholder("image", key=element.get("image_key"))
+    if tag == "media":
+        return placeholder("video", key=element.get("file_key"))
+    if tag == "hr":
+        return "\n---\n"
     if tag == "emotion":
         return f"[{_string(element, 'emoji_type') or 'emoji'}]"
     return mentions.resolve(_verbatim(element, "text") or _verbatim(element, "content"))
@@ -133,9 +133,6 @@ def _verbatim(element: _Body, key: str) -> str:
 
 def _link(text: str, href: str) -> str:
     return f"[{text}]({href})" if text and href and text != href else text or href
-
-
-_POST_PLACEHOLDERS: Final = {"img": "[image]", "media": "[video]", "hr": "\n---\n"}
 
 
 def _card(body: _Body, mentions: Mentions) -> str:
@@ -179,17 +176,21 @@ def _merged_line(item: _Body) -> str:
 def _vote(body: _Body, mentions: Mentions) -> str:
     options = body.get("options")
     choices = [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
-    return _labelled("vote", _string(body, "topic") + ("".join(f" / {choice}" for choice in choices)))
+    return placeholder("vote", _string(body, "topic") + ("".join(f" / {choice}" for choice in choices)))
 
 
 def _todo(body: _Body, mentions: Mentions) -> str:
     summary = body.get("summary")
     text = _post(summary, mentions) if isinstance(summary, Mapping) else _string(body, "summary")
-    return _labelled("task", text)
+    return placeholder("task", text)
 
 
 def _detail(label: str, *keys: str) -> _Reader:
-    return lambda body, mentions: _labelled(label, _string(body, *keys))
+    return lambda body, mentions: placeholder(label, _string(body, *keys))
+
+
+def _file(label: str) -> _Reader:
+    return lambda body, mentions: placeholder(label, _string(body, "file_name"), body.get("file_key"))
 
 
 def _unknown(body: _Body) -> str:
@@ -205,12 +206,12 @@ _READERS: Final[dict[str, _Reader]] = {
     "merge_forward": _merged,
     "vote": _vote,
     "todo": _todo,
-    "image": _detail("image"),
-    "sticker": _detail("sticker"),
-    "file": _detail("file", "file_name"),
+    "image": lambda body, mentions: placeholder("image", key=body.get("image_key")),
+    "sticker": _detail("sticker"),  # the platform gives none out, so its key is of no use
+    "file": _file("file"),
     "folder": _detail("folder", "file_name"),
-    "media": _detail("video", "file_name"),
-    "audio": lambda body, mentions: _labelled("audio", _seconds(body)),
+    "media": _file("video"),
+    "audio": lambda body, mentions: placeholder("audio", _seconds(body), body.get("file_key")),
     "share_chat": _detail("shared group", "chat_name", "name", "chat_id"),
     "share_user": _detail("shared contact", "user_name", "name", "user_id"),
     "location": _detail("location", "name"),

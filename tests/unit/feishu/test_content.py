@@ -58,7 +58,7 @@ def test_a_post_is_read_in_all_three_wrappings(wrap: Any) -> None:
         ],
     }
     lines = read("post", wrap(post)).splitlines()
-    assert lines[:4] == ["Plan", "see [here](https://x.test/)", "@Bo agrees", "[image][SMILE]"]
+    assert lines[:4] == ["Plan", "see [here](https://x.test/)", "@Bo agrees", "[image (img_1)][SMILE]"]
     assert [line for line in lines[4:] if line] == ["```python", "print(1)", "```", "**bold**"]
 
 
@@ -101,7 +101,7 @@ def test_an_old_card_is_read_from_top_to_bottom() -> None:
         "[Open](https://x.test)",
         "[Undo]",
         "by CI",
-        "[image]",
+        "[image (k)]",
     ]
 
 
@@ -166,11 +166,15 @@ def test_a_card_that_is_only_named_is_a_placeholder() -> None:
 @pytest.mark.parametrize(
     ("kind", "body", "text"),
     [
-        ("image", {"image_key": "img_1"}, "[image]"),
-        ("file", {"file_key": "f", "file_name": "plan.pdf"}, "[file: plan.pdf]"),
-        ("audio", {"file_key": "f", "duration": 3200}, "[audio: 3 s]"),
-        ("audio", {"file_key": "f"}, "[audio]"),
-        ("media", {"file_key": "f", "file_name": "clip.mp4", "duration": 1}, "[video: clip.mp4]"),
+        ("image", {"image_key": "img_1"}, "[image (img_1)]"),
+        ("image", {"image_key": "img_1/../x"}, "[image]"),
+        ("image", {}, "[image]"),
+        ("file", {"file_key": "f", "file_name": "plan.pdf"}, "[file: plan.pdf (f)]"),
+        ("file", {"file_key": "f" * 129, "file_name": "plan.pdf"}, "[file: plan.pdf]"),
+        ("audio", {"file_key": "f", "duration": 3200}, "[audio: 3 s (f)]"),
+        ("audio", {"file_key": " f\n"}, "[audio (f)]"),
+        ("media", {"file_key": "f", "file_name": "clip.mp4", "duration": 1}, "[video: clip.mp4 (f)]"),
+        ("post", {"content": [[{"tag": "media", "file_key": "f", "image_key": "img_cover"}]]}, "[video (f)]"),
         ("sticker", {"file_key": "f"}, "[sticker]"),
         ("share_chat", {"chat_id": "oc_1"}, "[shared group: oc_1]"),
         ("share_user", {"user_id": "ou_1"}, "[shared contact: ou_1]"),

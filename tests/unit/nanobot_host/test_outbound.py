@@ -54,7 +54,7 @@ async def test_a_message_in_several_parts_is_one_entry_with_all_ids(host: Host, 
 
 async def test_an_attachment_is_named_behind_the_text(host: Host, channel: Any) -> None:
     await channel.send(Outbound("oc_1", "see|<image>"))
-    assert only(host)["content"] == "see|<image>\n[image]"
+    assert only(host)["content"] == "see|<image>\n[image (k)]"
 
 
 async def test_a_refused_message_is_not_recorded(host: Host, channel: Any) -> None:
