@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Sequence
+from mimetypes import guess_type
 from typing import Any
 
 from transcript_channels.simulator import content as contents
 from transcript_channels.simulator.errors import ApiError
 from transcript_channels.simulator.world import App, Member, Mention, World
 
-__all__ = ["KNOWN_TYPES", "sent_content", "typed_content"]
+__all__ = ["KNOWN_TYPES", "is_picture", "sent_content", "typed_content"]
 
 KNOWN_TYPES = frozenset(
     {
@@ -31,6 +32,11 @@ _AT_KEY = re.compile(r'<at key="([^"]*)"></at>')
 _AT_USER = re.compile(r'<at\s+user_id="([^"]*)"\s*>(.*?)</at>', re.DOTALL)
 _AT_CARD = re.compile(r"<at\s+id=\"?'?([^\s\"'>]+)\"?'?\s*>")
 _AT_ALL = re.compile(r"@(?:all(?![A-Za-z0-9_])|所有人)")
+
+
+def is_picture(name: str) -> bool:
+    """True for the name of a file that the platform would show as a picture."""
+    return (guess_type(name)[0] or "").startswith("image/")
 
 
 class _Keys:

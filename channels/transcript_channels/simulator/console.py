@@ -1,5 +1,7 @@
 """Commands to a running simulator as JSON objects, and what happens on it as JSON objects."""
 
+import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transcript_channels.simulator.changes import Notice
@@ -29,6 +31,7 @@ class Console:
         self._feishu = feishu
         self._commands: dict[str, Callable[[JSON], Awaitable[JSON]]] = {
             "say": self._say,
+            "send_file": self._send_file,
             "private": self._private,
             "edit": self._edit,
             "recall": self._recall,
@@ -77,6 +80,15 @@ class Console:
             wait=bool(command.get("wait")),
         )
         return describe_message(message)
+
+    async def _send_file(self, command: JSON) -> JSON:
+        path = Path(command["path"])
+        try:
+            data = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}") from error
+        chat, sender = self._chat(command), self._member(command["from"])
+        return describe_message(await self._feishu.send_file(chat, sender, data, path.name, wait=False))
 
     async def _private(self, command: JSON) -> JSON:
         person, app = self._person(command["from"]), self._app(command["to"])

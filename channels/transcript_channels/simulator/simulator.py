@@ -146,8 +146,8 @@ class FeishuSimulator:
         self._platform.leave(chat, member)
 
     def add_file(self, data: bytes, name: str = "file.bin") -> str:
-        """Store a file for a message's content; returns its key."""
-        key = ids.new_file_key("file")
+        """Store a file for a message's content, a picture by its name; returns its key."""
+        key = ids.new_file_key("img" if compose.is_picture(name) else "file")
         self._world.files[key] = (name, data)
         return key
 
@@ -187,6 +187,13 @@ class FeishuSimulator:
         if wait:
             await self.settled(message.pushes, timeout)
         return message
+
+    async def send_file(self, chat: Chat, sender: Member, data: bytes, name: str, **options: Any) -> Message:
+        """Somebody sends a file: as a picture, when its name is that of one. Options as in ``say``."""
+        key = self.add_file(data, name)
+        if compose.is_picture(name):
+            return await self.say(chat, sender, msg_type="image", content={"image_key": key}, **options)
+        return await self.say(chat, sender, msg_type="file", content={"file_key": key, "file_name": name}, **options)
 
     async def forward(
         self, chat: Chat, sender: Member, messages: Sequence[Message], *, wait: bool = True, timeout: float = PATIENCE

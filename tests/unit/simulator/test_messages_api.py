@@ -174,8 +174,32 @@ async def test_a_file_of_a_message_can_be_downloaded(team) -> None:
     async with team.session.get(url, headers=team.as_alpha.headers, params={"type": "file"}) as answer:
         assert await answer.read() == b"data"
         assert "notes.txt" in answer.headers["Content-Disposition"]
-    async with team.session.get(url + "x", headers=team.as_alpha.headers) as answer:
-        assert (await answer.json())["code"] == 230001
+        assert answer.content_type == "text/plain"
+
+
+async def test_a_file_is_given_out_only_of_its_message_to_its_chat_and_as_what_it_is(team) -> None:
+    said = await team.feishu.send_file(team.group, team.ada, b"pixels", "图 1.png")
+    elsewhere = await team.feishu.send_file(team.feishu.add_group("Other", [team.ada]), team.ada, b"x", "a.pdf")
+    sticker = await team.feishu.say(team.group, team.ada, msg_type="sticker", content={"file_key": "file_v3_1"})
+    key, other = said.content["image_key"], elsewhere.content["file_key"]
+
+    async def code(message_id: str, key: str, **query: str) -> int:
+        return (await team.as_alpha.call("GET", f"{BASE}/{message_id}/resources/{key}", None, **query))["code"]
+
+    assert await code(said.message_id, key) == 234001
+    assert await code(said.message_id, key, type="file") == 234001
+    assert await code("om_unknown", key, type="image") == 234001
+    assert await code(said.message_id, other, type="file") == 234003
+    assert await code(elsewhere.message_id, other, type="file") == 234004
+    assert await code(sticker.message_id, "file_v3_1", type="file") == 234043
+    bundle = await team.feishu.forward(team.group, team.ada, [elsewhere])
+    url = f"{team.feishu.base_url}{BASE}/{bundle.message_id}/resources/{other}"
+    async with team.session.get(url, headers=team.as_alpha.headers, params={"type": "file"}) as answer:
+        assert await answer.read() == b"x"
+    await team.feishu.recall(said)
+    assert await code(said.message_id, key, type="image") == 234003
+    team.alpha.scopes.clear()
+    assert await code(said.message_id, key, type="image") == 99991672
 
 
 async def test_an_uploaded_image_can_be_sent_and_downloaded(team) -> None:
@@ -186,7 +210,8 @@ async def test_an_uploaded_image_can_be_sent_and_downloaded(team) -> None:
         key = (await answer.json())["data"]["image_key"]
     sent = await team.as_alpha.send(team.group.chat_id, msg_type="image", content={"image_key": key})
     resource = f"{BASE}/{sent['data']['message_id']}/resources/{key}"
-    async with team.session.get(team.feishu.base_url + resource, headers=team.as_beta.headers) as answer:
+    url = f"{team.feishu.base_url}{resource}?type=image"
+    async with team.session.get(url, headers=team.as_beta.headers) as answer:
         assert await answer.read() == b"pixels"
 
 

@@ -1,21 +1,23 @@
 """Images and files: upload, and download out of a message."""
 
 from collections.abc import Sequence
+from mimetypes import guess_type
 from typing import Any
+from urllib.parse import quote
 
 from aiohttp import web
 
 from transcript_channels.simulator import ids, scopes
-from transcript_channels.simulator.api.access import message_of
 from transcript_channels.simulator.content import card_strings
 from transcript_channels.simulator.errors import ApiError
 from transcript_channels.simulator.platform import Platform
 from transcript_channels.simulator.rest import ApiCall, Raw, Route
+from transcript_channels.simulator.world import Message
 
 __all__ = ["routes"]
 
 _WRITE = (scopes.RESOURCE, "im:resource:upload")
-_READ = (scopes.MESSAGE, scopes.MESSAGE_READ)
+_READ = (scopes.MESSAGE, scopes.MESSAGE_READ, "im:message.history:readonly")
 
 
 def routes(platform: Platform) -> Sequence[Route]:
@@ -38,12 +40,13 @@ def routes(platform: Platform) -> Sequence[Route]:
         return key
 
     def resource(call: ApiCall) -> Raw:
-        message = message_of(world, call)
         key = call.params["file_key"]
-        if key not in world.files or key not in set(card_strings(message.content)):
-            raise ApiError(230001, "file_key does not belong to the message")
+        _check(world.messages.get(call.params["message_id"]), key, call)
+        if key not in world.files:
+            raise ApiError(234003)
         name, data = world.files[key]
-        return Raw(data, {"Content-Disposition": f'attachment; filename="{name}"'})
+        kind = guess_type(name)[0] or "application/octet-stream"
+        return Raw(data, {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}", "Content-Type": kind})
 
     base = "/open-apis/im/v1"
     return [
@@ -51,3 +54,24 @@ def routes(platform: Platform) -> Sequence[Route]:
         Route("POST", f"{base}/files", file, _WRITE),
         Route("GET", base + "/messages/{message_id}/resources/{file_key}", resource, _READ),
     ]
+
+
+def _check(message: Message | None, key: str, call: ApiCall) -> None:
+    """Raise ApiError unless the message carries the key, the bot sits in its chat, and the type is the key's."""
+    kind = call.query.get("type", "")
+    if message is None or kind not in ("image", "file") or (kind == "image") != key.startswith("img_"):
+        raise ApiError(234001)
+    if call.app not in message.chat.members:
+        raise ApiError(234004)
+    if message.msg_type == "sticker":
+        raise ApiError(234043)
+    if message.recalled or key not in _strings(message):
+        raise ApiError(234003)
+
+
+def _strings(message: Message) -> set[str]:
+    """All strings of a message; what a bundle forwards belongs to the bundle."""
+    found = set(card_strings(message.content))
+    for part in message.forwarded:
+        found |= _strings(part)
+    return found
