@@ -50,6 +50,7 @@ TranscriptError
 │   ├── CallBudgetError                         our own budget of calls is spent; nothing was asked
 │   ├── MessageGoneError                        the message was recalled, deleted, or never was visible
 │   ├── RequestRefusedError                     what was asked cannot be done as it was asked
+│   ├── TooLargeError                           a file is larger than the platform gives out, or than it may be here
 │   ├── NoAnswerError                           the platform cannot be reached or is out of order
 │   └── UnexpectedAnswerError                   the answer is not what the platform's documents promise
 ├── HubUnreachableError                         the hub that a command speaks to does not run, or refuses it
@@ -110,6 +111,7 @@ __all__ = [
     "StoreFullError",
     "StoreUnavailableError",
     "TokenRefusedError",
+    "TooLargeError",
     "TranscriptError",
     "UnexpectedAnswerError",
     "UnknownAgentError",
@@ -503,6 +505,12 @@ class RequestRefusedError(PlatformError):
     """What was asked cannot be done as it was asked: too long, too old to edit, a wrong id, refused by an audit."""
 
     code = "request_refused"
+
+
+class TooLargeError(PlatformError):
+    """A file is larger than the platform gives out, or than it may be here; nothing of it was kept."""
+
+    code = "too_large"
 
 
 class NoAnswerError(PlatformError):

@@ -24,6 +24,7 @@ from nanobot_transcript.errors import (
     QuotaExhaustedError,
     RateLimitedError,
     RequestRefusedError,
+    TooLargeError,
     UnexpectedAnswerError,
 )
 
@@ -49,11 +50,14 @@ _URL: Final = re.compile(r"https?://[^\s\"'<>，。]+")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. ``body`` is None when it was no JSON object; header names are in lower case."""
+    """One answer. ``body`` is None when it was no JSON object; header names are in lower case. ``is_file``: it was a
+    file, which was written down already.
+    """
 
     status: int
     body: dict[str, Any] | None
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_file: bool = False
 
     @property
     def code(self) -> int | None:
@@ -231,6 +235,28 @@ _KNOWN: Final[dict[int, _Kind]] = {
     230019: (MessageGoneError, "The topic does not exist", _NOT_ANY_MORE),
     230110: (MessageGoneError, "The message was deleted", _NOT_ANY_MORE),
     231003: (MessageGoneError, "The message is not there or not visible to the bot", _NOT_ANY_MORE),
+    234002: (NotPermittedError, "The app may not have this file", _JOIN),
+    234004: (NotPermittedError, "The bot is not in the chat", _JOIN),
+    234006: (
+        NotPermittedError,
+        "The app has no bot",
+        "Switch on the bot ability in the developer console and publish a new version.",
+    ),
+    234038: (
+        NotPermittedError,
+        "The chat is in restricted mode, in which nothing may be downloaded",
+        "Ask the owner of the group.",
+    ),
+    234040: (MessageGoneError, "The message is not visible to the bot", _NOT_ANY_MORE),
+    234001: (RequestRefusedError, "A parameter is wrong", _LOOK_UP),
+    234003: (RequestRefusedError, "The message carries no such file", "Take a key that stands in the message's text."),
+    234037: (TooLargeError, "The file has more than 100 MB", "Open it in Feishu."),
+    234041: (
+        RequestRefusedError,
+        "The key with which the tenant enciphers its files is gone",
+        "Ask the tenant's admin.",
+    ),
+    234043: (RequestRefusedError, "Feishu gives nothing out of this kind of message", "Open it in Feishu."),
     230001: (RequestRefusedError, "A parameter is wrong", _LOOK_UP),
     230022: (RequestRefusedError, "The message holds content that Feishu does not let pass", "Say it in other words."),
     230025: (RequestRefusedError, "The message is too long", _SHORTER),

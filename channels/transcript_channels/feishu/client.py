@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from math import isfinite, nan
-from typing import Any, Final, Self
+from typing import Any, BinaryIO, Final, Self
 
 import httpx
 
@@ -26,18 +26,19 @@ from transcript_channels.feishu.addresses import FEISHU_URL, LARK_URL, console_o
 from transcript_channels.feishu.answers import LARGE, Answer, decode, failure
 from transcript_channels.feishu.connections import Connections
 from transcript_channels.feishu.patience import Patience, Pauses, Tries, UnsentError
+from transcript_channels.feishu.receiving import Saving, read_answer
 from transcript_channels.feishu.tokens import TenantToken, Token
 
 __all__ = ["FEISHU_URL", "LARK_URL", "BotInfo", "FeishuClient", "Spend"]
 
 logger = logging.getLogger(__name__)
 
+_Read = Callable[[httpx.Response], Awaitable[bytes | None]]
 Spend = Callable[[], bool | Awaitable[bool]]
 """Asked before each request: False when the budget of calls is spent. May be a coroutine function."""
 
 _TOKEN_PATH: Final = "/open-apis/auth/v3/tenant_access_token/internal"
 _QUOTA: Final = "quota"
-_LARGEST_ANSWER: Final = 16 * 1024 * 1024
 _LEAST_LIFE: Final = 5.0
 _USUAL_LIFE: Final = 300.0
 _LONGEST_LIFE: Final = 86_400.0
@@ -137,10 +138,37 @@ class FeishuClient:
         """
         request = _Request(method, path, query or {}, body, chat, needs)
         tries = Tries(self._patience, repeatable=method != "POST" if repeatable is None else repeatable)
+        answer = (await self._tried(request, tries)).body or {}
+        data = answer.get("data")
+        return data if isinstance(data, dict) else answer
+
+    async def download(
+        self,
+        path: str,
+        file: BinaryIO,
+        most: int,
+        *,
+        query: Mapping[str, Any] | None = None,
+        chat: str = "",
+        needs: Sequence[str] = (),
+    ) -> Mapping[str, str]:
+        """A file that an API gives out, written into ``file`` from its beginning; returns the headers of the answer,
+        their names in lower case. Limits and failures as in ``call``.
+
+        Raises PlatformError kinds, TooLargeError beyond ``most`` bytes, and OSError when it cannot be written.
+        """
+        request = _Request("GET", path, query or {}, None, chat, needs)
+        answer = await self._tried(request, Tries(self._patience, repeatable=True), Saving(file, most).read)
+        if not answer.is_file:
+            raise UnexpectedAnswerError(f"{request.api} gives no file.", hint="Look at the address of the API.")
+        return answer.headers
+
+    async def _tried(self, request: _Request, tries: Tries, read: _Read = read_answer) -> Answer:
+        """The answer to a request, made again as ``tries`` says."""
         while True:
             await self._wait_out(request, tries)
             try:
-                return await self._made(request)
+                return await self._made(request, read)
             except PlatformError as error:
                 seconds = self._pause(request, error, tries.next_after(error))
                 if seconds is None or not tries.may_wait(seconds):
@@ -203,17 +231,15 @@ class FeishuClient:
 
     # --- one request
 
-    async def _made(self, request: _Request) -> dict[str, Any]:
+    async def _made(self, request: _Request, read: _Read) -> Answer:
         token = await self._token()
-        answer = await self._asked(request, token)
+        answer = await self._asked(request, token, read)
         if answer.token_refused:
             self._tokens.refuse(token)
-            answer = await self._asked(request, await self._token())
-        if not answer.ok:
+            answer = await self._asked(request, await self._token(), read)
+        if not (answer.ok or answer.is_file):
             raise self._hidden(failure(answer, self.app_id, self.console, request.needs))
-        body = answer.body or {}
-        data = body.get("data")
-        return data if isinstance(data, dict) else body
+        return answer
 
     async def _token(self) -> str:
         try:
@@ -221,9 +247,9 @@ class FeishuClient:
         except NoAnswerError as error:  # the call itself was not made yet
             raise UnsentError(str(error), hint=error.hint) from None
 
-    async def _asked(self, request: _Request, token: str) -> Answer:
+    async def _asked(self, request: _Request, token: str, read: _Read) -> Answer:
         await self._pay()
-        return await self._exchange(request, {"Authorization": f"Bearer {token}"})
+        return await self._exchange(request, {"Authorization": f"Bearer {token}"}, read)
 
     async def _pay(self) -> None:
         if self._spend is None:
@@ -243,7 +269,7 @@ class FeishuClient:
             raise UnexpectedAnswerError("Feishu's answer holds no access token.", hint="Look at the API's address.")
         return Token(value, _life(seconds))
 
-    async def _exchange(self, request: _Request, headers: Mapping[str, str]) -> Answer:
+    async def _exchange(self, request: _Request, headers: Mapping[str, str], read: _Read = read_answer) -> Answer:
         """Send a request and read its answer. Raises NoAnswerError and UnexpectedAnswerError."""
         query = {key: _spelled(value) for key, value in request.query.items() if value is not None}
         url = self.base_url + request.path
@@ -255,7 +281,7 @@ class FeishuClient:
                     request.method, url, params=query, json=request.body, headers=headers, follow_redirects=False
                 ) as response,
             ):
-                raw = await _read(response)
+                raw = await read(response)
                 known = {name.lower(): value for name, value in response.headers.items()}
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise UnsentError(f"Feishu cannot be reached at {self.base_url}: {_why(error)}.", hint=_REACH) from None
@@ -263,6 +289,8 @@ class FeishuClient:
             raise NoAnswerError(f"{request.api} got no answer: {_why(error)}.", hint=_REACH) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise UnexpectedAnswerError(f"{request.api} cannot be understood: {_why(error)}.", hint=_REACH) from None
+        if raw is None:
+            return Answer(response.status_code, None, known, is_file=True)
         body = decode(raw) if len(raw) < LARGE else await asyncio.to_thread(decode, raw)
         return Answer(response.status_code, body, known)
 
@@ -283,17 +311,6 @@ def _life(expire: Any) -> float:
     except (ValueError, OverflowError):
         seconds = nan
     return min(max(seconds, _LEAST_LIFE), _LONGEST_LIFE) if isfinite(seconds) else _USUAL_LIFE
-
-
-async def _read(response: httpx.Response) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > _LARGEST_ANSWER:
-            raise httpx.DecodingError("the answer is too large")
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _why(error: Exception) -> str:
