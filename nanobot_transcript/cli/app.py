@@ -8,6 +8,7 @@ import typer
 from nanobot_transcript.cli import (
     config,
     doctor,
+    fetch,
     gate,
     mail,
     mcp,
@@ -76,6 +77,7 @@ app.command()(reading.show)
 app.command(cls=PlainUsage)(searching.search)
 app.command()(stats.stats)
 app.command()(post.post)
+app.command()(fetch.fetch)
 app.command("export")(transfer.export)
 app.command("import", cls=PlainUsage)(transfer.import_)
 app.command()(upkeep.verify)
