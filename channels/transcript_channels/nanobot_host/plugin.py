@@ -11,6 +11,7 @@ from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
 from transcript_channels.nanobot_host.query import Answer, Query, QueryError
+from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of
 from transcript_channels.nanobot_host.wording import zone
 
 __all__ = ["GroupTranscriptTool", "attend"]
@@ -97,13 +98,8 @@ class GroupTranscriptTool(Tool):
         from nanobot.agent.tools.context import current_request_context
 
         request = current_request_context()
-        chat_id = str(getattr(request, "chat_id", "") or "")
-        bot = self._host.bot_on(str(getattr(request, "channel", "") or ""))
-        if bot is None or chat_id in self._host.private:
-            return _error("this conversation is not a group chat, so there is no record of it.")
-        if not self._host.policy.shares(chat_id):
-            return _error("the record of this group chat is not shared with agents.")
         try:
+            bot, chat_id = group_of(self._host, request)
             answer = await self._query.answer(
                 chat_id,
                 bot.app_id,
@@ -114,7 +110,7 @@ class GroupTranscriptTool(Tool):
             )
             self._note_shown(bot.app_id, getattr(request, "session_key", None), answer)
             return answer.text
-        except QueryError as error:
+        except (NoGroupError, QueryError) as error:
             return _error(str(error))
         except Exception as error:
             logger.exception("The record could not be read")

@@ -29,7 +29,7 @@ for _ in range(2):
     names = loader.load(ToolContext(config=config, workspace="."), registry)
 tool = registry.get("group_transcript")
 print(json.dumps({
-    "tools": names,
+    "tools": sorted(names),
     "replaced": runtime.FeishuChannel is not original,
     "subclass": issubclass(runtime.FeishuChannel, original) and runtime.FeishuChannel.name == original.name,
     "depth": len(runtime.FeishuChannel.__mro__) - len(original.__mro__),
@@ -66,7 +66,7 @@ def load(tmp_path: Path) -> Any:
 def test_the_entry_point_replaces_the_channel_once_and_gives_the_tool(load: Any, tmp_path: Path) -> None:
     found, log = load()
     assert found == {
-        "tools": ["group_transcript"],
+        "tools": ["group_file", "group_transcript"],
         "replaced": True,
         "subclass": True,
         "depth": 12,  # the class itself, its nine parts, and the two that they share
@@ -107,7 +107,7 @@ def test_a_wrong_setting_switches_it_off_and_says_so_in_one_line(load: Any) -> N
 def test_what_nanobot_lacks_is_said_in_one_line_and_the_rest_works(load: Any) -> None:
     prepare = "from nanobot.channels.feishu.runtime import FeishuChannel; del FeishuChannel._fetch_bot_open_id"
     found, log = load(prepare=prepare)
-    assert (found["tools"], found["replaced"]) == (["group_transcript"], True)
+    assert (found["tools"], found["replaced"]) == (["group_file", "group_transcript"], True)
     assert log.count("ERROR") == 1
     assert "works in part" in log
     assert "nanobot lacks FeishuChannel._fetch_bot_open_id: bots are called by their app id." in log
