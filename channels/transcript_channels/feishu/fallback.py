@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease
-from nanobot_transcript.coordination.doors import AsyncBudget, AsyncLease
+from nanobot_transcript.coordination.doors import AsyncLease
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import CredentialsRefusedError, NotPermittedError, PlatformError, StoreError
 from nanobot_transcript.session_key import split
 from transcript_channels.feishu.history import FeishuHistory, Fetched, Span
+from transcript_channels.feishu.hourly import HISTORY, HourlyCalls
 from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["FallbackOptions", "HistoryFallback"]
 
 logger = logging.getLogger(__name__)
 
-_BUDGET: Final = "feishu history"
 _HOUR: Final = 3600.0
 _OUTSIDE: Final = (230002, 232011)
 
@@ -70,10 +70,10 @@ class HistoryFallback:
     ) -> None:
         self._options: FallbackOptions = options or FallbackOptions()
         self._lease: AsyncLease = AsyncLease(lease)
-        self._budget: AsyncBudget = AsyncBudget(budget)
         self._holder: str = holder
         self._threads: Callable[[str], Collection[str]] = threads or (lambda key: ())
-        self._histories: list[FeishuHistory] = [history.budgeted(self._pay) for history in histories]
+        pay = HourlyCalls(budget, self._options.calls_per_hour).pay
+        self._histories: list[FeishuHistory] = [history.budgeted(pay) for history in histories]
         self._off: dict[str, float] = {}
         self._fetched: dict[str, float] = {}
         self._began: float = time.time() if began is None else began
@@ -179,15 +179,7 @@ class HistoryFallback:
             self._complained.add(app_id)
             logger.warning("Gaps in the record are not filled from Feishu's history: %s. %s", error, error.hint)
 
-    async def _pay(self) -> bool:
-        limit = self._options.calls_per_hour
-        try:
-            return await self._budget.take(_BUDGET, limit=limit, window=_HOUR)
-        except StoreError as error:
-            logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
-            return False
-
 
 def _names(session_key: str) -> tuple[str, str]:
     """The leases of a chat: to ask, and not to ask again so soon."""
-    return f"{_BUDGET} {session_key}", f"{_BUDGET} rest {session_key}"
+    return f"{HISTORY} {session_key}", f"{HISTORY} rest {session_key}"

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final, cast
-from urllib.parse import quote
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import (
@@ -17,8 +16,8 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from nanobot_transcript.store.members import MemberDirectory
+from transcript_channels.feishu.bundles import unbundled
 from transcript_channels.feishu.client import FeishuClient, Spend
-from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.identities import Identities, People
 from transcript_channels.feishu.items import FORWARDED, HistoryItem, item_from_api
 
@@ -118,25 +117,8 @@ class FeishuHistory:
         if item.message.msg_type != FORWARDED or item.deleted or reading.forwards >= _FORWARDS:
             return item
         reading.forwards += 1
-        parts = await self._forwarded(item)
-        if not parts:
-            return item
-        text = await asyncio.to_thread(text_of, FORWARDED, {"items": parts})
-        return replace(item, message=replace(item.message, text=text))
-
-    async def _forwarded(self, item: HistoryItem) -> list[dict[str, Any]]:
-        """The messages inside a bundle; none when they cannot be read, which is worth no error."""
-        path = f"{_PATH}/{quote(item.message.message_id, safe='')}"
-        query = {"card_msg_content_type": "user_card_content", "with_sender_name": True}
-        try:
-            answer = await self.client.call("GET", path, query=query, chat=item.message.chat_id)
-        except PlatformError as error:
-            logger.info("Forwarded messages could not be read: %s", error)
-            return []
-        listed = answer.get("items")
-        upper = item.message.message_id
-        parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
-        return [part for part in parts if part.get("upper_message_id") == upper]
+        text = await unbundled(self.client, item.message.message_id, item.message.chat_id)
+        return item if text is None else replace(item, message=replace(item.message, text=text))
 
     # --- people
 

@@ -1,0 +1,100 @@
+"""Bundles of forwarded messages: their event brings a stub, and what is inside has to be asked for."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any, Final
+from urllib.parse import quote
+
+from nanobot_transcript.coordination.contract import Budget, Grant, Lease, new_holder
+from nanobot_transcript.coordination.doors import AsyncLease
+from nanobot_transcript.errors import PlatformError, StoreError
+from nanobot_transcript.session_key import split
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.content import text_of
+from transcript_channels.feishu.hourly import HourlyCalls
+from transcript_channels.feishu.items import FORWARDED
+
+__all__ = ["STUB", "Bundles", "unbundled"]
+
+logger = logging.getLogger(__name__)
+
+STUB: Final = text_of(FORWARDED, {})
+"""The text of a bundle of which nobody knows what is inside."""
+
+_PATH: Final = "/open-apis/im/v1/messages/{}"
+_QUERY: Final = {"card_msg_content_type": "user_card_content", "with_sender_name": True}
+_TTL: Final = 180.0
+"""Seconds; longer than a call may take with all its tries."""
+
+
+async def unbundled(client: FeishuClient, message_id: str, chat_id: str) -> str | None:
+    """The text of a bundle with the messages inside; None when they cannot be read, which is worth no error."""
+    path = _PATH.format(quote(message_id, safe=""))
+    try:
+        answer = await client.call("GET", path, query=_QUERY, chat=chat_id)
+    except PlatformError as error:
+        logger.info("Forwarded messages could not be read: %s", error)
+        return None
+    listed = answer.get("items")
+    parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+    inside: list[dict[str, Any]] = [part for part in parts if part.get("upper_message_id") == message_id]
+    # long texts are not to keep the event loop from all else
+    return await asyncio.to_thread(text_of, FORWARDED, {"items": inside}) if inside else None
+
+
+class Bundles:
+    """Writes into the record what is inside of bundles, as an edit of their entries: one process asks for all, within
+    the hourly calls of the history. ``leases`` and ``budgets`` are shared by all processes.
+    """
+
+    def __init__(
+        self,
+        client: FeishuClient,
+        leases: Lease,
+        budgets: Budget,
+        store: AsyncGroupTranscriptStore,
+        *,
+        calls_per_hour: int,
+    ) -> None:
+        self._client: FeishuClient = client.budgeted(HourlyCalls(budgets, calls_per_hour).pay)
+        self._leases: AsyncLease = AsyncLease(leases)
+        self._store: AsyncGroupTranscriptStore = store
+        self._holder: str = new_holder(client.app_id)
+
+    async def fill(self, session_key: str, message_id: str) -> None:
+        """Ask for what is inside, unless somebody has or does. Raises no PlatformError and no StoreError: a bundle that
+        cannot be read stays the stub it is, and the log has a line about it.
+        """
+        try:
+            await self._fill(session_key, message_id)
+        except StoreError as error:
+            logger.warning("Forwarded messages are not written into the record: %s %s", error, error.hint)
+
+    async def _fill(self, session_key: str, message_id: str) -> None:
+        if not await self._is_stub(session_key, message_id):
+            return
+        grant = await self._leases.acquire(f"feishu bundle {session_key} {message_id}", self._holder, _TTL)
+        if grant is None:
+            return
+        try:
+            await self._ask(session_key, message_id)
+        finally:
+            await self._release(grant)
+
+    async def _ask(self, session_key: str, message_id: str) -> None:
+        # looked at with the lease in hand, and again after the call: meanwhile it may have been taken back
+        if not await self._is_stub(session_key, message_id):
+            return
+        text = await unbundled(self._client, message_id, split(session_key)[1])
+        if text is not None and await self._is_stub(session_key, message_id):
+            await self._store.edit(session_key, message_id, text)
+
+    async def _is_stub(self, session_key: str, message_id: str) -> bool:
+        entry = await self._store.get(session_key, message_id)
+        return entry is not None and entry.get("msg_type") == FORWARDED and entry["content"] == STUB
+
+    async def _release(self, grant: Grant) -> None:
+        with suppress(StoreError):  # it runs out by itself
+            await self._leases.release(grant)

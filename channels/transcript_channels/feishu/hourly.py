@@ -1,0 +1,33 @@
+"""The number of calls in an hour that all bots together may spend on what nobody has heard."""
+
+import logging
+from typing import Final
+
+from nanobot_transcript.coordination.contract import Budget
+from nanobot_transcript.coordination.doors import AsyncBudget
+from nanobot_transcript.errors import StoreError
+
+__all__ = ["HISTORY", "HourlyCalls"]
+
+logger = logging.getLogger(__name__)
+
+HISTORY: Final = "feishu history"
+"""The name of the budget."""
+
+_HOUR: Final = 3600.0
+
+
+class HourlyCalls:
+    """``pay`` is what a client is ``budgeted`` with. ``budget`` is shared by all processes."""
+
+    def __init__(self, budget: Budget, limit: int) -> None:
+        self._budget: AsyncBudget = AsyncBudget(budget)
+        self._limit: int = limit
+
+    async def pay(self) -> bool:
+        """Take one call; False when there is none left, or nobody can tell."""
+        try:
+            return await self._budget.take(HISTORY, limit=self._limit, window=_HOUR)
+        except StoreError as error:
+            logger.warning("The budget of calls cannot be read, so none is made: %s %s", error, error.hint)
+            return False
