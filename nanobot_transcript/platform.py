@@ -15,7 +15,7 @@ from nanobot_transcript.session_key import session_key, split
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "Platform", "chat_key", "group_key", "outlasts", "person_kinds", "platforms"]
+__all__ = ["GROUP", "Platform", "chat_key", "group_key", "is_unfinished", "outlasts", "person_kinds", "platforms"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,13 +33,15 @@ class Platform:
     ``name`` begins the session keys of its chats: letters from a to z and digits, a letter first. ``person_ids`` are
     the kinds of ids of a person, the most lasting first. ``group_form`` matches the ids of its groups, and of nothing
     else. ``settings`` names, as ``package.module:NAME``, its section of the settings with what that is for; without one
-    it has nothing to set. Raises ValueError for values that nobody could use.
+    it has nothing to set. ``unfinished`` is the text of a bot's message while that bot is still writing it, where the
+    platform tells others of it so early. Raises ValueError for values that nobody could use.
     """
 
     name: str
     person_ids: tuple[str, ...]
     group_form: re.Pattern[str]
     settings: str = ""
+    unfinished: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -79,6 +81,13 @@ def platforms() -> tuple[Platform, ...]:
         if found.setdefault(offered.name, offered) is not offered:
             logger.warning("There is a platform %s already; that of %s is left out.", offered.name, entry_point.value)
     return tuple(found[name] for name in sorted(found))
+
+
+def is_unfinished(session_key: str, entry: Mapping[str, Any]) -> bool:
+    """True for another bot's message that is still being written: that bot records the text when it is done."""
+    channel = split(session_key)[0]
+    texts = [platform.unfinished for platform in platforms() if platform.name == channel]
+    return entry.get("source") == "peer_event" and any(text and entry.get("content") == text for text in texts)
 
 
 def _ours_first(entry_point: "EntryPoint") -> tuple[bool, str, str]:

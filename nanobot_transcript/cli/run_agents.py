@@ -11,6 +11,7 @@ from nanobot_transcript.cli.run_minds import judge_for, responder_for
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.settings import FeishuSettings
 
 if TYPE_CHECKING:
@@ -134,6 +135,10 @@ class _Builder:
     """Makes agents that share a store, the leases and a webhook."""
 
     def __init__(self, settings: "Settings", agents: Sequence[Chosen]) -> None:
+        from nanobot_transcript.conversation.arrivals import Reader
+        from nanobot_transcript.conversation.background import Background
+        from nanobot_transcript.conversation.people import People
+
         self._settings: Settings = settings
         self._platform: FeishuSettings = settings.section(FeishuSettings)
         self.record: Record = settings.open_record()
@@ -141,17 +146,25 @@ class _Builder:
         self._webhooks: WebhookServer | None = _webhooks(self._platform.webhook.listen)
         self.store: AsyncGroupTranscriptStore = self._opened()
         self.gates: list[RelevanceGate] = []
+        self.people: People = People(self.store.members, FEISHU, settings.agent_profiles())
+        self.background: Background = Background(self._maintain)
+        self.reader: Reader = Reader(self.people, self.background.submit, self.record.store)
+        self.background.start()
 
     def agent(self, agent: Chosen) -> "Agent":
         """One agent with everything it needs."""
-        from nanobot_transcript.runner import Agent, Posting, members_of
+        from nanobot_transcript.runner import Agent, Posting
         from nanobot_transcript.turns import AnswerClaims, LoopGuard, Relay, RelaySettings
 
         given, settings = agent.settings, self._settings
         ids = frozenset({agent.name, agent.app_id})
         profile = AgentProfile(agent.name, tuple(given.aliases), given.description, ids, account=agent.app_id)
         guard = LoopGuard(settings.turns.limits())
-        relay, members = settings.relay, members_of(self.store.members, [profile])
+        relay = settings.relay
+
+        def members(session_key: str) -> list[AgentProfile]:
+            return self.people.look().members(session_key, agent.app_id)
+
         posting: Posting | None = Posting(self.record.outbox) if settings.outbox.serve else None
         return Agent(
             profile,
@@ -176,6 +189,11 @@ class _Builder:
             serve=posting.serve if posting else None,
             key=agent.key,
         )
+
+    def _maintain(self) -> None:
+        """Once an hour."""
+        self.record.store.maintain()
+        self.people.still_here()
 
     def _options(self, given: "AgentSettings") -> "LoopOptions":
         from nanobot_transcript.runner import AnswerLimits, ContextLimits, LoopOptions
@@ -214,7 +232,7 @@ class _Builder:
             return self._connection(agent, on_event, on_state)
 
         client, store = self._clients[agent.app_id], self.store
-        return FeishuChannel(profile, client, store.members, listen=listen, on_gap=store.missed)
+        return FeishuChannel(profile, client, self.people, read=self.reader.read, listen=listen, on_gap=store.missed)
 
     def _connection(self, agent: Chosen, on_event: Any, on_state: Any) -> "Connection":
         from transcript_channels.feishu.long_connection import LongConnection

@@ -4,10 +4,10 @@ What one process learns goes into the record's members, so that all of them call
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.conversation.ports import Arrival, MentionedMember
 from nanobot_transcript.entry import Ids, Mention
@@ -16,12 +16,14 @@ from nanobot_transcript.platform import Platform
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 
-__all__ = ["Look", "People", "Sender"]
+__all__ = ["UNKNOWN", "Look", "Members", "People", "Sender"]
 
 logger = logging.getLogger(__name__)
 
 _OPEN_ID: Final = "open_id"
 _REMEMBERED: Final = 5000
+Members: TypeAlias = Callable[[str], Sequence[AgentProfile]]
+"""The members of a chat, by session key."""
 UNKNOWN: Final = "unknown"
 """The sender of a message whose platform does not say who sent it."""
 
@@ -45,20 +47,21 @@ class _Own:
 
 
 class People:
-    """``agents`` is what the settings say of bots, by account; ``only`` names the only bot of this process.
+    """``agents`` is what the settings say of bots, by account; ``only`` names the only bot of this process. Without
+    ``members`` nobody is remembered.
 
     For any thread. Whoever asks about one message takes one ``look`` for it.
     """
 
     def __init__(
         self,
-        members: MemberDirectory,
+        members: MemberDirectory | None,
         platform: Platform,
         agents: Mapping[str, AgentProfile] | None = None,
         *,
         only: str = "",
     ) -> None:
-        self.members: MemberDirectory = members
+        self.members: MemberDirectory | None = members
         self.platform: Platform = platform
         self.agents: Mapping[str, AgentProfile] = agents or {}
         self.own: dict[str, _Own] = {}
@@ -68,7 +71,10 @@ class People:
 
     def look(self) -> "Look":
         """Who is who now."""
-        return Look(self, self.members.view())
+        return Look(self, self._view())
+
+    def _view(self) -> MemberView:
+        return self.members.view() if self.members is not None else MemberView.of_nobody()
 
     # --- this process's bots
 
@@ -83,6 +89,8 @@ class People:
         own = self.own.setdefault(account, _Own())
         own.platform_name, own.open_id = platform_name or own.platform_name, open_id or own.open_id
         known = self.agents.get(account)
+        if self.members is None:
+            return
         name = self.wanted(account, self.members.view())
         aliases = [*known.aliases] if known else []
         if own.platform_name and own.platform_name not in (name, *aliases):
@@ -97,9 +105,8 @@ class People:
 
     def still_here(self) -> None:
         """Say again that this process's bots run; who says nothing for 30 days loses the claim to a name."""
-        for account, own in self.own.items():
-            if own.open_id:
-                self.introduce(account)
+        for account in list(self.own):
+            self.introduce(account)
 
     def wanted(self, account: str, view: MemberView) -> str:
         """What a bot of this process would be called if nobody else were."""
@@ -115,6 +122,8 @@ class People:
     def learn(self, arrival: Arrival) -> None:
         """Keep what a message tells about people and bots. Raises StoreError."""
         look, members, key = self.look(), self.members, arrival.session_key
+        if members is None:
+            return
         sender = look.sender_of(arrival).sender
         if sender != UNKNOWN:
             if not arrival.from_bot:
@@ -123,26 +132,27 @@ class People:
         if (own := self.own.get(arrival.account)) is not None and own.open_id:
             members.saw(key, look.agent_name(arrival.account))
         for mention in arrival.mentions:
-            self._learn_mention(look, mention, arrival.account)
+            self._learn_mention(members, look, mention, arrival.account)
 
     def sits(self, session_key: str, account: str) -> None:
         """A bot of this process takes part in a chat. Raises StoreError."""
-        self.members.saw(session_key, self.look().agent_name(account))
+        if self.members is not None:
+            self.members.saw(session_key, self.look().agent_name(account))
 
     def link(self, observer: str, open_id: str, account: str) -> None:
         """What ``observer`` sees as ``open_id`` is the bot ``account``. Raises StoreError."""
-        bot = self.members.bot_of(account)
-        if bot is None or not open_id or bot.open_ids.get(observer) == open_id:
+        bot = self._view().bot_of(account)
+        if self.members is None or bot is None or not open_id or bot.open_ids.get(observer) == open_id:
             return
         about: Any = {"aliases": bot.aliases, "description": bot.description}
         self.members.remember_bot(account, bot.name, **about, open_ids={observer: open_id}, alive=False)
 
-    def _learn_mention(self, look: "Look", mention: MentionedMember, observer: str) -> None:
+    def _learn_mention(self, members: MemberDirectory, look: "Look", mention: MentionedMember, observer: str) -> None:
         account = look.mentioned_bot(mention, observer)
         if account is not None:
             self.link(observer, mention.ids.get(_OPEN_ID, ""), account)
         elif mention.kind != "bot" and (sender := look.person(mention.ids, observer)):
-            self.members.remember_person(sender, mention.name, mention.ids, observer)
+            members.remember_person(sender, mention.name, mention.ids, observer)
 
     # --- what a look needs
 
@@ -215,6 +225,10 @@ class Look:
         ]
         return [me, *(self._people.same(member) for member in (*others, *people))]
 
+    def names_in(self, session_key: str) -> dict[str, str]:
+        """By stable sender, what everybody is called who was seen in a chat."""
+        return {member.sender: member.name for member in self._view.of_chat(session_key)}
+
     def sits_in(self, session_key: str, account: str) -> bool:
         """True when a bot was heard of in a chat."""
         name = self.agent_name(account)
@@ -228,7 +242,9 @@ class Look:
         if arrival.from_bot:
             account = self._account_of(ids, arrival.account)
             if account is None or account not in self._names:
-                return Sender(account or self._people.platform.sender_of(ids) or "bot", None, ids)
+                return Sender(
+                    account or self._people.platform.sender_of(ids) or "bot", arrival.sender_name or None, ids
+                )
             name = self.agent_name(account)
             return Sender(name, name, {**ids, ACCOUNT: account})
         sender = self.person(ids, arrival.account) or UNKNOWN

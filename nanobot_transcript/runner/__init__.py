@@ -16,7 +16,6 @@ from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
 from nanobot_transcript.runner.hosting import Agent, HostedAgent
-from nanobot_transcript.runner.membership import Members, members_of
 from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.runner.prompting import ContextLimits, Prompt, build_messages
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
@@ -40,7 +39,6 @@ __all__ = [
     "Line",
     "LiveMessage",
     "LoopOptions",
-    "Members",
     "MessageBus",
     "OpenAIOptions",
     "OpenAIResponder",
@@ -55,5 +53,4 @@ __all__ = [
     "SentMessage",
     "StreamingChannel",
     "build_messages",
-    "members_of",
 ]

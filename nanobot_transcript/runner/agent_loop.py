@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError, TranscriptError, WithheldError
@@ -18,7 +19,6 @@ from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.choosing import Chooser, ClaimOpen
 from nanobot_transcript.runner.deciding import Choice, Gate, before
 from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.membership import Members
 from nanobot_transcript.runner.prompting import ContextLimits, Prompt, build_messages
 from nanobot_transcript.runner.recording import answer_entry
 from nanobot_transcript.runner.replying import Replies

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.decision import STOPS, Claiming, later
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.runner.deciding import Choice, Gate, addressed, before, note
-from nanobot_transcript.runner.membership import Members
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
 from nanobot_transcript.turns.speakers import hop_of, id_at

@@ -1,14 +1,16 @@
 """What comes in: written down first, offered to whoever waits for it, and only then handed to the agent."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.ports import CardAction, InboundMessage, Recalled
+from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.runner.bus import MessageBus
-from nanobot_transcript.runner.recording import append_entry
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
@@ -39,6 +41,9 @@ class Intake:
     ) -> None:
         self._bus: MessageBus = bus
         self._store: AsyncGroupTranscriptStore | None = transcript_store
+        self._loop: asyncio.AbstractEventLoop | None = None
+        store = transcript_store.sync if transcript_store is not None else None
+        self._arrivals: Arrivals = Arrivals(store, first_heard=self._first_heard)
         self._forget: Callable[[str, str], None] = forget
         self._offer_reply: OfferReply | None = offer_reply
         self._offer_action: OfferAction | None = offer_action
@@ -46,6 +51,7 @@ class Intake:
 
     async def publish(self, event: InboundMessage | Recalled | CardAction) -> Mapping[str, Any] | None:
         """See ``Publish``."""
+        self._loop = asyncio.get_running_loop()
         mode = self._mode(event)
         if isinstance(event, Recalled):
             await self._recalled(event, mode)
@@ -80,17 +86,18 @@ class Intake:
             return False
         return await self._offer_reply(message.session_key, message.entry)
 
-    async def _recorded(self, message: InboundMessage) -> StoreError | None:
-        if self._store is None or message.private or message.relayed:
-            return None
-        try:
-            await append_entry(self._store, message.session_key, message.entry)
-        except InvalidEntryError:
-            logger.exception("A message cannot be recorded")
-        except StoreError as error:
-            logger.error("A message was not recorded, the platform will push it again: %s %s", error, error.hint)
-            return error
-        return None
+    async def _recorded(self, message: InboundMessage) -> Exception | None:
+        return await ask(self._is_far, self._arrivals.record, message)
+
+    @property
+    def _is_far(self) -> bool:
+        """True when the record may have to be waited for, as over a network."""
+        return self._store is not None and self._store.sync.backend.blocking
+
+    def _first_heard(self, session_key: str, since_ms: float | None) -> None:
+        """In whatever thread records."""
+        if self._store is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._store.missed, session_key, since_ms)
 
     def _hand_on(self, message: InboundMessage) -> None:
         if not self._bus.publish_inbound(message):
@@ -103,4 +110,6 @@ class Intake:
         if self._store is None or recalled.private:
             return
         if mode != "off" or await self._store.get(key, message_id) is not None:
-            await self._store.recall(key, message_id, "", recalled.ts)
+            failure = await ask(self._is_far, self._arrivals.recall, recalled)
+            if failure is not None:
+                raise failure

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+from nanobot_transcript.conversation.arrivals import answers_something
 from nanobot_transcript.conversation.ports import CardAction, OutboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
@@ -39,9 +40,7 @@ class Posting:
 
     async def offer_reply(self, session_key: str, entry: Entry) -> bool:
         """True when the message answers a post: then no turn begins. Raises StoreError kinds."""
-        if not (entry.get("reply_to") or entry.get("root_id") or entry.get("thread_id")):
-            return False
-        return await asyncio.to_thread(self._outbox.offer_reply, entry, session_key)
+        return answers_something(entry) and await asyncio.to_thread(self._outbox.offer_reply, entry, session_key)
 
     async def offer_action(self, action: CardAction) -> Mapping[str, Any] | None:
         """Give a pressed button to the poster; the card stays as it is. Raises StoreError kinds."""

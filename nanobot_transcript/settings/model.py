@@ -26,6 +26,7 @@ from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
 from nanobot_transcript.settings.storing import StoreSettings
 
 if TYPE_CHECKING:
+    from nanobot_transcript.identity import AgentProfile as Profile
     from nanobot_transcript.record import Record
 
 __all__ = ["Settings"]
@@ -114,6 +115,15 @@ class _Common(BaseSettings):
         from nanobot_transcript.record import Record
 
         return Record.open(self.store.dir, posting=self.outbox.limits(), **self.store.options())
+
+    def agent_profiles(self) -> "dict[str, Profile]":
+        """What the settings say of the bots of the group, by account."""
+        from nanobot_transcript.identity import AgentProfile as Profile
+
+        return {
+            account: Profile(agent.name, tuple(agent.aliases), agent.description, account=account)
+            for account, agent in self.agents.items()
+        }
 
     def require(self, *keys: str) -> None:
         """Raise ConfigError when something at or below one of these keys refers to a variable that is not set."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nanobot_transcript.identity import AgentProfile, agent_names
-from nanobot_transcript.store.member_document import Document, is_silent
+from nanobot_transcript.store.member_document import Document, empty, is_silent
 
 __all__ = ["BotProfile", "Member", "MemberView"]
 
@@ -49,6 +49,11 @@ class MemberView:
         self._document: Document = document
         self._mutex: threading.RLock = mutex
         self._now: Callable[[], float] = now
+
+    @classmethod
+    def of_nobody(cls) -> "MemberView":
+        """Where nobody is known."""
+        return cls(empty(), threading.RLock())
 
     def _look(self) -> Document:
         """What is known."""

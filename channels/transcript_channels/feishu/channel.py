@@ -5,9 +5,13 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any, Final, Protocol, cast
 
+from nanobot_transcript.conversation.arrivals import entry_of
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.ports import (
+    Arrival,
     CardAction,
     InboundMessage,
     LiveMessage,
@@ -16,20 +20,14 @@ from nanobot_transcript.conversation.ports import (
     Recalled,
     SentMessage,
 )
-from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import NoAnswerError, PlatformError, TranscriptError
+from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.session_key import split
-from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bodies import At
-from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.feishu.client import BotInfo, FeishuClient
 from transcript_channels.feishu.content import text_of
-from transcript_channels.feishu.events import Message, message_from_event, recall_from_event
+from transcript_channels.feishu.events import message_from_event, recall_from_event
 from transcript_channels.feishu.fields import ids_of, part, string
-from transcript_channels.feishu.identities import Identities
-from transcript_channels.feishu.inbound import entry_of, is_complete
-from transcript_channels.feishu.introducing import introduce
-from transcript_channels.feishu.learning import learn
 from transcript_channels.feishu.mentioning import Mentionable
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.presence import Presence
@@ -42,6 +40,15 @@ logger = logging.getLogger(__name__)
 
 _ACK: Final = 2.5  # seconds; the platform pushes again after three
 _CONNECT: Final = 60.0
+_PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class Read(Protocol):
+    """Makes of a message as it was heard what is published."""
+
+    def __call__(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
+        """The message with its entry."""
+        ...
 
 
 class Connection(Protocol):
@@ -66,40 +73,43 @@ class FeishuChannel:
     """One bot in Feishu. ``client`` is closed with it.
 
     ``listen`` makes the connection that brings events; None: whoever receives them, such as a webhook, calls
-    ``handle``. ``on_gap`` is told of a chat in which messages may have passed unheard. ``members`` None: who is who is
-    not remembered.
+    ``handle``. ``read`` makes of a message what is published, as ``Reader.read`` does. ``on_gap`` is told of a chat in
+    which messages may have passed unheard.
     """
 
     def __init__(
         self,
         agent: AgentProfile,
         client: FeishuClient,
-        members: MemberDirectory | None = None,
+        people: People,
         *,
+        read: Read | None = None,
         listen: Listen | None = None,
         on_gap: Callable[[str], None] | None = None,
     ) -> None:
         self.agent: AgentProfile = agent
         self._client: FeishuClient = client
-        self._members: MemberDirectory | None = members
+        self._people: People = people
+        self._read: Read = read or self._read_plainly
         self._sender: FeishuSender = FeishuSender(client)
-        self._identities: Identities = Identities(members, client.app_id)
-        self._mentionable: Mentionable = Mentionable(client.app_id, members)
-        self._presence: Presence = Presence(client, members)
+        self._mentionable: Mentionable = Mentionable(client.app_id, people.members)
+        self._presence: Presence = Presence(client, people.members)
         self._listen: Listen | None = listen
         self._on_gap: Callable[[str], None] | None = on_gap
         self._connection: Connection | None = None
         self._publish: Publish | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._connected: asyncio.Event = asyncio.Event()
-        self._learning: set[asyncio.Future[None]] = set()
 
     # --- life
 
     async def start(self, publish: Publish) -> None:
         """See ``Channel``. Waits for a platform that cannot be reached; raises what waiting will not mend."""
         self._loop, self._publish = asyncio.get_running_loop(), publish
-        await introduce(self.agent, self._client, self._members)
+        info = await self._asked_who_it_is()
+        await asyncio.to_thread(
+            self._people.introduce, self._client.app_id, platform_name=info.name, open_id=info.open_id
+        )
         await self._presence.refresh()
         await self._presence.take_seats(self.agent.name)
         if self._listen is None:
@@ -121,8 +131,19 @@ class FeishuChannel:
             await self._connection.aclose()
         self._publish = None
         await self._presence.close()
-        await asyncio.gather(*self._learning, return_exceptions=True)
         await self._client.close()
+
+    async def _asked_who_it_is(self) -> BotInfo:
+        """Who the bot is; waits for a platform that cannot be reached. Raises PlatformError kinds that waiting will not
+        mend.
+        """
+        for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
+            try:
+                return await self._client.bot_info()
+            except (NoAnswerError, RateLimitedError) as error:
+                logger.warning("%s tries again in %g s: %s %s", self.agent.name, pause, error, error.hint)
+            await asyncio.sleep(pause)
+        raise AssertionError("the pauses have no end")
 
     def sits_in(self, session_key: str) -> bool:
         """See ``Channel``."""
@@ -156,30 +177,26 @@ class FeishuChannel:
         message = message_from_event(event)
         if message is None:
             return
-        key = FEISHU.key(message.chat_id)
+        arrival = message.arrival(self._client.app_id)
+        inbound = self._read(arrival, private=not message.in_group)
+        name = inbound.entry.get("sender_name")
+        self._mentionable.saw(arrival, name)
         if message.in_group:
             self._presence.joined(message.chat_id)
-        self._mentionable.saw(message, self._identities)
-        entry = entry_of(message, self._identities)
-        if message.in_group:
-            self._learn(message, key, entry)
-        await publish(InboundMessage(key, entry, private=not message.in_group, complete=is_complete(message)))
+            self._presence.want_title(message.chat_id)
+            if not message.from_bot and not name:
+                self._presence.want_names(message.chat_id)
+        await publish(inbound)
+
+    def _read_plainly(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
+        entry = entry_of(arrival, self._people.look())
+        return InboundMessage(arrival.session_key, entry, private=private, complete=arrival.complete)
 
     async def _on_recall(self, event: Mapping[str, Any], publish: Publish) -> None:
         recall = recall_from_event(event)
         if recall is not None:
             key = FEISHU.key(recall.chat_id)
             await publish(Recalled(key, recall.message_id, recall.ts_ms))
-
-    def _learn(self, message: Message, key: str, entry: Entry) -> None:
-        if self._members is None:
-            return
-        self._presence.want_title(message.chat_id)
-        if not message.from_bot and not entry.get("sender_name"):
-            self._presence.want_names(message.chat_id)
-        learning = asyncio.ensure_future(asyncio.to_thread(learn, self._members, self._identities, message, key))
-        self._learning.add(learning)
-        learning.add_done_callback(self._learning.discard)
 
     def _on_event(self, event: dict[str, Any]) -> Any:
         """In the connection's thread: what comes of it decides about the acknowledgement."""

@@ -7,9 +7,11 @@ long connection or a webhook. Fields: https://open.feishu.cn/document/server-doc
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nanobot_transcript.entry import EntryFields, Ids
+from nanobot_transcript.conversation.ports import Arrival, MentionedMember
+from nanobot_transcript.entry import Ids
 from transcript_channels.feishu.content import text_of
-from transcript_channels.feishu.fields import MentionedMember, ids_of, mentions_of, milliseconds, part, position, string
+from transcript_channels.feishu.fields import ids_of, mentions_of, milliseconds, part, position, string
+from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["MentionedMember", "Message", "Recall", "message_from_event", "recall_from_event"]
 
@@ -46,18 +48,25 @@ class Message:
         """True when another app sent it (``bot`` in events, ``app`` in the history API)."""
         return self.sender_type in _APPS
 
-    def entry_fields(self) -> EntryFields:
-        """What the platform tells about the message, as keywords of ``append``."""
-        return {
-            "sender_kind": "bot" if self.from_bot else "human",
-            "ids": self.sender_ids,
-            "msg_type": self.msg_type,
-            "reply_to": self.parent_id,
-            "root_id": self.root_id,
-            "thread_id": self.thread_id,
-            "pos": self.pos,
-            "source": "peer_event" if self.from_bot else "event",
-        }
+    def arrival(self, account: str) -> Arrival:
+        """The message as the app ``account`` heard it. Another bot's card has no text while it is being written."""
+        return Arrival(
+            FEISHU.key(self.chat_id),
+            account,
+            self.message_id,
+            self.text,
+            self.sender_ids,
+            "peer_event" if self.from_bot else "event",
+            from_bot=self.from_bot,
+            msg_type=self.msg_type,
+            ts_ms=self.ts_ms,
+            mentions=self.mentions,
+            reply_to=self.parent_id,
+            root_id=self.root_id,
+            thread_id=self.thread_id,
+            pos=self.pos,
+            complete=not (self.from_bot and self.text == FEISHU.unfinished),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """Single values out of the platform's dictionaries, whatever is really in them. Nothing here raises."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from nanobot_transcript.conversation.ports import MentionedMember
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.identity import ACCOUNT
 from transcript_channels.feishu.platform import FEISHU
 
-__all__ = ["MentionedMember", "ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
+__all__ = ["ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
 
 _PERSON: Final = "user"
 _ID_TYPES: Final = (*FEISHU.person_ids, ACCOUNT)
@@ -16,16 +16,6 @@ _LONGEST_POSITION: Final = 19
 _FAR: Final = 10**18
 _EARLIEST_MS: Final = 100_000_000_000  # below it a time is in seconds: as milliseconds it would be 1973
 _EMPTY: Final[Mapping[str, Any]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class MentionedMember:
-    """Somebody named in a message; ``ids`` are those the receiving app sees, ``kind`` None if not told."""
-
-    name: str
-    ids: Ids
-    key: str = ""
-    kind: Literal["human", "bot"] | None = None
 
 
 def part(value: Any, *path: str) -> Mapping[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final, cast
 
+from nanobot_transcript.conversation.arrivals import entry_of
+from nanobot_transcript.conversation.people import Look, People
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import (
     MessageGoneError,
@@ -18,8 +20,9 @@ from nanobot_transcript.errors import (
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bundles import unbundled
 from transcript_channels.feishu.client import FeishuClient, Spend
-from transcript_channels.feishu.identities import Identities, People
 from transcript_channels.feishu.items import FORWARDED, HistoryItem, item_from_api
+from transcript_channels.feishu.lasting_ids import LastingIds
+from transcript_channels.feishu.platform import FEISHU
 
 __all__ = ["FeishuHistory", "Fetched", "Span"]
 
@@ -68,12 +71,14 @@ class FeishuHistory:
     ) -> None:
         self.client: FeishuClient = client
         self._members: MemberDirectory | None = members
-        self._identities: Identities = Identities(members, client.app_id)
-        self._people: People | None = People(client, members) if members is not None and look_up_people else None
+        self._people: People = People(members, FEISHU)
+        self._lasting: LastingIds | None = None
+        if members is not None and look_up_people:
+            self._lasting = LastingIds(client, members)
 
     def budgeted(self, spend: Spend | None) -> "FeishuHistory":
         """The same history under another budget of calls."""
-        return FeishuHistory(self.client.budgeted(spend), self._members, look_up_people=self._people is not None)
+        return FeishuHistory(self.client.budgeted(spend), self._members, look_up_people=self._lasting is not None)
 
     async def list_recent_messages(
         self,
@@ -103,10 +108,11 @@ class FeishuHistory:
         await reading.topics(threads)
         items = reading.newest()
         items = [await self._unbundled(item, reading) for item in items]
-        if self._people is not None:
-            await self._people.look_up(self._strangers(items))
+        if self._lasting is not None:
+            await self._lasting.look_up(self._strangers(items))
+        look = self._people.look()
         return Fetched(
-            [_entry(item, self._identities) for item in items],
+            [_entry(item, look, self.client.app_id) for item in items],
             not reading.cut and reading.failure is None,
             reading.failure,
         )
@@ -124,33 +130,20 @@ class FeishuHistory:
 
     def _strangers(self, items: Iterable[HistoryItem]) -> list[str]:
         people = [item.message.sender_ids for item in items if item.is_said and not item.message.from_bot]
-        known = self._identities.is_known
-        return [open_id for ids in people if (open_id := ids.get("open_id")) and not known(ids)]
+        look, observer = self._people.look(), self.client.app_id
+        return [open_id for ids in people if (open_id := ids.get("open_id")) and not look.is_lasting(ids, observer)]
 
 
-def _entry(item: HistoryItem, identities: Identities) -> Entry:
-    message, sender = item.message, identities.sender_of(item.message)
-    entry: dict[str, Any] = {
-        "role": "assistant" if message.from_bot else "user",
-        "content": message.text,
-        "sender": sender.sender,
-        "message_id": message.message_id,
-        "ts": message.ts_ms,
-    }
-    if item.deleted:
-        gone = {"message_id": None, "ts": item.changed_ms or message.ts_ms, "op": "recall", "source": "history"}
-        return cast("Entry", entry | gone | {"target": message.message_id})
-    known: dict[str, Any] = {
-        **message.entry_fields(),
-        "ids": sender.ids,
-        "sender_name": sender.name or item.sender_name,
-        "mentions": identities.mentions_of(message),
-        "agent": sender.name if message.from_bot else None,
-        "edited": item.edited,
-        "source": "history",
-    }
-    said = {key: value for key, value in known.items() if value or key == "pos"}
-    return cast("Entry", entry | {key: value for key, value in said.items() if value is not None})
+def _entry(item: HistoryItem, look: Look, observer: str) -> Entry:
+    arrival = item.message.arrival(observer)
+    entry = entry_of(
+        replace(arrival, source="history", sender_name=item.sender_name, edited=item.edited, complete=True), look
+    )
+    if not item.deleted:
+        return entry
+    gone = {"message_id": None, "ts": item.changed_ms or entry["ts"], "op": "recall", "source": "history"}
+    kept = {name: value for name, value in entry.items() if name in ("role", "content", "sender")}
+    return cast("Entry", kept | gone | {"target": item.message.message_id})
 
 
 class _Reading:

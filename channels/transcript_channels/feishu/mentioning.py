@@ -5,11 +5,10 @@ from collections import OrderedDict
 from collections.abc import Collection
 from typing import Final
 
+from nanobot_transcript.conversation.ports import Arrival
 from nanobot_transcript.scripts import DENSE
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bodies import At
-from transcript_channels.feishu.events import Message
-from transcript_channels.feishu.identities import Identities
 
 __all__ = ["Mentionable"]
 
@@ -26,11 +25,11 @@ class Mentionable:
         self._members: MemberDirectory | None = members
         self._people: OrderedDict[str, str] = OrderedDict()
 
-    def saw(self, message: Message, identities: Identities) -> None:
-        """Remember the open ids in a message: the sender's and those of whoever it mentions."""
-        if not message.from_bot:
-            self._remember(message.sender_ids.get("open_id"), identities.sender_of(message).name)
-        for mention in message.mentions:
+    def saw(self, arrival: Arrival, name: str | None) -> None:
+        """Remember the open ids in a message: of its sender, who is called ``name``, and of whoever it mentions."""
+        if not arrival.from_bot:
+            self._remember(arrival.sender_ids.get("open_id"), name)
+        for mention in arrival.mentions:
             if mention.kind != "bot":
                 self._remember(mention.ids.get("open_id"), mention.name)
 

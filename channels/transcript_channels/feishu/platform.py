@@ -16,5 +16,7 @@ FEISHU: Final = Platform(
     person_ids=("union_id", "user_id", "open_id"),
     # A private chat has such an id, too: in its events `chat_type` tells. People are addressed by `ou_…`.
     group_form=re.compile(r"oc_.+", re.DOTALL),
+    # What its event says of a card that another bot is still writing.
+    unfinished="[card]",
     settings="transcript_channels.feishu.settings:SECTION",
 )

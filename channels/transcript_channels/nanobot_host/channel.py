@@ -43,13 +43,13 @@ class _Inbound(Core):
         if message is None:
             return super()._on_message_sync(data)
         self._transcript_expect(message, data)
-        arrival = inbound.message(message, bot.app_id)
-        if arrival.deliver:
+        heard = inbound.take(message, bot.app_id, data)
+        if heard.deliver:
             super()._on_message_sync(data)
-        if arrival.answers:
+        if heard.answers:
             bot.turns.settle(message.message_id)
-        if arrival.failure is not None:
-            raise arrival.failure  # the SDK answers 500, and the platform pushes again
+        if heard.failure is not None:
+            raise heard.failure  # the SDK answers 500, and the platform pushes again
         return None
 
     async def _on_message(self, data: Any) -> None:
@@ -129,7 +129,7 @@ class _Names(_Listening):
 
     def _transcript_introduce(self, open_id: str | None) -> None:
         try:
-            self._transcript_host.names.introduce(
+            self._transcript_host.people.introduce(
                 self._transcript_bot.app_id,
                 platform_name=self._transcript_platform_name,
                 open_id=open_id or "",

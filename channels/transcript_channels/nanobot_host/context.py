@@ -46,7 +46,7 @@ class GroupContext:
         key = FEISHU.key(chat_id)
         turns = (mark or Watermark("")).with_turn(request.message_id, request.original_user_text).turns
 
-        agent = self._host.names.profile(bot.app_id)
+        agent = self._host.deciders.profile(bot.app_id)
         await self._host.async_store.recent(key, 1)  # waits a little for what nobody has heard
         edited = await self._edited(key, mark, session)
         told_before = frozenset(mark.told if mark else ()) - edited.keys()
@@ -115,7 +115,8 @@ class GroupContext:
         True even when the answer was there at once: it may have come after the news was read.
         """
         people = (entry for entry in news if entry["role"] == "user")
-        nameless = next((entry for entry in people if not self._host.names.knows(entry)), None)
+        look = self._host.people.look()
+        nameless = next((entry for entry in people if not look.knows(entry)), None)
         if nameless is None:
             return False
         sender, ids = nameless["sender"], sender_ids(nameless)
@@ -128,8 +129,8 @@ class GroupContext:
         """What of the news is shown, and how many older ones are not."""
         limits = self._host.settings.context
         newest = news[-limits.max_entries :]
-        agent = self._host.names.profile(app_id)
-        told = (shown(entry, self._host.names, agent, self._where) for entry in newest)
+        look = self._host.people.look()
+        told = (shown(entry, look, look.profile(app_id), self._where) for entry in newest)
         lines, cut = fit(told, limits.max_chars - _ROUND_IT)
         return lines, cut + len(news) - len(newest)
 

@@ -1,10 +1,10 @@
 """What this process's bots decide with, made from the settings once it is needed: gate, guard, claims, budget."""
 
 import logging
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nanobot_transcript.conversation.people import Members, People
 from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
@@ -12,7 +12,6 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.decision import STOPS, Claiming, later
-from nanobot_transcript.runner import Members, members_of
 from nanobot_transcript.runner.deciding import note
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -28,20 +27,19 @@ logger = logging.getLogger(__name__)
 
 
 class Deciders:
-    """``profile`` tells by app id who the bots of this process are. Raises ConfigError for a judge that cannot be."""
+    """What the bots of this process decide with. Raises ConfigError for a judge that cannot be."""
 
     def __init__(
         self,
         settings: Settings,
         record: Record,
         store: AsyncGroupTranscriptStore,
-        profile: Callable[[str], AgentProfile],
+        people: People,
     ) -> None:
         turns = settings.turns
         self._record: Record = record
         self.store: AsyncGroupTranscriptStore = store
-        self._profile: Callable[[str], AgentProfile] = profile
-        self._known: dict[str, tuple[AgentProfile, Members]] = {}
+        self._people: People = people
         self.model: HostModel = HostModel()
         self.claim_open: ClaimOpen = turns.claim.answer
         self.guard: LoopGuard = LoopGuard(turns.limits())
@@ -52,17 +50,11 @@ class Deciders:
 
     def profile(self, app_id: str) -> AgentProfile:
         """Who a bot is now; the same object as long as nothing changes, by which the gate knows it again."""
-        return self._of(app_id)[0]
+        return self._people.look().profile(app_id)
 
     def members(self, app_id: str) -> Members:
         """The members of chats for a bot, itself among them."""
-        return self._of(app_id)[1]
-
-    def _of(self, app_id: str) -> tuple[AgentProfile, Members]:
-        profile, known = self._profile(app_id), self._known.get(app_id)
-        if known is None or known[0] != profile:
-            known = self._known[app_id] = (profile, members_of(self.store.members, [profile]))
-        return known
+        return lambda session_key: self._people.look().members(session_key, app_id)
 
     @cached_property
     def gate(self) -> RelevanceGate:

@@ -5,7 +5,7 @@ import logging
 from pathlib import Path
 from typing import Any, Final
 
-from nanobot.agent.tools.base import Tool, ToolResult
+from nanobot.agent.tools.base import Tool
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import HostError, TranscriptError, UnknownNameError
@@ -13,7 +13,7 @@ from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.clients import load
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
-from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of
+from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of, tool_error
 
 __all__ = ["GroupFileTool"]
 
@@ -79,12 +79,12 @@ class GroupFileTool(Tool):
         try:
             return await self._fetched(request, str(kwargs.get("message_id") or "").strip(), kwargs.get("key") or None)
         except NoGroupError as error:
-            return ToolResult.error(f"Error: {error}")
+            return tool_error(str(error))
         except TranscriptError as error:
-            return ToolResult.error(f"Error: {error} {error.hint}".rstrip())
+            return tool_error(f"{error} {error.hint}".rstrip())
         except Exception as error:
             logger.exception("A file of a group could not be fetched")
-            return ToolResult.error(f"Error: the file cannot be fetched now ({error}).")
+            return tool_error(f"the file cannot be fetched now ({error}).")
 
     async def _fetched(self, request: Any, message_id: str, key: str | None) -> str:
         bot, chat_id = group_of(self._host, request)

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, Final
 
 from transcript_channels.feishu import Message
-from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.core import Core
 from transcript_channels.nanobot_host.gatekeeper import Turn
+from transcript_channels.nanobot_host.inbound import Heard, heard_in
 
 __all__ = ["Gated"]
 
@@ -23,15 +23,15 @@ class Gated(Core):
 
     async def _on_message(self, data: Any) -> None:
         try:
-            message = self._transcript_gated(data)
+            heard = self._transcript_gated(data)
         except Exception:
             logger.exception("It could not be decided whether a message is for this bot")
-            message = None
-        if message is None:
+            heard = None
+        if heard is None or heard.inbound is None:
             return await super()._on_message(data)
         host, bot = self._transcript_host, self._transcript_bot
-        entry = host.inbound.entry_of(message, bot.app_id)
-        turn = Turn(bot, FEISHU.key(message.chat_id), entry, partial(self._transcript_begin, data, message))
+        message, inbound = heard.message, heard.inbound
+        turn = Turn(bot, inbound.session_key, inbound.entry, partial(self._transcript_begin, data, message))
         try:
             await host.gatekeeper.admit(turn)
         finally:
@@ -50,11 +50,11 @@ class Gated(Core):
         finally:
             _ADMITTED.reset(token)
 
-    def _transcript_gated(self, data: Any) -> Message | None:
-        """The message, if the gate has a say in it; None for what nanobot drops or handles by itself."""
-        message = self._transcript_host.inbound.parse(data)
-        if message is None or not message.in_group or message.from_bot:
+    def _transcript_gated(self, data: Any) -> Heard | None:
+        """The event, if the gate has a say in it; None for what nanobot drops or handles by itself."""
+        heard = heard_in(data)
+        if heard is None or not heard.message.in_group or heard.message.from_bot:
             return None
-        if not self._transcript_host.policy.gates(message.chat_id):
+        if not self._transcript_host.policy.gates(heard.message.chat_id):
             return None
-        return message if self.is_allowed(message.sender_ids.get("open_id", "unknown")) else None
+        return heard if self.is_allowed(heard.message.sender_ids.get("open_id", "unknown")) else None

@@ -7,6 +7,9 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from nanobot_transcript.conversation.arrivals import Arrivals, Reader
+from nanobot_transcript.conversation.background import Background
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.coordination.behind import MarksBehind
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.errors import StoreError
@@ -20,14 +23,12 @@ from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host import privacy, watermark
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
-from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.clients import Clients
 from transcript_channels.nanobot_host.deciders import Deciders
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
 from transcript_channels.nanobot_host.histories import Histories
-from transcript_channels.nanobot_host.inbound import Callbacks, Inbound
-from transcript_channels.nanobot_host.names import Names
+from transcript_channels.nanobot_host.inbound import Inbound
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.posts import Posts
@@ -41,6 +42,7 @@ __all__ = ["Bot", "Host"]
 logger = logging.getLogger(__name__)
 
 _ASKED_AT_ONCE: Final = 20
+_USUAL_NAME: Final = "nanobot"
 _LAST_WORDS: Final = 2.0
 """Seconds that the end of the process waits for what is still being written."""
 
@@ -71,36 +73,31 @@ class Host:
         self.record: Record = record
         self.store: GroupTranscriptStore = store
         self.policy: Policy = Policy(settings.groups)
-        self.names: Names = Names(store.members, settings)
+        self.people: People = People(store.members, FEISHU, settings.agent_profiles(), only=settings.agent.name or "")
         self.bots: dict[str, Bot] = {}
         self.clients: Clients = Clients(
             lambda app_id: self._of_channel(app_id, "config"), settings.section(FeishuSettings).base_url
         )
-        self.posts: Posts = Posts(record.outbox, served=settings.outbox.serve)
+        self.posts: Posts = Posts(record.outbox, self.people, served=settings.outbox.serve)
         self.async_store: AsyncGroupTranscriptStore = self._opened(store)
         self.background: Background = Background(self._maintain)
         marks = self._marks()
         self.private: PrivateChats = PrivateChats(marks)
         self.watermarks: Watermarks = Watermarks(marks)
-        self.deciders: Deciders = Deciders(settings, record, self.async_store, self.names.profile)
+        self.deciders: Deciders = Deciders(settings, record, self.async_store, self.people)
         self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.asking: Asking = Asking()
         self.forgetting: Forgetting = Forgetting(
             store, self.watermarks, lambda: self.bots, self._loop, is_far=self.is_far
         )
         self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
+        self.arrivals: Arrivals = Arrivals(store, is_answer=self.posts.is_answer, first_heard=self._first_heard)
+        reader = Reader(self.people, self.background.submit, store)
         self.inbound: Inbound = Inbound(
-            store,
-            self.policy,
-            self.names,
-            self.private,
-            self.background,
-            self.roster,
-            self.forgetting,
-            Callbacks(self.posts.is_answer, self._first_heard),
+            reader, self.arrivals, self.policy, self.private, self.background, self.roster, self.forgetting
         )
         self.outbound: Outbound = Outbound(
-            self.async_store, self.policy, self.names, self.private, self.inbound, self._answered, self._hop
+            self.async_store, self.policy, self.people, self.private, self.arrivals, self._answered, self._hop
         )
 
     @property
@@ -112,11 +109,7 @@ class Host:
         """A channel object nanobot made; one that replaces another keeps its turns."""
         config = channel.config
         app_id = str(getattr(config, "app_id", "") or "")
-        self.names.register(
-            app_id,
-            str(getattr(config, "name", "") or ""),
-            str(getattr(config, "instance_id", "") or "default"),
-        )
+        self.people.register(app_id, _given_name(config))
         bot = self.bots.get(app_id)
         if bot is None:
             bot = self.bots[app_id] = Bot(app_id, weakref.ref(channel))
@@ -131,8 +124,7 @@ class Host:
         """True when a bot was heard of in a chat, now or earlier."""
         if self.inbound.has_heard(bot.app_id, split(session_key)[1]):
             return True
-        name = self.names.agent_name(bot.app_id)
-        return any(member.sender == name for member in self.store.members.of_chat(session_key))
+        return self.people.look().sits_in(session_key, bot.app_id)
 
     def may_post(self, session_key: str) -> bool:
         """True for groups in which posts of the outbox may be sent."""
@@ -231,7 +223,13 @@ class Host:
     def _maintain(self) -> None:
         self.store.maintain()
         self.watermarks.prune()
-        self.names.still_here()
+        self.people.still_here()
+
+
+def _given_name(config: Any) -> str:
+    """What a bot is called in nanobot; the name that nanobot gives every instance by itself is none."""
+    name, instance = str(getattr(config, "name", "") or ""), str(getattr(config, "instance_id", "") or "default")
+    return "" if name.strip() in (_USUAL_NAME, f"{_USUAL_NAME} {instance}") else name.strip()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final, Literal
 
+from nanobot_transcript.conversation.arrivals import Arrivals
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import is_bot
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -14,8 +16,6 @@ from nanobot_transcript.turns.speakers import hop_of
 from transcript_channels.feishu import text_of
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.deliveries import Delivery, Outgoing
-from transcript_channels.nanobot_host.inbound import Inbound
-from transcript_channels.nanobot_host.names import Names
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats
 
@@ -40,17 +40,17 @@ class Outbound:
         self,
         store: AsyncGroupTranscriptStore,
         policy: Policy,
-        names: Names,
+        people: People,
         private: PrivateChats,
-        inbound: Inbound,
+        arrivals: Arrivals,
         answered: Answered,
         hop_of: HopOf = lambda app_id, trigger: None,
     ) -> None:
         self._store: AsyncGroupTranscriptStore = store
         self._policy: Policy = policy
-        self._names: Names = names
+        self._people: People = people
         self._private: PrivateChats = private
-        self._inbound: Inbound = inbound
+        self._arrivals: Arrivals = arrivals
         self._answered: Answered = answered
         self._hop_of: HopOf = hop_of
         self.delays: Sequence[float] = _DELAYS
@@ -113,7 +113,7 @@ class Outbound:
         actual = outgoing.delivered[0].chat_id
         if actual == outgoing.chat_id:
             return actual
-        if self.concerns(actual) and (self._inbound.saw_group(actual) or await self._holds(actual)):
+        if self.concerns(actual) and (self._arrivals.has_heard(FEISHU.key(actual)) or await self._holds(actual)):
             return actual
         logger.warning("A message to %s was delivered to another chat and is not recorded", outgoing.chat_id)
         return None
@@ -125,7 +125,7 @@ class Outbound:
         self, chat_id: str, outgoing: Outgoing, text: str, app_id: str, source: Literal["send", "stream"]
     ) -> None:
         first, ids = outgoing.delivered[0], [part.message_id for part in outgoing.delivered]
-        name = self._names.agent_name(app_id)
+        name = self._people.look().agent_name(app_id)
         key = FEISHU.key(chat_id)
         await self._store.append(
             key,
@@ -147,7 +147,7 @@ class Outbound:
             source=source,
         )
         self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
-        await asyncio.to_thread(self._names.spoke, key, name)
+        await asyncio.to_thread(self._people.sits, key, app_id)
 
     async def _hop(self, key: str, trigger: str | None, app_id: str) -> int | None:
         """How many bot turns in a row an answer makes; None for what answers nothing."""

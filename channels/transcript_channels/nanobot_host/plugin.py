@@ -11,7 +11,7 @@ from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
 from transcript_channels.nanobot_host.query import Answer, Query, QueryError
-from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of
+from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of, tool_error
 from transcript_channels.nanobot_host.wording import zone
 
 __all__ = ["GroupTranscriptTool", "attend"]
@@ -111,10 +111,10 @@ class GroupTranscriptTool(Tool):
             self._note_shown(bot.app_id, getattr(request, "session_key", None), answer)
             return answer.text
         except (NoGroupError, QueryError) as error:
-            return _error(str(error))
+            return tool_error(str(error))
         except Exception as error:
             logger.exception("The record could not be read")
-            return _error(f"the record cannot be read now ({error}).")
+            return tool_error(f"the record cannot be read now ({error}).")
 
     def _note_shown(self, app_id: str, session_key: str | None, answer: Answer) -> None:
         if session_key:
@@ -158,9 +158,3 @@ def attend(host: Host, ctx: Any, abilities: Collection[str]) -> None:
         host.deciders.model.attend(getattr(ctx, "provider_snapshot_loader", None))
     if "forgetting" in abilities:
         host.forgetting.attend(getattr(ctx, "sessions", None))
-
-
-def _error(text: str) -> Any:
-    from nanobot.agent.tools.base import ToolResult
-
-    return ToolResult.error(f"Error: {text}")

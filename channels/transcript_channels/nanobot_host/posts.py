@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError, PlatformError
 from nanobot_transcript.identity import AgentProfile
@@ -28,7 +29,8 @@ _LONGEST_WAIT: Final = 0.2  # seconds; the platform pushes again after three
 class Posts:
     """``served`` is False where the outbox is switched off: then nothing is sent, and nothing counts as an answer."""
 
-    def __init__(self, outbox: Postbox, *, served: bool) -> None:
+    def __init__(self, outbox: Postbox, people: People, *, served: bool) -> None:
+        self._people: People = people
         self.served: bool = served
         self._outbox: Postbox = outbox
 
@@ -62,7 +64,7 @@ class Posts:
         """
         from transcript_channels.feishu.channel import FeishuChannel
 
-        channel, recorder = FeishuChannel(agent, client, store.members), Recorder(store, agent)
+        channel, recorder = FeishuChannel(agent, client, self._people), Recorder(store, agent)
 
         async def send(job: Job) -> Receipt:
             message = message_of(job, agent.name)

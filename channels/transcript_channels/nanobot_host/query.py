@@ -61,8 +61,8 @@ class Query:
         else:
             wanted = _all(wanted, _since(start)) if start is not None else wanted
             entries, cursor = await self._newest(key, limit, wanted, query)
-        agent = self._host.names.profile(app_id)
-        lines = (shown(entry, self._host.names, agent, self._where) for entry in entries)
+        look = self._host.people.look()
+        lines = (shown(entry, look, look.profile(app_id), self._where) for entry in entries)
         told, cut = fit(lines, _MOST_CHARS)
         return Answer(_report([encode(line) for line in told], cut, cursor), [line.get("id") for line in told])
 
@@ -101,11 +101,11 @@ class Query:
         if not member or not member.strip():
             return _anything
         name = member.strip().lstrip("@").casefold()
-        known = {seen.sender: seen.name for seen in self._host.store.members.of_chat(key)}
+        look = self._host.people.look()
+        known = look.names_in(key)
         exact = {sender for sender, called in known.items() if name in (called.casefold(), sender.casefold())}
         senders = exact or {sender for sender, called in known.items() if name in called.casefold()}
-        names = self._host.names
-        return lambda entry: entry["sender"] in senders or names.shown(entry).casefold() == name
+        return lambda entry: entry["sender"] in senders or look.shown(entry).casefold() == name
 
 
 def _report(lines: list[str], cut: int, cursor: str) -> str:

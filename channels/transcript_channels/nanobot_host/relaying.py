@@ -79,7 +79,7 @@ class Relaying:
             session = _session(channel, chat_id, entry)
             self._bot.turns.confirm(entry["message_id"] or "", session)
             await self._host.forgetting.before_turn(session)
-            await publish(channel, chat_id, entry, self._host.names.shown(entry))
+            await publish(channel, chat_id, entry, self._host.people.look().shown(entry))
 
 
 async def publish(channel: Any, chat_id: str, entry: Entry, name: str) -> None:

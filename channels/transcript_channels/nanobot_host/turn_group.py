@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.host import Bot, Host
 
-__all__ = ["NoGroupError", "group_of"]
+__all__ = ["NoGroupError", "group_of", "tool_error"]
 
 
 class NoGroupError(Exception):
@@ -21,3 +21,10 @@ def group_of(host: "Host", request: Any) -> "tuple[Bot, str]":
     if not host.policy.shares(chat_id):
         raise NoGroupError("the record of this group chat is not shared with agents.")
     return bot, chat_id
+
+
+def tool_error(text: str) -> Any:
+    """What a tool answers instead of a result, in nanobot's form."""
+    from nanobot.agent.tools.base import ToolResult
+
+    return ToolResult.error(f"Error: {text}")

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from nanobot_transcript.conversation.people import Look
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile, is_bot, wrote
 from transcript_channels.feishu import text_of
-from transcript_channels.nanobot_host.names import Names
 
 __all__ = ["encode", "fit", "is_unreadable", "safe", "shown", "shown_id", "zone"]
 
@@ -30,10 +30,10 @@ def zone(name: str | None) -> tzinfo:
         return UTC
 
 
-def shown(entry: Entry, names: Names, agent: AgentProfile, where: tzinfo) -> dict[str, Any]:
+def shown(entry: Entry, look: Look, agent: AgentProfile, where: tzinfo) -> dict[str, Any]:
     """An entry as the agent is told it. ``you`` marks its own words, ``bot`` those of another bot."""
     line: dict[str, Any] = {"id": _id(entry.get("message_id")), "time": _time(entry.get("ts"), where)}
-    line["from"] = safe(names.shown(entry))[:_LONGEST_NAME]
+    line["from"] = safe(look.shown(entry))[:_LONGEST_NAME]
     if wrote(agent, entry):
         line["you"] = True
     elif is_bot(entry):

@@ -13,13 +13,14 @@ import pytest
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.conversation.arrivals import Reader
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, ResponderError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.runner.hosting import Agent
-from nanobot_transcript.runner.membership import members_of
 from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
@@ -29,6 +30,7 @@ from nanobot_transcript.runner.runner import Runner
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.long_connection import LongConnection
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.webhook import FeishuWebhook
 from transcript_channels.feishu.webhook_server import WebhookSeat, WebhookServer
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person, Reply, ScriptedModel
@@ -63,10 +65,18 @@ class Office:
         def listen(on_event: Any, on_state: Any) -> LongConnection:
             return LongConnection(app.app_id, app.app_secret, on_event, self.feishu.base_url, on_state=on_state)
 
-        channel = FeishuChannel(profile, client, self.store.members, listen=listen)
-        members = members_of(self.store.members, [profile])
+        people = People(self.store.members, FEISHU, {app.app_id: profile})
+        reader = Reader(people, lambda work, *args: work(*args), self.store.sync)
+        channel = FeishuChannel(profile, client, people, read=reader.read, listen=listen)
         options = LoopOptions(stream=stream)
-        return Agent(profile, channel, responder, options=options, members=members, **parts)
+        return Agent(
+            profile,
+            channel,
+            responder,
+            options=options,
+            members=lambda key: people.look().members(key, app.app_id),
+            **parts,
+        )
 
     async def start(self, *agents: Agent) -> Runner:
         runner = Runner(agents, self.store)
@@ -277,7 +287,7 @@ async def test_the_webhook_drives_the_runner_as_the_long_connection_does(office:
         return server.seat("/feishu/alpha", FeishuWebhook(on_event, verification_token="v"), on_state)
 
     client = FeishuClient(alpha.app_id, alpha.app_secret, office.feishu.base_url)
-    channel = FeishuChannel(agent.profile, client, office.store.members, listen=listen)
+    channel = FeishuChannel(agent.profile, client, People(office.store.members, FEISHU), listen=listen)
     await office.start(replace(agent, channel=channel))
     message = await office.feishu.say(office.group, office.ada, "@Alpha hello", wait=False)
     url = f"{server.url}/feishu/alpha"
@@ -309,7 +319,9 @@ async def test_a_port_that_is_taken_is_told_at_the_start(office: Office) -> None
 
     client = FeishuClient(alpha.app_id, alpha.app_secret, office.feishu.base_url)
     with pytest.raises(ConfigError, match="cannot listen"):
-        await office.start(replace(agent, channel=FeishuChannel(agent.profile, client, None, listen=listen)))
+        await office.start(
+            replace(agent, channel=FeishuChannel(agent.profile, client, People(None, FEISHU), listen=listen))
+        )
 
 
 async def test_wrong_credentials_are_told_at_the_start(office: Office) -> None:

@@ -4,11 +4,13 @@ import asyncio
 
 import pytest
 
+from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import CallBudgetError, NoAnswerError, StoreFullError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu.channel import FeishuChannel
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.presence import Presence
 
 
@@ -17,7 +19,7 @@ async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tm
     members.remember_bot(team.beta.app_id, "Beta", open_ids={team.alpha.app_id: team.beta.open_id(team.alpha)})
     left = iter([True, True])
     client = team.client.budgeted(lambda: next(left, False))
-    channel = FeishuChannel(AgentProfile("Alpha"), client, members)
+    channel = FeishuChannel(AgentProfile("Alpha"), client, People(members, FEISHU))
     text = "@Beta look\n\n" + "\n\n".join(f"{number} " + "x" * 900 for number in range(100))
     asked = await team.feishu.say(team.group, team.ada, "tell me")
     message = OutboundMessage(f"feishu:{team.group.chat_id}", text, reply_to=asked.message_id, idempotency_key="k")
@@ -36,7 +38,7 @@ async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tm
 
 async def test_a_bot_that_starts_learns_what_its_groups_are_called(team, tmp_path) -> None:
     members = FileMembers(tmp_path)
-    channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)
+    channel = FeishuChannel(AgentProfile("Alpha"), team.client, People(members, FEISHU))
     await channel.start(lambda _: None)
     assert members.title_of(f"feishu:{team.group.chat_id}") == "Team"
 
@@ -86,7 +88,7 @@ async def test_a_group_whose_name_could_not_be_asked_for_is_asked_for_again_afte
 async def test_a_message_in_a_group_asks_for_its_name_where_the_start_could_not(team, tmp_path) -> None:
     members = FileMembers(tmp_path)
     members.remember_person(team.ada.union_id, "Ada")
-    channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)
+    channel = FeishuChannel(AgentProfile("Alpha"), team.client, People(members, FEISHU))
 
     async def publish(_: object) -> None:
         return None
@@ -108,7 +110,7 @@ async def test_a_name_that_cannot_be_written_down_hides_no_group(team, tmp_path,
     members = FileMembers(tmp_path)
     monkeypatch.setattr(members, "remember_chat", full)
     other = team.feishu.add_group("Other", [team.ada, team.alpha])
-    channel = FeishuChannel(AgentProfile("Alpha"), team.client, members)
+    channel = FeishuChannel(AgentProfile("Alpha"), team.client, People(members, FEISHU))
     await channel.start(lambda _: None)
     assert all(channel.sits_in(f"feishu:{group.chat_id}") for group in (team.group, other))
     assert caplog.text.count("What the groups are called could not be written down") == 1

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcript_channels.feishu import message_from_event, recall_from_event
+from transcript_channels.feishu import message_from_event, recall_from_event, text_of
+from transcript_channels.feishu.platform import FEISHU
 
 EVENT: dict[str, Any] = {
     "schema": "2.0",
@@ -62,16 +63,24 @@ def test_a_message_event_is_read_in_full() -> None:
         ("Alpha", "bot", "@_user_1"),
         ("Bo", None, "@_user_2"),
     ]
-    assert message.entry_fields() == {
-        "sender_kind": "human",
-        "ids": {"union_id": "on_1", "open_id": "ou_1"},
-        "msg_type": "text",
-        "reply_to": "om_parent",
-        "root_id": "om_root",
-        "thread_id": "omt_1",
-        "pos": None,
-        "source": "event",
-    }
+    arrival = message.arrival("cli_a")
+    assert (arrival.session_key, arrival.account, arrival.message_id) == ("feishu:oc_1", "cli_a", "om_1")
+    assert (arrival.reply_to, arrival.root_id, arrival.thread_id) == ("om_parent", "om_root", "omt_1")
+    assert (arrival.source, arrival.from_bot, arrival.msg_type, arrival.pos) == ("event", False, "text", None)
+
+
+def test_another_bots_card_that_is_still_being_written_is_not_complete() -> None:
+    card = {"message_type": "interactive", "content": "{}"}
+    for changes, complete in (
+        ({}, True),
+        ({"sender_type": "bot"}, True),
+        ({"sender_type": "bot", **card}, False),
+        (card, True),
+    ):
+        found = message_from_event(event(**changes))
+        assert found is not None
+        assert found.arrival("cli_a").complete is complete
+    assert text_of("interactive", None) == FEISHU.unfinished
 
 
 @pytest.mark.parametrize(
@@ -90,7 +99,7 @@ def test_another_bots_message_is_a_peer_event(sender_type: Any, bot: bool) -> No
     message = message_from_event(event(sender_type=sender_type))
     assert message is not None
     assert message.from_bot is bot
-    assert message.entry_fields().get("source") == ("peer_event" if bot else "event")
+    assert message.arrival("cli_a").source == ("peer_event" if bot else "event")
 
 
 def test_a_bot_may_be_named_by_its_app_id() -> None:
@@ -155,6 +164,6 @@ def test_no_event_raises(data: st.DataObject) -> None:
     part = data.draw(st.sampled_from([broken, broken["header"], broken["event"], broken["event"]["message"]]))
     part[data.draw(st.sampled_from(sorted(part)))] = data.draw(_JSON)
     message = message_from_event(broken)
-    assert message is None or (message.text and message.entry_fields())
+    assert message is None or (message.text and message.arrival("cli_a"))
     recall_from_event(broken)
     message_from_event(data.draw(_JSON))

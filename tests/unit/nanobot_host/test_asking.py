@@ -33,7 +33,7 @@ def started(host: Host) -> Any:
 async def test_a_bot_learns_its_name_later_and_new_entries_use_it(host: Host, started: Any) -> None:
     channel = started(3)
     await until(lambda: (bot := host.store.members.bot_of("cli_a")) and bot.open_ids == {"cli_a": "ou_self"})
-    assert host.names.agent_name("cli_a") == "Alpha"
+    assert host.people.look().agent_name("cli_a") == "Alpha"
     assert channel._bot_open_id == "ou_self"
     await channel.send(Outbound("oc_1", "hello"))
     assert [entry["sender"] for entry in host.store.recent("feishu:oc_1").entries] == ["Alpha"]
@@ -41,7 +41,7 @@ async def test_a_bot_learns_its_name_later_and_new_entries_use_it(host: Host, st
 
 async def test_what_was_told_is_not_asked_for_again(host: Host, started: Any) -> None:
     channel = started(0)
-    assert host.names.agent_name("cli_a") == "Alpha"
+    assert host.people.look().agent_name("cli_a") == "Alpha"
     assert not [one for one in threading.enumerate() if one.name == "group-transcript-asking"]
     assert channel._client.silent == 0
 

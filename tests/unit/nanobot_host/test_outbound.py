@@ -195,7 +195,7 @@ async def test_a_reply_that_the_platform_put_into_a_group_of_the_record_is_recor
 ) -> None:
     host.store.append("feishu:oc_known", "user", "earlier", "ou_ada", "om_0")
     channel._client.chat_of_reply = "oc_known"
-    monkeypatch.setattr(host.inbound, "_store", None)  # it is for the thread of the connection, and not for the loop
+    monkeypatch.setattr(host.arrivals, "_store", None)  # it is for the thread of the connection, and not for the loop
     await channel.send(Outbound("oc_1", "where am I?", dict(TURN)))
     assert [chat.session_key for chat in host.store.chats()] == ["feishu:oc_known"]
     assert {entry["content"] for entry in host.store.get_recent("feishu:oc_known")} == {"earlier", "where am I?"}

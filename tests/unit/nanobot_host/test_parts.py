@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from support.waiting import PATIENCE
 
+from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.settings.groups import GroupsSettings
-from transcript_channels.nanobot_host.background import Background
 from transcript_channels.nanobot_host.plain import plain
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats

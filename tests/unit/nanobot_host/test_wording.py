@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
+from nanobot_transcript.conversation.people import Look, People
 from nanobot_transcript.store.member_file import FileMembers
-from transcript_channels.nanobot_host.names import Names
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.wording import encode, shown
 
 
 @pytest.fixture
-def names(tmp_path: Any) -> Names:
-    from nanobot_transcript.settings import Settings
-
-    return Names(FileMembers(tmp_path), Settings())
+def look(tmp_path: Any) -> Look:
+    return People(FileMembers(tmp_path), FEISHU).look()
 
 
 @pytest.mark.parametrize(
@@ -28,15 +27,15 @@ def names(tmp_path: Any) -> Names:
     ],
 )
 @pytest.mark.parametrize("where", ["content", "message_id", "reply_to", "sender"])
-def test_no_field_of_an_entry_can_end_the_block(names: Names, text: str, where: str) -> None:
+def test_no_field_of_an_entry_can_end_the_block(look: Look, text: str, where: str) -> None:
     """Lines of imports and of other programs hold anything, also in their ids."""
     entry: Any = {"role": "user", "content": "x", "sender": "on_ada", "message_id": "om_1", "ts": 1795000000000}
     entry[where] = text
-    line = encode(shown(entry, names, names.profile("cli_a"), UTC))
+    line = encode(shown(entry, look, look.profile("cli_a"), UTC))
     assert json.loads(line)
     assert "runtime context" not in line.lower()
 
 
-def test_a_giant_name_does_not_fill_the_prompt(names: Names) -> None:
+def test_a_giant_name_does_not_fill_the_prompt(look: Look) -> None:
     entry: Any = {"role": "user", "content": "x", "sender": "n" * 5000, "message_id": "om_1", "ts": 1795000000000}
-    assert len(encode(shown(entry, names, names.profile("cli_a"), UTC))) < 400
+    assert len(encode(shown(entry, look, look.profile("cli_a"), UTC))) < 400

@@ -236,16 +236,15 @@ async def test_a_pressed_button_is_offered_and_its_answer_given_back() -> None:
     assert await Intake(MessageBus()).publish(action) is None
 
 
-class Broken:
-    """A record that cannot be written."""
-
-    async def append(self, *values: Any, **fields: Any) -> bool:
+async def test_an_agent_gets_a_message_that_could_not_be_recorded_and_the_platform_is_told(
+    stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> bool:
         raise StoreFullError("No space.")
 
-
-async def test_an_agent_gets_a_message_that_could_not_be_recorded_and_the_platform_is_told() -> None:
-    bus, store = MessageBus(), Broken()
-    intake = Intake(bus, store)  # pyright: ignore[reportArgumentType]
+    bus = MessageBus()
+    intake = Intake(bus, stage.store)
+    monkeypatch.setattr(stage.store.sync.backend, "append", full)
     entry: Any = {"role": "user", "content": "x", "sender": "on_ada", "message_id": "om_1", "ts": 1.0}
     with pytest.raises(StoreFullError):
         await intake.publish(InboundMessage(KEY, entry))

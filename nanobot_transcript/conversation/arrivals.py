@@ -1,0 +1,197 @@
+"""What comes in: a message that a bot heard becomes an entry, and is recorded before anybody acknowledges it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from nanobot_transcript.conversation.people import Look, People
+from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
+from nanobot_transcript.entry import Entry, EntryFields
+from nanobot_transcript.errors import InvalidEntryError, StoreError
+from nanobot_transcript.identity import account_of, is_person
+from nanobot_transcript.store.front import GroupTranscriptStore
+
+__all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "record_entry"]
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
+_BEFORE: Final = 86_400_000.0  # milliseconds
+_FIELDS: Final = frozenset(EntryFields.__annotations__)
+
+IsAnswer = Callable[[str, Entry], bool]
+"""By session key and entry: True when it answers a post of the outbox, and is no turn. Raises StoreError kinds."""
+FirstHeard = Callable[[str, float | None], None]
+"""Told the session key of a chat of which this process hears for the first time, and since when (ms) messages may be
+missing; None: since the newest on record."""
+
+
+def entry_of(arrival: Arrival, look: Look) -> Entry:
+    """A message as the record holds it, with senders and mentions that are the same for every account."""
+    sender = look.sender_of(arrival)
+    entry: dict[str, Any] = {
+        "role": "assistant" if arrival.from_bot else "user",
+        "content": arrival.text,
+        "sender": sender.sender,
+        "message_id": arrival.message_id,
+        "ts": arrival.ts_ms if arrival.ts_ms is not None else time.time_ns() // 1_000_000,
+    }
+    known: dict[str, Any] = {
+        "sender_name": sender.name,
+        "sender_kind": "bot" if arrival.from_bot else "human",
+        "ids": sender.ids,
+        "msg_type": arrival.msg_type,
+        "mentions": look.mentions_of(arrival),
+        "reply_to": arrival.reply_to,
+        "root_id": arrival.root_id,
+        "thread_id": arrival.thread_id,
+        "agent": sender.name if arrival.from_bot and sender.name == sender.sender else None,
+        "source": arrival.source,
+        "edited": arrival.edited,
+    }
+    said = {name: value for name, value in known.items() if value}
+    return cast("Entry", entry | said | ({} if arrival.pos is None else {"pos": arrival.pos}))
+
+
+def answers_something(entry: Entry) -> bool:
+    """True for a person's message that replies to another one, or stands in a thread: only such can answer a post."""
+    return is_person(entry) and bool(entry.get("reply_to") or entry.get("root_id") or entry.get("thread_id"))
+
+
+def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, max_wait: float | None) -> bool:
+    """Record an entry as it is; False when its id was there already. Raises StoreError, InvalidEntryError."""
+    fields: dict[str, Any] = {name: value for name, value in entry.items() if name in _FIELDS}
+    return store.append(
+        session_key,
+        entry["role"],
+        entry["content"],
+        entry["sender"],
+        entry.get("message_id"),
+        entry.get("ts"),
+        max_wait=max_wait,
+        **fields,
+    )
+
+
+class Reader:
+    """Makes entries of what the bots of this process hear. For any thread; nothing here waits.
+
+    ``later`` does something soon and off the path of the message. ``store`` is where bots record what they say.
+    """
+
+    def __init__(self, people: People, later: Callable[..., None], store: GroupTranscriptStore | None = None) -> None:
+        self._people: People = people
+        self._later: Callable[..., None] = later
+        self._store: GroupTranscriptStore | None = store
+
+    def read(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
+        """A message, read once: everything that is done about it goes by this entry.
+
+        What it tells about people and bots is kept, off its path, unless it is ``private``.
+        """
+        entry = entry_of(arrival, self._people.look())
+        if not private:
+            self._later(self._learn, arrival)
+        return InboundMessage(arrival.session_key, entry, private=private, complete=arrival.complete)
+
+    def _learn(self, arrival: Arrival) -> None:
+        try:
+            self._people.learn(arrival)
+            if arrival.from_bot:
+                self._recognise(arrival)
+        except StoreError as error:
+            logger.warning("Who is who could not be written down: %s %s", error, error.hint)
+
+    def _recognise(self, arrival: Arrival) -> None:
+        """When the bot that sent this has recorded it by itself, what this account calls it is known now, too."""
+        entry = self._store.get(arrival.session_key, arrival.message_id) if self._store is not None else None
+        account, open_id = account_of(entry) if entry else "", arrival.sender_ids.get("open_id")
+        if account and open_id:
+            self._people.link(arrival.account, open_id, account)
+
+
+class Arrivals:
+    """Records what comes in. For any thread; nothing here waits for a network of its own.
+
+    Without a ``store`` nothing is recorded.
+    """
+
+    def __init__(
+        self,
+        store: GroupTranscriptStore | None,
+        *,
+        is_answer: IsAnswer | None = None,
+        first_heard: FirstHeard = lambda session_key, since_ms: None,
+    ) -> None:
+        self._store: GroupTranscriptStore | None = store
+        self._is_answer: IsAnswer | None = is_answer
+        self._first_heard: FirstHeard = first_heard
+        self._known: set[str] = set()
+        self._mutex: threading.Lock = threading.Lock()
+
+    def record(self, message: InboundMessage) -> Exception | None:
+        """Write a message down, unless it is private or was read from the record. The failure that another push of the
+        platform could mend, if there was one.
+        """
+        store, key, entry = self._store, message.session_key, message.entry
+        if store is None or message.private or message.relayed:
+            return None
+        self._hear(store, key, entry)
+        return _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT))
+
+    def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
+        """Whether a person's message answers a post of the outbox, and why that could not be found out."""
+        entry, is_answer = message.entry, self._is_answer
+        if is_answer is None or message.private or not answers_something(entry):
+            return False, None
+        answers: list[bool] = []
+        failure = _attempt(lambda: answers.append(is_answer(message.session_key, entry)))
+        return any(answers), failure
+
+    def recall(self, recalled: Recalled) -> Exception | None:
+        """Hide a message that was taken back, where its chat has a record. A failure as with ``record``."""
+        store, key = self._store, recalled.session_key
+        if store is None or recalled.private:
+            return None
+
+        def hide() -> None:
+            if key in self._known or store.recent(key, 1).entries:
+                store.recall(key, recalled.message_id, "", recalled.ts, max_wait=_LONGEST_WAIT)
+
+        return _attempt(hide)
+
+    def has_heard(self, session_key: str) -> bool:
+        """True when a message of this chat was recorded since the start."""
+        return session_key in self._known
+
+    def _hear(self, store: GroupTranscriptStore, key: str, entry: Entry) -> None:
+        """Of a chat without a record the day before is asked for, else what is missing at its end."""
+        with self._mutex:
+            if key in self._known:
+                return
+            self._known.add(key)
+        since: list[float | None] = [entry["ts"] - _BEFORE]
+
+        def look() -> None:
+            if store.recent(key, 1).entries:
+                since[0] = None
+
+        _attempt(look)
+        self._first_heard(key, since[0])
+
+
+def _attempt(write: Callable[[], object]) -> Exception | None:
+    """Do it; what another push could mend is returned, everything else only logged."""
+    try:
+        write()
+    except InvalidEntryError:
+        logger.exception("A message cannot be recorded")
+    except StoreError as error:
+        logger.error("A message was not recorded, the platform will push it again: %s %s", error, error.hint)
+        return error
+    except Exception as error:
+        logger.exception("A message was not recorded, the platform will push it again")
+        return error
+    return None
