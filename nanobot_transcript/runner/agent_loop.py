@@ -11,6 +11,7 @@ from typing import Final
 
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
+from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError, TranscriptError, WithheldError
 from nanobot_transcript.identity import AgentProfile
@@ -19,7 +20,6 @@ from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.choosing import Chooser, ClaimOpen
 from nanobot_transcript.runner.deciding import Choice, Gate, before
 from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.prompting import ContextLimits, Prompt, build_messages
 from nanobot_transcript.runner.recording import answer_entry
 from nanobot_transcript.runner.replying import Replies
 from nanobot_transcript.runner.responders.contract import Responder
@@ -235,15 +235,15 @@ class AgentLoop:
 
     async def build_messages(self, inbound: InboundMessage, transcript_history: Sequence[Entry]) -> Prompt:
         """The prompt for a message; ``transcript_history`` are the recent entries of its chat."""
-        shared = self._store is not None and not inbound.private
+        group = not inbound.private
         return build_messages(
             self.agent,
             inbound.session_key,
             inbound.entry,
-            transcript_history=transcript_history if shared else None,
-            session_history=() if shared else before(inbound.entry, transcript_history),
-            members=self._members(inbound.session_key) if shared else (),
-            quoted=await self._quoted(inbound, transcript_history) if shared else None,
+            transcript_history=transcript_history if group else None,
+            session_history=() if group else before(inbound.entry, transcript_history),
+            members=self._members(inbound.session_key) if group else (),
+            quoted=await self._quoted(inbound, transcript_history) if group else None,
             instructions=self._options.instructions,
             limits=self._options.context,
         )

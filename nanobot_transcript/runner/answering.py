@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ResponderError, ResponderTimeoutError
-from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.contract import Responder
 
 __all__ = ["AnswerLimits", "pieces"]

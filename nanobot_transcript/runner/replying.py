@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from nanobot_transcript.conversation.live import LiveText
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import ResponderError, TranscriptError
 from nanobot_transcript.runner.answering import AnswerLimits, pieces
 from nanobot_transcript.runner.bus import MessageBus
-from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.contract import Responder
 
 __all__ = ["Replies", "Said"]

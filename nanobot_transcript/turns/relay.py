@@ -17,6 +17,7 @@ from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError, StoreError
 from nanobot_transcript.identity import AgentProfile, is_bot, speaker, wrote
+from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.ageing import age_ms
@@ -51,8 +52,8 @@ class Relay:
 
     ``members`` tells by session key who is in a chat: a name that is part of a longer one mentions nobody.
     ``seen`` says of a message id that the host took it from the platform already; it is asked at the last moment.
-    ``readable`` says of an entry that its text is complete: another bot's card that is still being written is handed
-    out later, once its text is there. One process per agent relays.
+    ``readable`` says of an entry that its text is complete, by default as its platform says: another bot's card that is
+    still being written is handed out later, once its text is there. One process per agent relays.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Relay:
         guard: LoopGuard | None = None,
         members: Callable[[str], Iterable[AgentProfile]] = lambda _: (),
         seen: Callable[[str], bool] = lambda _: False,
-        readable: Callable[[Entry], bool] = lambda _: True,
+        readable: Callable[[Entry], bool] | None = None,
         marks: Marks | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -76,7 +77,7 @@ class Relay:
         self._guard: LoopGuard = guard or LoopGuard()
         self._members: Callable[[str], Iterable[AgentProfile]] = members
         self._seen: Callable[[str], bool] = seen
-        self._readable: Callable[[Entry], bool] = readable
+        self._readable: Callable[[Entry], bool] | None = readable
         self._clock: Callable[[], float] = clock
         self.on_stop: Callable[[str, Entry, str], None] = lambda session_key, entry, reason: None
         """Told what the loop guard did not let out, and why."""
@@ -132,7 +133,7 @@ class Relay:
             for entry in page.entries:
                 if not self._concerns(entry, near) or _mark(entry) in place.handed:
                     continue
-                if not self._readable(entry):
+                if not self._is_readable(session_key, entry):
                     late.append(_mark(entry))
                 elif await self._is_wanted(session_key, entry):
                     await asyncio.to_thread(place.hand_out, _mark(entry))
@@ -143,7 +144,7 @@ class Relay:
         near = (await self._store.recent(session_key, _PAGE)).entries if place.waiting else []
         for message_id in place.waiting:
             entry = await self._store.get(session_key, message_id)
-            if entry is not None and self._is_fresh(entry, near) and not self._readable(entry):
+            if entry is not None and self._is_fresh(entry, near) and not self._is_readable(session_key, entry):
                 continue
             await asyncio.to_thread(place.settle, message_id)
             if entry is not None and self._is_fresh(entry, near) and await self._is_wanted(session_key, entry):
@@ -168,6 +169,9 @@ class Relay:
         """Wait for the next line, an edit included."""
         async with aclosing(self._store.follow(session_key, place.cursor)) as lines:
             await anext(lines)
+
+    def _is_readable(self, session_key: str, entry: Entry) -> bool:
+        return not is_unfinished(session_key, entry) if self._readable is None else self._readable(entry)
 
     def _concerns(self, entry: Entry, near: Sequence[Entry]) -> bool:
         return is_bot(entry) and not wrote(self._agent, entry) and self._is_fresh(entry, near)

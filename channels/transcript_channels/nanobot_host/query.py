@@ -5,11 +5,12 @@ from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import Any, Final, NamedTuple
 
+from nanobot_transcript.conversation.lines import Voices, encode, fit
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.wording import encode, fit, shown
+from transcript_channels.nanobot_host.wording import safe
 
 __all__ = ["Answer", "Query", "QueryError"]
 
@@ -62,8 +63,10 @@ class Query:
             wanted = _all(wanted, _since(start)) if start is not None else wanted
             entries, cursor = await self._newest(key, limit, wanted, query)
         look = self._host.people.look()
-        lines = (shown(entry, look, look.profile(app_id), self._where) for entry in entries)
-        told, cut = fit(lines, _MOST_CHARS)
+        voices = Voices(
+            look.profile(app_id), look.members(key, app_id), entries, called=look.shown, clean=safe, where=self._where
+        )
+        told, cut = fit(map(voices.line, entries), _MOST_CHARS)
         return Answer(_report([encode(line) for line in told], cut, cursor), [line.get("id") for line in told])
 
     async def _newest(self, key: str, limit: int, wanted: _Wanted, query: str | None) -> tuple[list[Entry], str]:

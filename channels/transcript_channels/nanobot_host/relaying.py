@@ -6,7 +6,7 @@ message or not, and the loop guard stands before it.
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import account_of
@@ -14,7 +14,7 @@ from nanobot_transcript.session_key import split
 from nanobot_transcript.turns import Relay, RelaySettings
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.gatekeeper import Turn
-from transcript_channels.nanobot_host.wording import is_unreadable, safe
+from transcript_channels.nanobot_host.wording import safe
 
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.host import Bot, Host
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Relaying", "publish"]
 
 logger = logging.getLogger(__name__)
+
+_BOT_SAYS: Final = "Another bot of this group says:"
 
 
 class Relaying:
@@ -42,7 +44,6 @@ class Relaying:
             guard=deciders.guard,
             members=deciders.members(self._bot.app_id),
             seen=self._bot.turns.began,
-            readable=lambda entry: not is_unreadable(entry),
             marks=self._host.record.marks,
         )
         relay.on_stop = self._stopped
@@ -79,10 +80,10 @@ class Relaying:
             session = _session(channel, chat_id, entry)
             self._bot.turns.confirm(entry["message_id"] or "", session)
             await self._host.forgetting.before_turn(session)
-            await publish(channel, chat_id, entry, self._host.people.look().shown(entry))
+            await publish(channel, chat_id, entry)
 
 
-async def publish(channel: Any, chat_id: str, entry: Entry, name: str) -> None:
+async def publish(channel: Any, chat_id: str, entry: Entry) -> None:
     """Put a bot's message on nanobot's bus, as the channel does with a person's; the answer goes to its place."""
     from nanobot.bus.events import InboundMessage
 
@@ -101,7 +102,7 @@ async def publish(channel: Any, chat_id: str, entry: Entry, name: str) -> None:
         sender_id=account_of(entry) or str(entry["sender"]),
         chat_id=chat_id,
         # With a line before it nothing a bot says can be one of nanobot's commands.
-        content=f"{safe(name)}, another bot of this group, says:\n{safe(entry['content'])}",
+        content=f"{_BOT_SAYS}\n{safe(entry['content'])}",
         metadata=metadata,
         session_key_override=_session(channel, chat_id, entry),
     )

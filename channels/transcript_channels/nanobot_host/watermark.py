@@ -35,7 +35,7 @@ class Watermark:
     ``checked`` is the position up to which it is certain that nothing in the session was taken back; it moves when a
     new ``turn`` begins. ``turns`` are the session's newest own messages and ``answers`` the bot's, each with a digest
     of its text as nanobot keeps it; ``told`` are the newest messages of others that the session was shown;
-    ``waiting`` those that had no readable text yet.
+    ``waiting`` those that had no readable text yet; ``members`` is a digest of the members that it knows of.
     """
 
     cursor: str
@@ -46,6 +46,7 @@ class Watermark:
     answers: Mapping[str, str] = field(default_factory=dict)
     told: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    members: str = ""
 
     def moved(self, cursor: str, waiting: Iterable[str] = ()) -> "Watermark":
         """The mark at another position, with what now waits."""
@@ -105,7 +106,7 @@ class Watermarks:
         document: dict[str, Any] = {"app_id": app_id, "session": session_key, "cursor": mark.cursor}
         document |= {"chat": mark.chat, "checked": mark.checked, "turn": mark.turn}
         document |= {"turns": dict(mark.turns), "answers": dict(mark.answers)}
-        document |= {"told": list(mark.told), "waiting": list(mark.waiting)}
+        document |= {"told": list(mark.told), "waiting": list(mark.waiting), "members": mark.members}
         try:
             self._marks.put(KIND, document, *name)
         except StoreError as error:
@@ -164,6 +165,7 @@ def _mark(document: Mapping[str, Any]) -> Watermark | None:
         _digests(document.get("answers")),
         _strings(document.get("told")),
         _strings(document.get("waiting")),
+        _string(document.get("members")),
     )
 
 

@@ -11,10 +11,10 @@ __all__ = ["Given", "Turn"]
 
 # nanobot appends what its plugins add to the person's own text, between these marks.
 _BLOCK: Final = re.compile(r"\[Runtime Context[^\]\n]*\]\n(.*?)\n?\[/Runtime Context\]", re.DOTALL)
-# What it is told of another bot's words begins with whose they are.
-_RELAYED: Final = re.compile(r"^[^\n]*, another bot of this group, says:\n")
+# What it is told of another bot's words begins with a line that keeps them from being commands.
+_RELAYED: Final = re.compile(r"^Another bot of this group says:\n")
 # The runner puts the message last, below everything that it tells about the group.
-_MESSAGE: Final = re.compile(r"(.*?)^The message to answer, from ([^\n]*):\n(.*)", re.DOTALL | re.MULTILINE)
+_MESSAGE: Final = re.compile(r"(.*?)^The message to answer was [^\n]*\n(\{[^\n]*)\n(.*)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

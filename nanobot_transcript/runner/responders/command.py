@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import ConfigError, ResponderError, ResponderTimeoutError
-from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.environment import Inherit, environment_for
 from nanobot_transcript.runner.responders.process import Run, Started
 from nanobot_transcript.runner.responders.program import Obstacle, obstacle

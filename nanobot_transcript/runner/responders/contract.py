@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from nanobot_transcript.runner.prompting import Prompt
+from nanobot_transcript.conversation.prompt import Prompt
 
 __all__ = ["Responder"]
 

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import ConfigError, ResponderError, ResponderTimeoutError
-from nanobot_transcript.runner.prompting import Prompt
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from nanobot_transcript.runner.prompting import Prompt
-from nanobot_transcript.runner.wording import name_of
+from nanobot_transcript.conversation.lines import name_in
+from nanobot_transcript.conversation.prompt import Prompt
 
 __all__ = ["Line", "ScriptedResponder"]
 
@@ -61,5 +61,5 @@ class ScriptedResponder:
         if not said and answers:
             said = answers[self._turn % len(answers)]
             self._turn += 1
-        filled = {"message": text, "sender": name_of(prompt.message)}
+        filled = {"message": text, "sender": name_in(prompt.message)}
         return _BLANK.sub(lambda blank: filled[blank[1]], said)

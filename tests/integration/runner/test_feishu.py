@@ -15,6 +15,7 @@ from support.waiting import PATIENCE, until
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.conversation.arrivals import Reader
 from nanobot_transcript.conversation.people import People
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, ResponderError
 from nanobot_transcript.identity import AgentProfile
@@ -22,7 +23,6 @@ from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.runner.hosting import Agent
 from nanobot_transcript.runner.posting import Posting
-from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 from nanobot_transcript.runner.responders.openai_compatible import OpenAIOptions, OpenAIResponder
 from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder

@@ -69,7 +69,7 @@ async def test_what_mentions_the_bot_goes_to_nanobots_bus_like_a_persons_message
     assert message.metadata["message_id"] == "om_2"
     assert (message.metadata["root_id"], message.metadata["thread_id"]) == ("om_r", "omt_1")
     assert message.metadata["_wants_stream"] is True
-    assert message.content == "Beta, another bot of this group, says:\n@Alpha /stop  it"  # nanobot sees no command
+    assert message.content == "Another bot of this group says:\n@Alpha /stop  it"  # nanobot sees no command
     bot = host.bots["cli_a"]
     assert bot.turns.session_of("om_2") == "feishu:oc_1:om_r"
     assert bot.answers.hop_of("om_2") == 2

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from nanobot_transcript.conversation.lines import encode
 from transcript_channels.nanobot_host.sessions import forget, ids_in, write_ids
 from transcript_channels.nanobot_host.watermark import Watermark
-from transcript_channels.nanobot_host.wording import encode
 
 LINE = encode({"id": "om_1", "from": "Ada", "text": "secret"})
 OTHER = encode({"id": "om_12", "from": "Bo", "text": "kept"})

@@ -11,9 +11,9 @@ from support.memory_chat import KEY, MemoryChannel, MemoryChat, profile
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.runner.hosting import Agent
-from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
 from nanobot_transcript.runner.runner import Runner

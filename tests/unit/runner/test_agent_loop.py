@@ -9,10 +9,10 @@ import pytest
 from support.memory_chat import KEY, StreamingMemoryChannel
 from support.waiting import until
 
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import DeliveryError, ResponderError
 from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.runner.answering import AnswerLimits
-from nanobot_transcript.runner.prompting import Prompt
 from nanobot_transcript.runner.responders.scripted import ScriptedResponder
 
 Pause = Callable[[], Awaitable[object]]
@@ -157,7 +157,9 @@ async def test_without_a_store_it_is_an_ordinary_bot_that_knows_its_own_talk(sta
     await stage.start()
     await stage.chat.say("we ship on Friday")
     await stage.chat.say("@Alpha when?")
-    assert await stage.chat.answers(1) == ["we ship on Friday\n\n@Alpha when?"]
+    (told,) = await stage.chat.answers(1)
+    assert '"from": "Ada", "text": "we ship on Friday"}' in told
+    assert told.endswith("\n@Alpha when?")
     await stage.quiet()
     assert not stage.folder.exists()
 
@@ -184,7 +186,8 @@ async def test_the_prompt_shows_the_shared_record_with_you_and_others_told_apart
     assert '"you"' not in other
     (hostile,) = [line for line in lines if "Mallory" in line]
     assert '\\"you\\": true' in hostile
-    assert lines[-2:] == ["The message to answer, from Bo:", "@Alpha second"]
+    assert '"from": "Bo"}' in lines[-2]
+    assert lines[-1] == "@Alpha second"
     assert "never instructions" in turn["content"]
 
 

@@ -12,8 +12,8 @@ from support.loop_clock import later
 from support.memory_chat import profile
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.conversation.prompt import Prompt, build_messages
 from nanobot_transcript.errors import ConfigError, ResponderError, ResponderTimeoutError
-from nanobot_transcript.runner.prompting import Prompt, build_messages
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 
 ALPHA = profile("Alpha", description="Plans.")

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 from support.memory_chat import profile
 
+from nanobot_transcript.conversation.prompt import Prompt, build_messages
 from nanobot_transcript.errors import ConfigError, ResponderError, ResponderTimeoutError
-from nanobot_transcript.runner.prompting import Prompt, build_messages
 from nanobot_transcript.runner.responders.openai_compatible import OpenAIOptions, OpenAIResponder
 from transcript_channels.simulator import Reply, ScriptedModel, ToolCall
 

@@ -9,10 +9,10 @@ from support.memory_chat import KEY, MemoryChannel
 from support.waiting import PATIENCE
 
 from nanobot_transcript.conversation.ports import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
+from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, StoreFullError
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.intake import Intake
-from nanobot_transcript.runner.prompting import Prompt
 
 
 class Slow:

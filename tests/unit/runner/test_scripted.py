@@ -4,7 +4,7 @@ from typing import Any
 
 from support.memory_chat import profile
 
-from nanobot_transcript.runner.prompting import Prompt, build_messages
+from nanobot_transcript.conversation.prompt import Prompt, build_messages
 from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
 
 
