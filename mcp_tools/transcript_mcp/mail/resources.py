@@ -1,0 +1,144 @@
+"""The resources of Agent Mail as clients see them: addresses, names, descriptions, bounds."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from nanobot_transcript.errors import ActingRefusedError, InvalidLetterError
+from transcript_mcp.mail import parameters as given
+from transcript_mcp.mail import showing
+from transcript_mcp.mail.boxes import MOST
+from transcript_mcp.mail.projects import checked_key
+from transcript_mcp.mail.service import MailService
+from transcript_mcp.mail.uris import claims_uri
+from transcript_mcp.mail.values import Agent, InboxQuery
+from transcript_mcp.sdk import Context, Embedded, Server
+from transcript_mcp.sdk.content import json_text
+
+__all__ = ["Resources"]
+
+_PAGE: Final = 20
+_JSON: Final = "application/json"
+
+
+class Resources:
+    """One method per template; ``offer`` registers them."""
+
+    def __init__(self, service: MailService) -> None:
+        self._mail = service.mail
+        self._claims = service.claims
+
+    def offer(self, server: Server) -> None:
+        """Register all templates."""
+        for uri, function, title, admits in (
+            (
+                "resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit,before}",
+                self.inbox,
+                "Inbox of an agent",
+                self._its_owner,
+            ),
+            (
+                "resource://outbox/{agent}{?project,since_ts,include_bodies,limit,before}",
+                self.outbox,
+                "What an agent sent",
+                self._its_owner,
+            ),
+            ("resource://message/{id}{?project}", self.message, "A message", None),
+            ("resource://thread/{thread_id}{?project,include_bodies,limit,before}", self.thread, "A thread", None),
+            ("resource://agents/{+project}{?before}", self.agents, "Agents of a project", self._known),
+            ("resource://claims/{+project}{?before}", self.claims, "Claims in a project", self._known),
+        ):
+            server.template(uri, function, title=title, mime_type=_JSON, admits=admits)
+
+    def _found(self, agent: str, project: str | None) -> Agent:
+        who = self._mail.whois(project, agent) if project else self._mail.most_recent(agent)
+        try:
+            return self._mail.allow(who, None)
+        except ActingRefusedError as error:
+            raise ActingRefusedError(str(error), hint="Call check_my_messages, which takes an agent_token.") from None
+
+    def inbox(
+        self,
+        agent: Annotated[str, Field(description="Name of the agent.")],
+        project: Annotated[str | None, Field(description="Its project; left out, where it was active last.")] = None,
+        since_ts: Annotated[float, Field(description="Only what was sent after this time, in epoch seconds.")] = 0,
+        urgent_only: Annotated[bool, Field(description="Only of importance high or urgent.")] = False,
+        include_bodies: Annotated[bool, Field(description="With the bodies.")] = False,
+        limit: given.Limit = _PAGE,
+        before: given.Before = None,
+    ) -> dict[str, Any]:
+        """The inbox of an agent, the newest message first. Can be subscribed to."""
+        who = self._found(agent, project)
+        query = InboxQuery(since_ts, urgent_only, False, include_bodies, given.bounded(limit), before)
+        page = self._mail.inbox(who, query)
+        messages = [showing.shown_delivery(each) for each in page]
+        return {"project": who.project, "agent": who.name, "messages": messages, **showing.shown_more(page)}
+
+    def outbox(
+        self,
+        agent: Annotated[str, Field(description="Name of the agent.")],
+        project: Annotated[str | None, Field(description="Its project; left out, where it was active last.")] = None,
+        since_ts: Annotated[float, Field(description="Only what was sent after this time, in epoch seconds.")] = 0,
+        include_bodies: Annotated[bool, Field(description="With the bodies.")] = False,
+        limit: given.Limit = _PAGE,
+        before: given.Before = None,
+    ) -> dict[str, Any]:
+        """What an agent sent, the newest message first."""
+        who = self._found(agent, project)
+        page = self._mail.outbox(
+            who, since_ts=since_ts, include_bodies=include_bodies, limit=given.bounded(limit), before=before
+        )
+        messages = [showing.shown_letter(each) for each in page]
+        return {"project": who.project, "agent": who.name, "messages": messages, **showing.shown_more(page)}
+
+    def message(
+        self,
+        id: Annotated[str, Field(description="Id of the message.")],  # noqa: A002 - the template's word
+        project: Annotated[str | None, Field(description="Its project; ids are unique without it.")] = None,
+    ) -> dict[str, Any]:
+        """One message with its body."""
+        return showing.shown_letter(self._mail.message(id, project))
+
+    def thread(
+        self,
+        thread_id: Annotated[str, Field(description="The thread's name, or the id of its first message.")],
+        project: Annotated[str | None, Field(description="Its project; left out, where it went on last.")] = None,
+        include_bodies: Annotated[bool, Field(description="With the bodies.")] = False,
+        limit: Annotated[int, Field(description=f"How many at the most, the newest, up to {MOST:,}.")] = MOST,
+        before: given.Before = None,
+    ) -> dict[str, Any]:
+        """The messages of a thread, the oldest first."""
+        found = self._mail.thread(thread_id, project, include_bodies=include_bodies, limit=limit, before=before)
+        letters = [showing.shown_letter(each) for each in found.letters]
+        return {"project": found.project, "thread_id": found.id, "messages": letters, **showing.shown_more(found)}
+
+    def agents(
+        self,
+        project: Annotated[str, Field(description="The project's key.")],
+        before: given.Before = None,
+    ) -> dict[str, Any]:
+        """The agents of a project, the most recently active first."""
+        page = self._mail.agents(project, active_only=False, limit=given.MOST, before=before)
+        return {"agents": [showing.shown_agent(each) for each in page], **showing.shown_more(page)}
+
+    def claims(
+        self,
+        project: Annotated[str, Field(description="The project's key.")],
+        before: given.Before = None,
+    ) -> list[Any]:
+        """The active claims of a project. Can be subscribed to."""
+        known = self._mail.project(project)
+        uri = claims_uri(known.key)
+        page = self._claims.list_claims(known.id, before=before)
+        shown = [showing.shown_claim(each) for each in page]
+        if not page.more:
+            return shown
+        return [Embedded(uri, json_text(shown), _JSON), Embedded(uri, showing.told_more(page))]
+
+    def _its_owner(self, _context: Context, values: dict[str, str]) -> None:
+        self._found(values["agent"], values.get("project"))
+
+    def _known(self, _context: Context, values: dict[str, str]) -> None:
+        key = self._mail.project(values["project"]).key
+        if key != checked_key(values["project"]):  # what changes is told of one address only
+            raise InvalidLetterError(f"The project is called {key} here.", hint=f"Subscribe to {claims_uri(key)}.")
