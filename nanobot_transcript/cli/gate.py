@@ -106,10 +106,7 @@ def explain(
             decider = {"mode": mode, "decided_by": decided_by(mode)}
             emit_json({"session_key": key, **decider, "message": entry, "decisions": replayed})
         else:
-            _print_decider(mode)
-            _print_message(opened, key, named)
-            for one in replayed:
-                _print_replayed(one)
+            _print_decisions(opened, key, named, mode, replayed)
 
 
 @app.command("eval")
@@ -199,6 +196,15 @@ def _decision(decision: "Decision") -> dict[str, Any]:
         "score": round(decision.score, 4),
         "open": decision.open,
     }
+
+
+def _print_decisions(
+    store: "GroupTranscriptStore", key: str, named: "Named", mode: "Mode", replayed: list[dict[str, Any]]
+) -> None:
+    _print_decider(mode)
+    _print_message(store, key, named)
+    for one in replayed:
+        _print_replayed(one)
 
 
 def _print_decider(mode: "Mode") -> None:

@@ -49,10 +49,7 @@ def mcp(
 
     names = server_names(servers)
     remote = next((name for name in names if name in HUB_ONLY), None)
-    if "assistant" not in names and (web or any(given is not None for given in (host, port, token))):
-        raise UsageError("--host, --port, --token and --web are for assistant.", hint="Leave them out.")
-    if "assistant" in names and len(names) > 1:
-        raise UsageError("assistant stands alone.", hint="Register it as a server of its own.")
+    _check(names, remote, for_assistant=web or any(given is not None for given in (host, port, token)))
     if sys.stdin.isatty():
         notice(
             f"An MCP server ({', '.join(names)}) that a client starts and talks to; Ctrl-C ends it. "
@@ -68,10 +65,6 @@ def mcp(
         warn_of_record(settings)
 
     if remote is not None:
-        if len(names) > 1:
-            raise UsageError(
-                f"{remote} is served by the hub, so it stands alone.", hint="Register it as a server of its own."
-            )
         from transcript_mcp.hub.remote import serve_remote
 
         return asyncio.run(serve_remote(settings, remote))
@@ -81,3 +74,15 @@ def mcp(
 
     built = [room.server for room in build_rooms(settings, names, cwd=Path.cwd()).values()]
     return asyncio.run(serve_stdio(built[0] if len(built) == 1 else merged(built, name="nanobot-transcript")))
+
+
+def _check(names: tuple[str, ...], remote: str | None, *, for_assistant: bool) -> None:
+    """Raises UsageError for servers that cannot stand together, and for options that none of them has."""
+    if for_assistant and "assistant" not in names:
+        raise UsageError("--host, --port, --token and --web are for assistant.", hint="Leave them out.")
+    if "assistant" in names and len(names) > 1:
+        raise UsageError("assistant stands alone.", hint="Register it as a server of its own.")
+    if remote is not None and len(names) > 1:
+        raise UsageError(
+            f"{remote} is served by the hub, so it stands alone.", hint="Register it as a server of its own."
+        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.mcp_names import HUB_ONLY, OWN_ENTRY, server_names
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, read_settings
 from nanobot_transcript.cli.output import emit_json, notice, printable
 from nanobot_transcript.cli.problems import UsageError
@@ -28,10 +29,7 @@ _ClientName: TypeAlias = Literal["claude-code", "cursor", "vscode", "codex", "na
 
 
 def mcp_config(
-    client: Annotated[
-        _ClientName,
-        typer.Argument(metavar="CLIENT", help="Which client.", show_default=False),
-    ],
+    client: Annotated[_ClientName, typer.Argument(metavar="CLIENT", help="Which client.", show_default=False)],
     servers: Annotated[
         str, typer.Option("--servers", metavar="NAMES", help="The servers, separated by commas.")
     ] = _DEFAULT,
@@ -72,8 +70,7 @@ def mcp_config(
       nanobot-transcript mcp-config codex --http
       nanobot-transcript mcp-config claude-code --servers mail --write
     """
-    from nanobot_transcript.cli.mcp_clients import CLIENTS, snippet
-    from nanobot_transcript.cli.mcp_names import OWN_ENTRY, server_names
+    from nanobot_transcript.cli.mcp_clients import CLIENTS
 
     names = server_names(servers)
     name = name or (OWN_ENTRY.get(names[0]) if len(names) == 1 else None) or "nanobot-transcript"
@@ -82,20 +79,27 @@ def mcp_config(
     known = CLIENTS[client]
     endpoint = _endpoint(known, names, (http, url), store, config)
     path = file or known.path(Path.home(), Path.cwd())
-    if write:
-        changed = _write(known, path, name, endpoint)
-        if json:
-            emit_json({"client": client, "file": str(path), "changed": changed})
-        else:
-            notice(f"{'Written to' if changed else 'Already in'} {path}. Restart {known.title} to use it.")
-    elif json:
-        emit_json({"client": client, "file": str(path), "name": name, "entry": known.entry(endpoint)})
+    changed = _write(known, path, name, endpoint) if write else None
+    if not json:
+        _tell(known, path, name, endpoint, changed)
+    elif write:
+        emit_json({"client": client, "file": str(path), "changed": changed})
     else:
-        typer.echo(printable(snippet(known, name, endpoint)), nl=False)
+        emit_json({"client": client, "file": str(path), "name": name, "entry": known.entry(endpoint)})
+
+
+def _tell(client: "Client", path: Path, name: str, endpoint: "Endpoint", changed: bool | None) -> None:
+    """For people. ``changed``: whether the file had to be; None when it was not to be written."""
+    from nanobot_transcript.cli.mcp_clients import snippet
+
+    if changed is None:
+        typer.echo(printable(snippet(client, name, endpoint)), nl=False)
         notice(f"This belongs in {path}; --write puts it there.")
-    if endpoint.token is not None and not json:
+    else:
+        notice(f"{'Written to' if changed else 'Already in'} {path}. Restart {client.title} to use it.")
+    if endpoint.token is not None:
         source = "filebox.tokens" if endpoint.token == _variable("filebox") else "hub.tokens"
-        notice(f"Set {endpoint.token} to a token of the hub ({source}) where {known.title} runs.")
+        notice(f"Set {endpoint.token} to a token of the hub ({source}) where {client.title} runs.")
 
 
 def _endpoint(
@@ -103,7 +107,6 @@ def _endpoint(
 ) -> "Endpoint":
     """What the client is to start, or to call. ``hub`` are the options --http and --url."""
     from nanobot_transcript.cli.mcp_clients import Endpoint
-    from nanobot_transcript.cli.mcp_names import HUB_ONLY, OWN_ENTRY
 
     http, url = hub
     remote = [name for name in names if name in HUB_ONLY]

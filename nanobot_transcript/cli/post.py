@@ -67,13 +67,7 @@ def post(
         session = _session(record.store, chat)
         known = any(one.session_key == session for one in record.store.chats())
         post_id = record.outbox.post(
-            session,
-            content,
-            card=shown,
-            idempotency_key=key,
-            agent=agent,
-            reply_to=reply_to,
-            wants_answers=answer,
+            session, content, card=shown, idempotency_key=key, agent=agent, reply_to=reply_to, wants_answers=answer
         )
         status, answered = asyncio.run(_outcome(record.outbox, post_id, wait, answer=answer))
     if json:
