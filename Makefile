@@ -41,12 +41,13 @@ mutants: ## measure coverage, and how many small breaks of the product the tests
 	@$(SETUP) test
 	@$(BIN)/python -m tools.mutants $(ARGS)
 
-check: ## style, types, imports between rooms, what must not be committed
+check: ## style, types, imports between rooms, lengths, what must not be committed
 	@$(SETUP) check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_lengths.py
 	$(BIN)/python tools/check_committed.py
 
 format: ## let ruff format and mend the code
