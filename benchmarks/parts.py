@@ -1,7 +1,7 @@
 """What can be measured: the parts of each room, in the order in which they are measured."""
 
 from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.appending import appending, synchronous
 from benchmarks.assistant import assistant
@@ -14,21 +14,24 @@ from benchmarks.mail import mail
 from benchmarks.mcp_calls import mcp_calls
 from benchmarks.reading import long_transcript, recent
 from benchmarks.searching import searching
-from benchmarks.table import Row
+from benchmarks.table import Row, render
+from benchmarks.way.part import shown, way
 
 __all__ = ["PARTS", "Part", "UnknownNameError", "chosen", "listed"]
 
 
 class Part(NamedTuple):
-    """One table: ``measure`` yields its rows as they are measured."""
+    """One table: ``measure`` yields its rows as they are measured, ``shown`` makes text of them."""
 
     room: str
     name: str
     what: str
     measure: Callable[[Context], Generator[Row]]
+    shown: Callable[[Sequence[Any]], str] = render
 
 
 PARTS = (
+    Part("way", "way", "functions and files that one message runs through, by room", way, shown),
     Part("store", "import", "importing the package and the store", importing),
     Part("store", "append", "recording messages, alone and with eight processes", appending),
     Part("store", "fsync", "recording with fsync=always", synchronous),

@@ -18,7 +18,7 @@ from types import FrameType
 
 from benchmarks.context import Context, Stopped
 from benchmarks.parts import Part, UnknownNameError, chosen, listed
-from benchmarks.table import Row, as_json, render
+from benchmarks.table import Row, as_json
 
 __all__ = ["main", "measure", "stop_on_signals"]
 
@@ -78,7 +78,7 @@ def _one(part: Part, context: Context, rows: list[Row], into: Path | None) -> No
         context.say("")
         if len(rows) > before:
             print(f"\n{part.name}: {part.what} ({time.monotonic() - began:.0f} s)\n")
-            print(render(rows[before:]), flush=True)
+            print(part.shown(rows[before:]), flush=True)
 
 
 def _write(path: Path, rows: Sequence[Row], context: Context) -> None:

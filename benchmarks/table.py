@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-__all__ = ["Bar", "Row", "as_json", "render"]
+__all__ = ["Bar", "Row", "as_json", "columns", "render"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,12 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def render(rows: Sequence[Row]) -> str:
     """A table for people."""
     head = ("what", "measured", "baseline", "ratio (runs)", "floor", "goal", "", "")
-    lines = [head, *(_cells(row) for row in rows)]
-    widths = [max(_width(line[column]) for line in lines) for column in range(len(head))]
+    return columns([head, *(_cells(row) for row in rows)])
+
+
+def columns(lines: Sequence[Sequence[str]]) -> str:
+    """The cells of each line below one another; a rule stands under the first line."""
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     rule = "  ".join("-" * width for width in widths).rstrip()
     text = ["  ".join(_pad(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([text[0], rule, *text[1:]])

@@ -1,0 +1,1 @@
+"""The way of one message through our code, counted: ``make bench ARGS=way``."""
