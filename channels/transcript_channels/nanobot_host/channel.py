@@ -13,6 +13,7 @@ from transcript_channels.nanobot_host.core import Core
 from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.gated import Gated
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.inbound import heard_in
 from transcript_channels.nanobot_host.running import Actions, Connected, Running
 
 __all__ = ["PARTS", "channel_class"]
@@ -117,10 +118,20 @@ class _Listening(Core):
 
 
 class _Names(_Listening):
-    """The bot is entered among the members with the name the platform gives it."""
+    """The bot is entered among the members with the name the platform gives it, and hears of no group before."""
+
+    async def _on_message(self, data: Any) -> None:
+        """nanobot opens its connection before it knows its bot's own id, and without that it takes every mention for a
+        mention of its bot.
+        """
+        heard = heard_in(data)
+        if heard is not None and heard.message.in_group and not self._bot_open_id:
+            await self._transcript_bot.known.wait()
+        await super()._on_message(data)
 
     def _fetch_bot_open_id(self) -> str | None:
         open_id = super()._fetch_bot_open_id()
+        self._bot_open_id = open_id  # before those are woken who wait for it
         self._transcript_introduce(open_id)
         if not open_id:
             host, here = self._transcript_host, weakref.ref(self)
@@ -145,7 +156,7 @@ class _Names(_Listening):
             return True
         open_id = super()._fetch_bot_open_id()
         if open_id:
-            self._bot_open_id = open_id  # without it nanobot takes every mention for a mention of its bot
+            self._bot_open_id = open_id
             self._transcript_introduce(open_id)
         return bool(open_id)
 
@@ -203,13 +214,13 @@ class _Streams(Core):
 
 
 PARTS: Final[dict[str, type[Core]]] = {
+    "names": _Names,
     "gate": Gated,
     "beside": Running,
     "actions": Actions,
     "reconnects": Connected,
     "inbound": _Inbound,
     "recalls": _Recalls,
-    "names": _Names,
     "streams": _Streams,
     "outbound": _Outbound,
 }

@@ -112,7 +112,12 @@ _ABILITIES: Final = (
             "nanobot.command.builtin:BuiltinCommandSpec.__dataclass_fields__.command",
         ),
     ),
-    _Ability("names", "bots are called by their app id", methods=("_fetch_bot_open_id",), attributes=("_client",)),
+    _Ability(
+        "names",
+        "bots are called by their app id",
+        methods=("_fetch_bot_open_id", "_on_message"),
+        attributes=("_client", "_bot_open_id"),
+    ),
     _Ability(
         "beside",
         "it neither hears other bots nor sends posts of the outbox",

@@ -1,16 +1,17 @@
 """What the platform did not tell at the start is asked for again."""
 
+import asyncio
 import gc
 import threading
 import weakref
 from typing import Any
 
 import pytest
-from support.stub_nanobot import FakeClient, Outbound, StubChannel
+from support.stub_nanobot import FakeClient, Outbound, StubChannel, group_event, sdk_object
 from support.waiting import PATIENCE, until
 
 from transcript_channels.nanobot_host.asking import Asking
-from transcript_channels.nanobot_host.channel import channel_class
+from transcript_channels.nanobot_host.channel import PARTS, channel_class
 from transcript_channels.nanobot_host.host import Host
 
 
@@ -70,3 +71,25 @@ async def test_one_question_is_asked_once_at_a_time_and_an_error_ends_it(caplog:
     may.set()
     await until(lambda: "stays unknown" in caplog.text)
     assert asked == ["x"]
+
+
+async def test_nothing_of_a_group_reaches_nanobot_before_the_bot_knows_who_it_is_and_then_everything_in_order(
+    host: Host,
+) -> None:
+    host.asking = Asking(delays=(3600.0,))
+    channel = channel_class(StubChannel, host, frozenset(PARTS))({})
+    channel._loop, channel._bot_open_id = asyncio.get_running_loop(), None
+    channel._client = FakeClient()
+    channel._client.silent = 1
+    channel._fetch_bot_open_id()
+    handling: list[asyncio.Task[None]] = []
+    for number, chat_type in enumerate(["group", "group", "p2p"]):
+        event = sdk_object(group_event(f"om_{number}", "hello Alpha", chat_type=chat_type))
+        channel._on_message_sync(event)
+        handling.append(asyncio.create_task(channel._on_message(event)))
+    await handling[2]
+    assert [one["metadata"]["message_id"] for one in channel.handled] == ["om_2"]
+    assert len(host.store.recent("feishu:oc_1").entries) == 2
+    channel._fetch_bot_open_id()
+    await asyncio.gather(*handling)
+    assert [one["metadata"]["message_id"] for one in channel.handled] == ["om_2", "om_0", "om_1"]
