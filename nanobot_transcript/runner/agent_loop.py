@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from nanobot_transcript.conversation.decision import Choice, ClaimOpen, Decider, Gate, before
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
 from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
@@ -17,8 +18,6 @@ from nanobot_transcript.errors import StoreError, TranscriptError, WithheldError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
-from nanobot_transcript.runner.choosing import Chooser, ClaimOpen
-from nanobot_transcript.runner.deciding import Choice, Gate, before
 from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.recording import answer_entry
 from nanobot_transcript.runner.replying import Replies
@@ -92,15 +91,15 @@ class AgentLoop:
         self.agent: AgentProfile = agent
         self._bus: MessageBus = bus
         self._store: AsyncGroupTranscriptStore | None = transcript_store
-        self._claims: AnswerClaims | None = claims
         self._members: Members = members or (lambda _: (agent,))
         self._options: LoopOptions = options or LoopOptions()
         self._now_ms: Callable[[], float] = now_ms
-        claim_open = self._options.claim_open if claims is not None else "off"
-        self._chooser: Chooser = Chooser(agent, gate, guard or LoopGuard(), self._members, claim_open)
+        self._decider: Decider = Decider(
+            agent, gate, guard or LoopGuard(), self._members, claims, self._options.claim_open
+        )
+        self._claims_what_is_open: bool = claims is not None
         self._sessions: Sessions = Sessions()
         self._handled: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._standing_by: set[asyncio.Task[None]] = set()
         parallel, backlog = self._options.parallel_chats, self._options.backlog
         limits, stream = self._options.answer, self._options.stream
         self._replies: Replies = Replies(responder, bus, limits, stream=stream)
@@ -121,15 +120,14 @@ class AgentLoop:
 
     async def settled(self) -> None:
         """Wait until everything that came in is dealt with, by this agent or by the one that claimed it."""
-        while self._bus.waiting or self._lanes.busy or self._standing_by:
+        while self._bus.waiting or self._lanes.busy or self._decider.stands_by:
             await self._lanes.finish()
-            await asyncio.gather(*self._standing_by)
+            await self._decider.stood_by()
             await asyncio.sleep(0)
 
     async def finish(self, grace: float) -> None:
         """Begin nothing new; give the answers under way ``grace`` seconds, then break them off."""
-        for waiting in self._standing_by:
-            waiting.cancel()
+        await self._decider.close()
         if left := self._lanes.clear():
             logger.warning("%s stops and leaves %d messages unanswered", self.agent.name, len(left))
         for turn in left:
@@ -137,11 +135,10 @@ class AgentLoop:
                 turn.claim.release()
         if not await self._lanes.finish(grace):
             logger.warning("%s broke off an answer that took longer than %g s to finish", self.agent.name, grace)
-        await asyncio.gather(*self._standing_by, return_exceptions=True)
 
     def stopped(self, session_key: str, entry: Entry, reason: str) -> None:
         """The loop guard did not let the relay hand out what another bot said."""
-        self._chooser.stopped(session_key, entry, reason)
+        self._decider.stopped(session_key, entry, reason)
 
     def forget(self, session_key: str, message_id: str) -> None:
         """A message was taken back."""
@@ -165,8 +162,8 @@ class AgentLoop:
         logger.debug("%s: %s %s: %s", self.agent.name, inbound.message_id, choice.respond, choice.reason)
         if not choice.respond:
             return
-        if choice.contested and self._claims is not None:
-            await self._answer_if_claimed(inbound, history, choice, self._claims)
+        if choice.contested and self._claims_what_is_open:
+            await self._answer_if_claimed(inbound, history, choice)
         else:
             await self._answer(inbound, history, choice, None)
 
@@ -194,42 +191,20 @@ class AgentLoop:
 
     async def _check_relevance(self, inbound: InboundMessage, history: Sequence[Entry]) -> Choice:
         """Whether to answer a message, seen against the recent entries of its chat."""
-        return await self._chooser.choose(inbound, history, self._now_ms())
+        return await self._decider.choose(inbound, history, self._now_ms())
 
     # --- what nobody is addressed with
 
-    async def _answer_if_claimed(
-        self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice, claims: AnswerClaims
-    ) -> None:
+    async def _answer_if_claimed(self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice) -> None:
         """Answer if this process is the first to claim the message; otherwise wait beside the lane for its turn."""
-        alone = sum(member.kind == "bot" for member in self._members(inbound.session_key)) <= 1
-        key, message = inbound.session_key, inbound.entry
-        try:
-            claim = await claims.win(key, message, score=choice.score, alone=alone, stand_by=False)
-        except StoreError as error:  # better no answer than four
-            logger.error("%s cannot claim %s: %s %s", self.agent.name, inbound.message_id, error, error.hint)
-            return
-        self._chooser.claimed(key, message, choice, "claim_seen" if claim is None else "claimed")
+
+        async def take_over(claim: Claim) -> None:
+            self._put(_Turn(inbound, claim, choice))
+
+        claim = await self._decider.claim(inbound, choice, take_over)
         if claim is not None:
             async with claim:
                 await self._answer(inbound, history, choice, claim)
-            return
-        waiting = asyncio.get_running_loop().create_task(self._stand_by(inbound, choice, claims))
-        self._standing_by.add(waiting)
-        waiting.add_done_callback(self._standing_by.discard)
-
-    async def _stand_by(self, inbound: InboundMessage, choice: Choice, claims: AnswerClaims) -> None:
-        """Another bot answers. When it dies over it, the message comes to this one after all."""
-        try:
-            claim = await claims.win(inbound.session_key, inbound.entry, score=1.0, alone=True)
-        except StoreError as error:
-            logger.warning("%s does not stand by for %s: %s", self.agent.name, inbound.message_id, error)
-            return
-        if claim is None:
-            logger.info("%s was answered by another bot", inbound.message_id)
-        else:
-            self._chooser.claimed(inbound.session_key, inbound.entry, choice, "taken_over")
-            self._put(_Turn(inbound, claim, choice))
 
     # --- the answer
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from nanobot_transcript.conversation.decision import Gate
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import Channel, InboundMessage, OutboundMessage, SentMessage
 from nanobot_transcript.entry import Entry
@@ -14,7 +15,6 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
-from nanobot_transcript.runner.deciding import Gate
 from nanobot_transcript.runner.intake import Intake, ModeOf, OfferAction, OfferReply
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore

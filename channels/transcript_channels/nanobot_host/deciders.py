@@ -2,8 +2,8 @@
 
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from nanobot_transcript.conversation.decision import Decider
 from nanobot_transcript.conversation.people import Members, People
 from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
@@ -11,15 +11,10 @@ from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import RelevanceGate
-from nanobot_transcript.relevance.decision import STOPS, Claiming, later
-from nanobot_transcript.runner.deciding import note
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns import GUARD_HISTORY, AnswerClaims, LoopGuard
 from transcript_channels.nanobot_host.judging import HostModel, judge_of
-
-if TYPE_CHECKING:
-    from nanobot_transcript.runner.choosing import ClaimOpen
 
 __all__ = ["Deciders"]
 
@@ -41,7 +36,7 @@ class Deciders:
         self.store: AsyncGroupTranscriptStore = store
         self._people: People = people
         self.model: HostModel = HostModel()
-        self.claim_open: ClaimOpen = turns.claim.answer
+        self._known: dict[str, Decider] = {}
         self.guard: LoopGuard = LoopGuard(turns.limits())
         self._settings: Settings = settings
         if settings.gate.judge.kind == "openai":
@@ -63,9 +58,22 @@ class Deciders:
         log = self._record.decisions if gate.log else None
         return RelevanceGate(gate.options(), self._judge, log, allow=gate.judge.allowance(self._record.budgets))
 
-    def claims(self, name: str) -> AnswerClaims:
-        """The claims of a bot."""
-        return AnswerClaims(self._record.leases, self.store, name, self._settings.turns.claim.limits())
+    def of(self, app_id: str) -> Decider:
+        """What decides for a bot, as it is known now."""
+        agent, decider = self.profile(app_id), self._known.get(app_id)
+        if decider is None or decider.agent.name != agent.name:
+            turns = self._settings.turns
+            claims = AnswerClaims(self._record.leases, self.store, agent.name, turns.claim.limits())
+            decider = Decider(agent, self.gate, self.guard, self.members(app_id), claims, turns.claim.answer)
+            self._known[app_id] = decider
+        decider.agent = agent
+        return decider
+
+    async def close(self) -> None:
+        """Stand by no more, and let go of the judge."""
+        for decider in self._known.values():
+            await decider.close()
+        await self.gate.aclose()
 
     async def history(self, session_key: str, limit: int, *, wait: bool) -> list[Entry]:
         """The newest entries of a chat; with ``wait`` once a gap that is being filled is filled.
@@ -94,20 +102,11 @@ class Deciders:
             logger.error("Whether %s was taken back cannot be told: %s %s", message_id, error, error.hint)
             return None
 
-    async def limit_passed(self, session_key: str, message: Entry, agent: AgentProfile) -> str:
+    async def limit_passed(self, session_key: str, message: Entry, app_id: str) -> str:
         """Why a bot's message is not to be answered any more; an empty text when it may. Raises StoreError."""
-        history = await self._newest(session_key, GUARD_HISTORY)
-        verdict = self.guard.allows(message, history, agent)
+        decider, history = self.of(app_id), await self._newest(session_key, GUARD_HISTORY)
+        verdict = self.guard.allows(message, history, decider.agent)
         if verdict.allowed:
             return ""
-        self.stopped(session_key, message, agent, verdict.reason)
+        decider.stopped(session_key, message, verdict.reason)
         return f"bots have said enough to each other ({verdict.reason})"
-
-    def claimed(self, session_key: str, message: Entry, agent: AgentProfile, score: float, reason: Claiming) -> None:
-        """Note who answers what several may: this agent, or another one."""
-        note(self.gate, later(reason, session_key, message, agent.name, score))
-
-    def stopped(self, session_key: str, message: Entry, agent: AgentProfile, reason: str) -> None:
-        """Note that the loop guard lets an agent not answer; nothing for other reasons."""
-        if reason in STOPS:
-            note(self.gate, later(reason, session_key, message, agent.name))

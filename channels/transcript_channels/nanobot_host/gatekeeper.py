@@ -13,13 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
+from nanobot_transcript.conversation.decision import Choice
+from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, is_bot
-from nanobot_transcript.runner import InboundMessage
-from nanobot_transcript.runner.choosing import Chooser
-from nanobot_transcript.runner.deciding import Choice
-from nanobot_transcript.turns import AnswerClaims, Claim
+from nanobot_transcript.turns import Claim
 from nanobot_transcript.turns.speakers import addresses, hop_of
 from transcript_channels.nanobot_host.commands import is_command
 from transcript_channels.nanobot_host.judging import HURRY
@@ -59,6 +58,11 @@ class Turn:
         """The platform's id of the message."""
         return self.entry["message_id"] or ""
 
+    @property
+    def inbound(self) -> InboundMessage:
+        """The message as it is decided about."""
+        return InboundMessage(self.session_key, self.entry, relayed=is_bot(self.entry))
+
 
 @dataclass(eq=False)
 class _Lane:
@@ -96,8 +100,6 @@ class Gatekeeper:
     def __init__(self, deciders: "Deciders") -> None:
         self._deciders: Deciders = deciders
         self._lanes: WeakValueDictionary[tuple[str, str], _Lane] = WeakValueDictionary()
-        self._claims: dict[str, AnswerClaims] = {}
-        self._standing_by: set[asyncio.Task[None]] = set()
 
     async def admit(self, turn: Turn) -> None:
         """Let the message begin a turn, now or later, or not at all. What ``begin`` raises goes to the caller.
@@ -118,7 +120,7 @@ class Gatekeeper:
             token = HURRY.set(lane.hurry)
             try:
                 choice = await self._choice(turn, agent, urgent=urgent)
-                claim = await self._claim(turn, agent, choice) if _is_to_be_claimed(choice) and not command else None
+                claim = await self._claim(turn, choice) if _is_to_be_claimed(choice) and not command else None
             except Exception:
                 logger.exception("It could not be decided whether %s is for %s", turn.message_id, agent.name)
                 return await turn.begin(False)
@@ -140,14 +142,11 @@ class Gatekeeper:
                 hop = 1 + max(verdict.hops, hop_of(turn.entry))
                 await self.begin(turn, Choice(True, verdict.reason, hop))
             else:
-                self._deciders.stopped(turn.session_key, turn.entry, agent, verdict.reason)
+                self._deciders.of(turn.bot.app_id).stopped(turn.session_key, turn.entry, verdict.reason)
 
     async def close(self) -> None:
         """Stand by no more, and let go of the judge."""
-        for waiting in self._standing_by:
-            waiting.cancel()
-        await asyncio.gather(*self._standing_by, return_exceptions=True)
-        await self._deciders.gate.aclose()
+        await self._deciders.close()
 
     def _lane(self, turn: Turn) -> _Lane:
         key = (turn.bot.app_id, turn.session_key)
@@ -159,54 +158,21 @@ class Gatekeeper:
     # --- deciding
 
     async def _choice(self, turn: Turn, agent: AgentProfile, *, urgent: bool) -> Choice:
-        deciders, key = self._deciders, turn.session_key
-        history = await deciders.history(key, _HISTORY, wait=not urgent)
-        members = deciders.members(turn.bot.app_id)
-        chooser = Chooser(agent, deciders.gate, deciders.guard, members, deciders.claim_open)
-        relayed = is_bot(turn.entry)
-        choice = await chooser.choose(InboundMessage(key, turn.entry, relayed=relayed), history, time.time() * 1000)
+        history = await self._deciders.history(turn.session_key, _HISTORY, wait=not urgent)
+        choice = await self._deciders.of(turn.bot.app_id).choose(turn.inbound, history, time.time() * 1000)
         logger.info(
             "%s %s %s: %s", agent.name, "answers" if choice.respond else "leaves", turn.message_id, choice.reason
         )
         return choice
 
-    async def _claim(self, turn: Turn, agent: AgentProfile, choice: Choice) -> Claim | None:
+    async def _claim(self, turn: Turn, choice: Choice) -> Claim | None:
         """The claim of a message that several bots may feel meant by; None when another bot has it, or may have it."""
-        members = self._deciders.members(turn.bot.app_id)(turn.session_key)
-        alone = sum(member.kind == "bot" for member in members) <= 1
-        claims = self._claims_of(turn.bot.app_id, agent)
-        try:
-            claim = await claims.win(turn.session_key, turn.entry, score=choice.score, alone=alone, stand_by=False)
-        except StoreError as error:  # better no answer than four
-            logger.error("%s cannot claim %s: %s %s", agent.name, turn.message_id, error, error.hint)
-            return None
-        outcome = "claim_seen" if claim is None else "claimed"
-        self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, outcome)
-        if claim is None:
-            waiting = asyncio.get_running_loop().create_task(self._stand_by(turn, agent, choice, claims))
-            self._standing_by.add(waiting)
-            waiting.add_done_callback(self._standing_by.discard)
-        return claim
 
-    def _claims_of(self, app_id: str, agent: AgentProfile) -> AnswerClaims:
-        if app_id not in self._claims:
-            self._claims[app_id] = self._deciders.claims(agent.name)
-        return self._claims[app_id]
+        async def take_over(claim: Claim) -> None:
+            async with self._lane(turn).place(urgent=False):
+                await self.begin(turn, choice, claim)
 
-    async def _stand_by(self, turn: Turn, agent: AgentProfile, choice: Choice, claims: AnswerClaims) -> None:
-        """Another bot answers. When it dies over it, the message comes to this one after all."""
-        try:
-            claim = await claims.win(turn.session_key, turn.entry, score=1.0, alone=True)
-            if claim is None:
-                logger.info("%s was answered by another bot", turn.message_id)
-            else:
-                self._deciders.claimed(turn.session_key, turn.entry, agent, choice.score, "taken_over")
-                async with self._lane(turn).place(urgent=False):
-                    await self.begin(turn, choice, claim)
-        except StoreError as error:
-            logger.warning("Nobody stands by for %s: %s", turn.message_id, error)
-        except Exception:
-            logger.exception("A message that another bot left unanswered could not be answered")
+        return await self._deciders.of(turn.bot.app_id).claim(turn.inbound, choice, take_over)
 
     # --- beginning
 
@@ -247,8 +213,7 @@ class Gatekeeper:
                 return "it was taken back"
             if not is_bot(turn.entry):
                 return ""
-            agent = self._deciders.profile(turn.bot.app_id)
-            return await self._deciders.limit_passed(turn.session_key, turn.entry, agent)
+            return await self._deciders.limit_passed(turn.session_key, turn.entry, turn.bot.app_id)
 
         return objection
 

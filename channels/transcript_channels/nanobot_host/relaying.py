@@ -52,7 +52,7 @@ class Relaying:
     def _stopped(self, session_key: str, entry: Entry, reason: str) -> None:
         deciders = self._host.deciders
         if self._chat_of(session_key) is not None:
-            deciders.stopped(session_key, entry, deciders.profile(self._bot.app_id), reason)
+            deciders.of(self._bot.app_id).stopped(session_key, entry, reason)
 
     async def _take(self, session_key: str, entry: Entry) -> None:
         try:

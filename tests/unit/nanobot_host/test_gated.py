@@ -263,7 +263,7 @@ async def test_what_another_bot_claimed_and_left_is_answered_and_noted_as_taken_
     await here.channel._on_message(event)
     assert here.handled == []
     lease.release(other)  # Beta died over it
-    await asyncio.gather(*here.host.gatekeeper._standing_by)
+    await here.host.deciders.of("cli_a").stood_by()
     assert here.handled == [message_id]
     await here.host.gatekeeper.close()
     noted = FileDecisionLog(here.host.store.base_dir).read(KEY, message_id)

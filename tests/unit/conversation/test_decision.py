@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.memory_chat import profile
 
-from nanobot_transcript.runner.deciding import addressed
+from nanobot_transcript.conversation.decision import addressed
 from nanobot_transcript.turns import is_answered
 
 

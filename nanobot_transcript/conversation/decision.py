@@ -1,0 +1,238 @@
+"""Whether a bot answers a message, and which of several: the gate's word, the guard's, the claim's, and a note of each.
+
+A host says when a message is decided and what is done then. What is decided is the same everywhere.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from nanobot_transcript.conversation.people import Members
+from nanobot_transcript.conversation.ports import InboundMessage
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.identity import AgentProfile, wrote
+from nanobot_transcript.relevance.decision import STOPS, Claiming, later
+from nanobot_transcript.relevance.text import is_question
+from nanobot_transcript.turns.claim import AnswerClaims, Claim
+from nanobot_transcript.turns.loop_guard import LoopGuard
+from nanobot_transcript.turns.owner import owner_of
+from nanobot_transcript.turns.speakers import addresses, hop_of, id_at, ids_of
+
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance.decision import Decision
+
+__all__ = ["Choice", "ClaimOpen", "Decider", "Gate", "TakeOver", "addressed", "before"]
+
+logger = logging.getLogger(__name__)
+
+ClaimOpen: TypeAlias = Literal["questions", "all", "off"]
+"""What one of several bots answers although nobody is addressed and none feels meant."""
+TakeOver: TypeAlias = Callable[[Claim], Awaitable[None]]
+"""Called when the bot that had claimed a message died over it: the claim is this one's now."""
+
+_GUESSED: Final = frozenset({"score", "judge"})
+
+
+class Gate(Protocol):
+    """Says whether a message is for this agent; ``RelevanceGate`` is one.
+
+    A gate that has a method ``note`` is told by it what was decided afterwards; see ``_note`` below.
+    """
+
+    def decide(
+        self,
+        message: Entry,
+        history: Sequence[Entry],
+        agent: AgentProfile,
+        members: Sequence[AgentProfile],
+        *,
+        owner: str | None = None,
+        now_ms: float | None = None,
+        session_key: str = "",
+    ) -> "Decision":
+        """The decision; its ``respond`` is None while undecided. Waits for nothing."""
+        ...
+
+    async def resolve(self, decision: "Decision") -> "Decision":
+        """The decision, settled by the judge if it was undecided, and noted."""
+        ...
+
+
+class Choice(NamedTuple):
+    """Whether this agent answers a message, and why.
+
+    ``hop`` is what the answer will carry. ``contested`` says that other agents may feel meant as well: then only the
+    one that claims the message first answers it, and the higher its ``score`` (0 to 1) the sooner it claims.
+    """
+
+    respond: bool
+    reason: str
+    hop: int = 1
+    contested: bool = False
+    score: float = 1.0
+
+
+class Decider:
+    """Decides for one bot. Without a ``gate`` it answers what mentions it or replies to it; without ``claims`` nobody
+    claims anything. For one event loop.
+    """
+
+    def __init__(
+        self,
+        agent: AgentProfile,
+        gate: Gate | None,
+        guard: LoopGuard,
+        members: Members,
+        claims: AnswerClaims | None = None,
+        claim_open: ClaimOpen = "off",
+    ) -> None:
+        self.agent: AgentProfile = agent
+        self._gate: Gate | None = gate
+        self._guard: LoopGuard = guard
+        self._members: Members = members
+        self._claims: AnswerClaims | None = claims
+        self._claim_open: ClaimOpen = claim_open if claims is not None else "off"
+        self._standing_by: set[asyncio.Task[None]] = set()
+
+    async def choose(self, inbound: InboundMessage, history: Sequence[Entry], now_ms: float) -> Choice:
+        """Whether to answer. ``history`` are the recent entries, the message itself perhaps among them."""
+        message = inbound.entry
+        if inbound.private:
+            return Choice(True, "private")
+        members = self._members(inbound.session_key)
+        if self._gate is None:
+            meant = addressed(message, history, self.agent, members)
+            return self._guarded(message, history, Choice(meant, "addressed"))
+        decision = self._gate.decide(
+            message,
+            history,
+            self.agent,
+            members,
+            owner=_owner(message, before(message, history), members),
+            now_ms=now_ms,
+            session_key=inbound.session_key,
+        )
+        wanted = Choice(decision.respond is not False or self._may_claim(message, decision), decision.reason)
+        allowed = self._guarded(message, history, wanted)
+        if decision.respond is None and not allowed.respond:
+            decision = replace(decision, respond=False)  # no judge for what may not be answered anyway
+        decision = await self._gate.resolve(decision)
+        if not allowed.respond:
+            self.stopped(inbound.session_key, message, allowed.reason)
+            return allowed
+        respond = bool(decision.respond) or self._may_claim(message, decision)
+        contested = decision.stage in _GUESSED
+        return Choice(respond, decision.reason, allowed.hop, contested, decision.score)
+
+    async def claim(self, message: InboundMessage, choice: Choice, take_over: TakeOver) -> Claim | None:
+        """The claim of a message that several bots may feel meant by; None when another bot has it, or may have it.
+
+        Then this one stands by, and ``take_over`` gets the claim after all if that bot leaves the message unanswered.
+        """
+        claims, key, entry = self._claims, message.session_key, message.entry
+        if claims is None:
+            return None
+        alone = sum(member.kind == "bot" for member in self._members(key)) <= 1
+        try:
+            claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
+        except StoreError as error:  # better no answer than four
+            logger.error("%s cannot claim %s: %s %s", self.agent.name, message.message_id, error, error.hint)
+            return None
+        self._note_claim(message, choice, "claim_seen" if claim is None else "claimed")
+        if claim is None:
+            waiting = asyncio.get_running_loop().create_task(self._stand_by(claims, message, choice, take_over))
+            self._standing_by.add(waiting)
+            waiting.add_done_callback(self._standing_by.discard)
+        return claim
+
+    @property
+    def stands_by(self) -> bool:
+        """True while another bot answers something in whose place this one would."""
+        return bool(self._standing_by)
+
+    async def stood_by(self) -> None:
+        """Wait until nothing is stood by for any more."""
+        await asyncio.gather(*self._standing_by)
+
+    async def close(self) -> None:
+        """Stand by no more."""
+        for waiting in self._standing_by:
+            waiting.cancel()
+        await asyncio.gather(*self._standing_by, return_exceptions=True)
+
+    def stopped(self, session_key: str, message: Entry, reason: str) -> None:
+        """Note that the loop guard lets this bot not answer; nothing for other reasons."""
+        if self._gate is not None and reason in STOPS:
+            _note(self._gate, later(reason, session_key, message, self.agent.name))
+
+    async def _stand_by(
+        self, claims: AnswerClaims, message: InboundMessage, choice: Choice, take_over: TakeOver
+    ) -> None:
+        """Another bot answers. When it dies over it, the message comes to this one after all."""
+        try:
+            claim = await claims.win(message.session_key, message.entry, score=1.0, alone=True)
+            if claim is None:
+                logger.info("%s was answered by another bot", message.message_id)
+                return
+            self._note_claim(message, choice, "taken_over")
+            await take_over(claim)
+        except StoreError as error:
+            logger.warning("%s does not stand by for %s: %s", self.agent.name, message.message_id, error)
+        except Exception:
+            logger.exception("A message that another bot left unanswered could not be answered")
+
+    def _note_claim(self, message: InboundMessage, choice: Choice, reason: Claiming) -> None:
+        """Note who answers what several may: this bot, or another one."""
+        if self._gate is not None:
+            _note(self._gate, later(reason, message.session_key, message.entry, self.agent.name, choice.score))
+
+    def _may_claim(self, message: Entry, decision: "Decision") -> bool:
+        """True for what nobody in particular is asked: one of the bots answers it, however little it feels meant."""
+        if not decision.open or decision.stage != "score":
+            return False
+        return self._claim_open == "all" or (self._claim_open == "questions" and is_question(message["content"]))
+
+    def _guarded(self, message: Entry, history: Sequence[Entry], choice: Choice) -> Choice:
+        verdict = self._guard.allows(message, history, self.agent)
+        hop = 1 + max(verdict.hops, hop_of(message))
+        if choice.respond and not verdict.allowed:
+            logger.info("%s does not answer %s: %s", self.agent.name, message["message_id"], verdict.reason)
+            return choice._replace(respond=False, reason=verdict.reason)
+        return choice._replace(hop=hop)
+
+
+def _owner(message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:
+    thread, root = id_at(message, "thread_id"), id_at(message, "root_id")
+    return owner_of(earlier, thread, root_id=root, bots=members, now_ms=message["ts"])
+
+
+def _note(gate: Gate, decision: "Decision") -> None:
+    """Tell a gate that takes notes what a claim or the loop guard decided. Never raises: no answer hangs on a note."""
+    take: Callable[[Decision], None] | None = getattr(gate, "note", None)
+    if take is None:
+        return
+    try:
+        take(decision)
+    except Exception:  # a gate is somebody else's code
+        logger.exception("What was decided about %s could not be noted", decision.message_id)
+
+
+def addressed(
+    message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile] = ()
+) -> bool:
+    """True when the message mentions the agent or replies to it: all there is to go by without a gate."""
+    target = id_at(message, "reply_to")
+    mine = (entry for entry in history if wrote(agent, entry))
+    return addresses(message, agent, members) or any(target in ids_of(entry) for entry in mine)
+
+
+def before(message: Entry, history: Sequence[Entry]) -> list[Entry]:
+    """What was said before the message: everything, when it is not in the history."""
+    ids = ids_of(message)
+    for at, entry in enumerate(history):
+        if entry is message or ids & ids_of(entry):
+            return list(history[:at])
+    return list(history)
