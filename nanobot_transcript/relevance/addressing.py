@@ -12,7 +12,7 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.names import Roster, whole_word
 from nanobot_transcript.scripts import TEXT_LIMIT, folded
 
-__all__ = ["at_nodes", "called_beside", "is_for_everyone"]
+__all__ = ["at_nodes", "begins_with_call", "called_beside", "is_for_everyone"]
 
 _EVERYONE: Final = re.compile(r"[@＠](?:_?all|everyone|everybody|所有人|全体成员|大家)(?![A-Za-z0-9_])", re.IGNORECASE)
 
@@ -28,6 +28,7 @@ _BEHIND: Final = re.compile(rf"{_AND}{_THEY}")
 _ADDRESS: Final = re.compile(rf"{_THEY}\s{{0,3}}$")
 _COLON: Final = re.compile(r"\s{0,3}[:：]")
 _PAUSE: Final = re.compile(rf"{_STOP}\s{{0,3}}{_HELLO}$")
+_CALLED: Final = re.compile(r"\s{0,3}(?:你|您)")
 _GO: Final = re.compile(
     rf"\s{{0,3}}(?:{_STOP}|$|{_AND}|(?:you|please|pls|both|can you|could you)\b|你|您|请你|請你|请您|麻烦你)"
 )
@@ -68,6 +69,19 @@ def called_beside(text: str, named: frozenset[int], roster: Roster, others: Iter
             called.add(waiting.pop(mark))
             text = text.replace(mark, _THEY)
     return frozenset(called)
+
+
+def begins_with_call(text: str, names: Iterable[str]) -> bool:
+    """True when a text begins with one of the names, and goes on as to somebody who is called.
+
+    >>> begins_with_call("Ada, did you see it?", ["Ada"]), begins_with_call("韩梅梅你觉得呢？", ["韩梅梅"])
+    (True, True)
+    >>> begins_with_call("Ada said so", ["Ada"]), begins_with_call("Will this work?", ["Will"])
+    (False, False)
+    """
+    lead = _BEGIN.sub("", folded(text[:TEXT_LIMIT]), count=1)
+    spelled = (folded(name.strip()) for name in names)
+    return any(name and lead.startswith(name) and _CALLED.match(lead, len(name)) for name in spelled)
 
 
 def _is_call(text: str, place: int) -> bool:

@@ -80,7 +80,7 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.OWN_THREAD: "It stands in the agent's thread.",
     Reason.OTHER_MENTIONED: "It mentions somebody else, and not the agent.",
     Reason.EVERYONE: "It is for the whole group, and for nobody in particular.",
-    Reason.OTHER_NAMED: "It begins with the name of somebody else.",
+    Reason.OTHER_NAMED: "It calls somebody else by name.",
     Reason.OTHER_REPLIED_TO: "It replies to somebody else.",
     Reason.OTHERS_THREAD: "It stands in another bot's thread.",
     Reason.PARTNER: "The agent is the one whom its sender was just talking with.",

@@ -102,6 +102,8 @@ class RelevanceGate:
         if verdict is not None:
             reason, mine = verdict
             return _decided(case, mine, reason, float(mine), Stage.CERTAIN if mine else Stage.OTHERS)
+        if rules.calls_other(seen, message):
+            return _decided(case, False, Reason.OTHER_NAMED, 0.0, Stage.OTHERS)
         return self._scored(case, seen)
 
     async def resolve(self, decision: Decision) -> Decision:

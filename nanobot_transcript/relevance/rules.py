@@ -6,6 +6,7 @@ from typing import Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile, wrote
+from nanobot_transcript.relevance.addressing import begins_with_call
 from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster
 from nanobot_transcript.relevance.observe import Observation, content_of
@@ -14,7 +15,7 @@ from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.claim import is_answered
 from nanobot_transcript.turns.owner import owner_of
 
-__all__ = ["begins_with_other", "certain", "for_other_bot", "goes_on", "never", "others", "thread_owner"]
+__all__ = ["begins_with_other", "calls_other", "certain", "for_other_bot", "goes_on", "never", "others", "thread_owner"]
 
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
@@ -78,6 +79,19 @@ def thread_owner(message: Entry, lines: Sequence[Entry], members: Sequence[Agent
 def begins_with_other(seen: Observation) -> bool:
     """True when the text begins with the name of somebody else; a name may be a common word, so a score follows."""
     return seen.message.first is not None and seen.message.first != seen.speaker
+
+
+def calls_other(seen: Observation, message: Entry) -> bool:
+    """True when a bot other than the agent is called by name, and so is certain to answer; or when the text begins by
+    calling a person, as in "Ada, did you see it?" or "韩梅梅你觉得呢？".
+    """
+    members = seen.roster.members
+    if any(at != seen.me and members[at].kind == "bot" for at in seen.named):
+        return True
+    first = seen.message.first
+    if first is None or first in (seen.speaker, seen.me) or members[first].kind == "bot":
+        return False
+    return begins_with_call(content_of(message), (members[first].name, *members[first].aliases))
 
 
 def goes_on(seen: Observation) -> bool:

@@ -38,7 +38,7 @@ def cases(log: Log) -> Iterator[Case]:
             continue
         for entry in entries[done : at + 1]:
             if entry is not None and entry["sender"] not in known:
-                known[entry["sender"]] = AgentProfile(entry["sender"])
+                known[entry["sender"]] = AgentProfile(entry["sender"], ids=frozenset({entry["sender"]}), kind="human")
                 members = list(known.values())
         done = at + 1
         history = [entry for entry in entries[max(0, at - WINDOW) : at] if entry is not None]

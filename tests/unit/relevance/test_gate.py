@@ -743,3 +743,19 @@ async def test_a_judge_that_gives_up_by_itself_goes_on_being_asked(group: Any) -
     gate, judge, decision = judged(group, TimeoutError("somebody must not wait"))
     assert [(await gate.resolve(decision)).reason for _ in range(4)] == [Reason.JUDGE_TIMEOUT] * 4
     assert len(judge.asked) == 4
+
+
+@pytest.mark.parametrize("text", ["Hey Beta, when do we ship?", "请问Beta什么时候发布？", "Could Beta look at this?"])
+def test_where_another_bot_is_called_by_name_none_but_that_bot_answers(group: Any, text: str) -> None:
+    history = [group.says("ada", "Alpha, hi"), group.says("alpha", "hello"), group.says("ada", "Alpha, thanks")]
+    for before in ([], history):
+        message = group.says("ada", text)
+        decision = group.decide(message, *before)
+        assert (decision.respond, decision.reason, decision.open) == (False, Reason.OTHER_NAMED, False)
+        assert group.decide(message, *before, agent=group.beta).reason is Reason.NAMED
+
+
+def test_a_person_who_is_called_in_chinese_is_asked_and_no_bot(group: Any) -> None:
+    history = [group.says("ada", "Alpha，总结一下"), group.says("alpha", "总结如下")]
+    decision = group.decide(group.says("ada", "小明你觉得呢？"), *history)
+    assert (decision.respond, decision.reason) == (False, Reason.OTHER_NAMED)

@@ -14,7 +14,7 @@ const ZH: Record<string, string> = {
   own_thread: "位于本智能体的话题中。",
   other_mentioned: "@ 了别人，没有 @ 本智能体。",
   everyone: "说给整个群，没有指明对象。",
-  other_named: "以别人的名字开头。",
+  other_named: "叫了别人的名字。",
   other_replied_to: "回复了别人。",
   others_thread: "位于其他机器人的话题中。",
   partner: "发送者刚刚还在和本智能体说话。",
