@@ -137,6 +137,7 @@ class _Builder:
     def __init__(self, settings: "Settings", agents: Sequence[Chosen]) -> None:
         from nanobot_transcript.conversation.arrivals import Reader
         from nanobot_transcript.conversation.background import Background
+        from nanobot_transcript.conversation.lists import Lists
         from nanobot_transcript.conversation.people import People
 
         self._settings: Settings = settings
@@ -148,6 +149,7 @@ class _Builder:
         self.gates: list[RelevanceGate] = []
         self.people: People = People(self.store.members, FEISHU, settings.agent_profiles())
         self.background: Background = Background(self._maintain)
+        self.lists: Lists = Lists(self.people)
         self.reader: Reader = Reader(self.people, self.background.submit, self.record.store)
         self.background.start()
 
@@ -188,6 +190,7 @@ class _Builder:
             offer_action=posting.offer_action if posting else None,
             serve=posting.serve if posting else None,
             key=agent.key,
+            informed=self.lists.known,
         )
 
     def _maintain(self) -> None:
@@ -232,7 +235,9 @@ class _Builder:
             return self._connection(agent, on_event, on_state)
 
         client, store = self._clients[agent.app_id], self.store
-        return FeishuChannel(profile, client, self.people, read=self.reader.read, listen=listen, on_gap=store.missed)
+        return FeishuChannel(
+            profile, client, self.people, read=self.reader.read, lists=self.lists, listen=listen, on_gap=store.missed
+        )
 
     def _connection(self, agent: Chosen, on_event: Any, on_state: Any) -> "Connection":
         from transcript_channels.feishu.long_connection import LongConnection

@@ -24,12 +24,14 @@ from nanobot_transcript.turns.speakers import addresses, hop_of, id_at, ids_of
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision
 
-__all__ = ["Choice", "ClaimOpen", "Decider", "Gate", "TakeOver", "addressed", "before"]
+__all__ = ["Choice", "ClaimOpen", "Decider", "Gate", "Informed", "TakeOver", "addressed", "before"]
 
 logger = logging.getLogger(__name__)
 
 ClaimOpen: TypeAlias = Literal["questions", "all", "off"]
 """What one of several bots answers although nobody is addressed and none feels meant."""
+Informed: TypeAlias = Callable[[str], Awaitable[None]]
+"""Waits, by session key, until it is known who is in a chat, for a moment at most."""
 TakeOver: TypeAlias = Callable[[Claim], Awaitable[None]]
 """Called when the bot that had claimed a message died over it: the claim is this one's now."""
 
@@ -77,7 +79,7 @@ class Choice(NamedTuple):
 
 class Decider:
     """Decides for one bot. Without a ``gate`` it answers what mentions it or replies to it; without ``claims`` nobody
-    claims anything. For one event loop.
+    claims anything. ``informed`` is waited for unless the message mentions this bot. For one event loop.
     """
 
     def __init__(
@@ -88,6 +90,8 @@ class Decider:
         members: Members,
         claims: AnswerClaims | None = None,
         claim_open: ClaimOpen = "off",
+        *,
+        informed: Informed | None = None,
     ) -> None:
         self.agent: AgentProfile = agent
         self._gate: Gate | None = gate
@@ -95,6 +99,7 @@ class Decider:
         self._members: Members = members
         self._claims: AnswerClaims | None = claims
         self._claim_open: ClaimOpen = claim_open if claims is not None else "off"
+        self._informed: Informed | None = informed
         self._standing_by: set[asyncio.Task[None]] = set()
 
     async def choose(self, inbound: InboundMessage, history: Sequence[Entry], now_ms: float) -> Choice:
@@ -103,6 +108,9 @@ class Decider:
         if inbound.private:
             return Choice(True, "private")
         members = self._members(inbound.session_key)
+        if self._informed is not None and not addresses(message, self.agent, members):
+            await self._informed(inbound.session_key)  # who is not known cannot be meant
+            members = self._members(inbound.session_key)
         if self._gate is None:
             meant = addressed(message, history, self.agent, members)
             return self._guarded(message, history, Choice(meant, "addressed"))

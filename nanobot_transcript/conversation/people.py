@@ -139,6 +139,20 @@ class People:
         if self.members is not None:
             self.members.saw(session_key, self.look().agent_name(account))
 
+    def left(self, session_key: str, account: str) -> None:
+        """A bot of this process takes part in a chat no more. Raises StoreError."""
+        if self.members is not None:
+            self.members.left(session_key, self.look().agent_name(account))
+
+    def listed(self, session_key: str, people: Mapping[str, str], kind: str, account: str) -> None:
+        """The platform listed to a bot who is in a chat: by their id of this kind, their names. Raises StoreError."""
+        if self.members is not None:
+            self.members.remember_list(session_key, people, kind, account)
+
+    def is_listed(self, session_key: str, seconds: float) -> bool:
+        """True when the people of a chat were listed in the last so many seconds."""
+        return self.members is not None and self.members.is_listed(session_key, seconds)
+
     def link(self, observer: str, open_id: str, account: str) -> None:
         """What ``observer`` sees as ``open_id`` is the bot ``account``. Raises StoreError."""
         bot = self._view().bot_of(account)

@@ -12,6 +12,7 @@ __all__ = [
     "Arrival",
     "CardAction",
     "Channel",
+    "Groups",
     "InboundMessage",
     "LiveMessage",
     "MaySend",
@@ -153,6 +154,22 @@ class OutboundMessage:
     live: LiveText | None = None
     may_send: MaySend | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Groups(Protocol):
+    """What a platform tells one bot about groups. Raises PlatformError kinds."""
+
+    async def mine(self) -> dict[str, str]:
+        """The groups the bot sits in: by session key their titles, empty where there is none."""
+        ...
+
+    async def people(self, session_key: str, kind: str) -> dict[str, str]:
+        """The people of a group: by their id of this kind (one of the platform's ``person_ids``) their names."""
+        ...
+
+    async def title(self, session_key: str) -> str:
+        """What a group is called."""
+        ...
 
 
 class Publish(Protocol):

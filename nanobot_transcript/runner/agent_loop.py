@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from nanobot_transcript.conversation.decision import Choice, ClaimOpen, Decider, Gate, before
+from nanobot_transcript.conversation.decision import Choice, ClaimOpen, Decider, Gate, Informed, before
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
 from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
@@ -85,6 +85,7 @@ class AgentLoop:
         guard: LoopGuard | None = None,
         claims: AnswerClaims | None = None,
         members: Members | None = None,
+        informed: Informed | None = None,
         options: LoopOptions | None = None,
         now_ms: Callable[[], float] = lambda: time.time() * 1000,
     ) -> None:
@@ -95,7 +96,7 @@ class AgentLoop:
         self._options: LoopOptions = options or LoopOptions()
         self._now_ms: Callable[[], float] = now_ms
         self._decider: Decider = Decider(
-            agent, gate, guard or LoopGuard(), self._members, claims, self._options.claim_open
+            agent, gate, guard or LoopGuard(), self._members, claims, self._options.claim_open, informed=informed
         )
         self._claims_what_is_open: bool = claims is not None
         self._sessions: Sessions = Sessions()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nanobot_transcript.conversation.decision import Gate
+from nanobot_transcript.conversation.decision import Gate, Informed
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import Channel, InboundMessage, OutboundMessage, SentMessage
 from nanobot_transcript.entry import Entry
@@ -39,6 +39,7 @@ class Agent:
     ``relay`` brings what other bots said out of the record. ``offer_reply`` and ``offer_action`` are asked before a
     message or a pressed button goes further, ``serve`` runs beside the agent. ``mode_of`` tells by chat id where it
     is ``off`` or may only ``observe``. ``key`` is the setting that describes the agent, for messages about it.
+    ``informed`` waits a little until it is known who is in a chat.
     """
 
     profile: AgentProfile
@@ -55,6 +56,7 @@ class Agent:
     serve: Serve | None = None
     mode_of: ModeOf = lambda chat_id: ""
     key: str = ""
+    informed: Informed | None = None
 
 
 class HostedAgent:
@@ -72,6 +74,7 @@ class HostedAgent:
             guard=agent.guard,
             claims=agent.claims,
             members=agent.members,
+            informed=agent.informed,
             options=agent.options,
         )
         self._manager: ChannelManager = ChannelManager(self._bus, agent.channel, agent.profile, transcript_store)

@@ -13,10 +13,12 @@ __all__ = [
     "Document",
     "Shape",
     "drop_person",
+    "drop_seen",
     "empty",
     "is_known",
     "is_silent",
     "put_bot",
+    "put_list",
     "put_person",
     "put_seen",
     "put_title",
@@ -27,6 +29,7 @@ Document: TypeAlias = dict[str, Any]
 SEEN_STEP_MS: Final = 3_600_000
 ALIVE_STEP_MS: Final = 86_400_000
 SILENT_MS: Final = 30 * 86_400_000
+_LISTED: Final = 500
 _SEEN_AS: Final = "open_id"
 """The kind of id that differs for every account that looks at the same person."""
 
@@ -44,6 +47,11 @@ class _Person(TypedDict, total=False):
     ids: dict[str, str]
 
 
+class _List(TypedDict):
+    at: float
+    people: list[str]
+
+
 class Shape(TypedDict, total=False):
     v: int
     bots: dict[str, _Bot]
@@ -51,11 +59,12 @@ class Shape(TypedDict, total=False):
     ids: dict[str, dict[str, str]]
     chats: dict[str, dict[str, float]]
     titles: dict[str, str]
+    lists: dict[str, _List]
 
 
 def empty() -> Document:
     """A store of which nothing is known."""
-    return {"bots": {}, "people": {}, "ids": {}, "chats": {}, "titles": {}}
+    return {"bots": {}, "people": {}, "ids": {}, "chats": {}, "titles": {}, "lists": {}}
 
 
 def is_silent(bot: Mapping[str, Any], now: int) -> bool:
@@ -127,6 +136,8 @@ def _rename(document: Document, old: str, new: str) -> None:
     for seen in document["chats"].values():
         if old in seen:
             seen[new] = max(seen.pop(old), seen.get(new, 0))
+    for listed in document["lists"].values():
+        listed["people"] = list(dict.fromkeys(new if sender == old else sender for sender in listed["people"]))
     name = document["people"].get(old, {}).get("name")
     if name:
         document["people"][new].setdefault("name", name)
@@ -139,6 +150,22 @@ def put_seen(document: Document, session_key: str, sender: str, now: int) -> boo
     if last is not None and now - last < SEEN_STEP_MS:
         return False
     seen[sender] = now
+    return True
+
+
+def drop_seen(document: Document, session_key: str, sender: str) -> bool:
+    """Note that somebody takes part in a chat no more."""
+    return document["chats"].get(session_key, {}).pop(sender, None) is not None
+
+
+def put_list(
+    document: Document, session_key: str, people: Mapping[str, str], kind: str, observer: str, now: int
+) -> bool:
+    """Record who a platform says is in a chat, and what they are called. More than ``_LISTED`` are too many to know."""
+    kept = dict(list(people.items())[:_LISTED])
+    for sender, name in kept.items():
+        put_person(document, sender, name, {kind: sender}, observer)
+    document["lists"][session_key] = {"at": now, "people": list(kept)}
     return True
 
 
@@ -160,4 +187,6 @@ def drop_person(document: Document, sender: str) -> bool:
         dropped += [known.pop(open_id) for open_id in mine]
     for seen in document["chats"].values():
         dropped += [seen.pop(name, None) for name in names]
+    for listed in document["lists"].values():
+        dropped += [listed["people"].remove(name) or name for name in names if name in listed["people"]]
     return any(item is not None for item in dropped)

@@ -6,7 +6,8 @@
      "people": {sender: {"name", "ids": {kind: id}}},
      "ids":    {observing account: {open_id: sender}},
      "chats":  {session_key: {sender: last seen, ms, within an hour}},
-     "titles": {session_key: what the chat is called}}
+     "titles": {session_key: what the chat is called},
+     "lists":  {session_key: {"at": when the platform listed its people, ms, "people": [sender]}}}
 
 A change that another process's lock holds up stays in memory and is written with the next one.
 """

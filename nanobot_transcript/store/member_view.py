@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nanobot_transcript.identity import AgentProfile, agent_names
-from nanobot_transcript.store.member_document import Document, empty, is_silent
+from nanobot_transcript.store.member_document import SEEN_STEP_MS, Document, empty, is_silent
 
 __all__ = ["BotProfile", "Member", "MemberView"]
 
@@ -34,7 +34,7 @@ class BotProfile:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Somebody seen in a chat. ``name`` is what to show; ``last_seen_ms`` is kept to the hour."""
+    """Somebody in a chat. ``name`` is what to show; ``last_seen_ms`` is kept to the hour, 0: not heard of yet."""
 
     sender: str
     name: str
@@ -111,14 +111,19 @@ class MemberView:
         return sorted(profiles, key=lambda profile: (profile.name, profile.account))
 
     def of_chat(self, session_key: str) -> list[Member]:
-        """Everybody seen in a chat, bots first, then by name."""
+        """Everybody who was seen in a chat or whom its platform lists, bots first, then by name."""
         document = self._look()
-        with self._mutex:
-            seen = list(document["chats"].get(session_key, {}).items())
         names = self._bot_names()
+        with self._mutex:
+            seen = dict(document["chats"].get(session_key, {}))
+            listed = document["lists"].get(session_key)
+            if listed is not None:  # whoever is not on the list has left, unless seen since
+                there, since = dict.fromkeys(listed["people"], 0), listed["at"] - SEEN_STEP_MS
+                stayed = {who: at for who, at in seen.items() if who in names or who in there or at >= since}
+                seen = there | stayed
         members = [
             Member(sender, self.name_of(sender) or sender, "bot" if sender in names else "human", int(last))
-            for sender, last in seen
+            for sender, last in seen.items()
         ]
         return sorted(members, key=lambda member: (member.kind, member.name, member.sender))
 

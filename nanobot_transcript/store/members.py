@@ -17,9 +17,11 @@ from nanobot_transcript.store.member_document import (
     SEEN_STEP_MS,
     Document,
     drop_person,
+    drop_seen,
     empty,
     is_known,
     put_bot,
+    put_list,
     put_person,
     put_seen,
     put_title,
@@ -106,6 +108,25 @@ class MemberDirectory(MemberView, ABC):
             return
         session_key, sender = well_formed(session_key), well_formed(sender)
         self._change(lambda document: put_seen(document, session_key, sender, now))
+
+    def left(self, session_key: str, sender: str) -> None:
+        """Note that ``sender`` takes part in a chat no more."""
+        if sender in self._document["chats"].get(session_key, {}):
+            self._change(lambda document: drop_seen(document, session_key, sender))
+
+    def remember_list(self, session_key: str, people: Mapping[str, str], kind: str, observer: str) -> None:
+        """Record who is in a chat as a platform listed it to the account ``observer``: by their id of this ``kind``
+        their names. Whoever is not on it has left.
+        """
+        named = {well_formed(sender): on_one_line(well_formed(name), _LONGEST_TITLE) for sender, name in people.items()}
+        session_key, now = well_formed(session_key), self._now_ms()
+        self._change(lambda document: put_list(document, session_key, named, kind, observer, now))
+
+    def is_listed(self, session_key: str, seconds: float) -> bool:
+        """True when the people of a chat were listed in the last so many seconds."""
+        self._refresh()
+        listed = self._document["lists"].get(session_key)
+        return listed is not None and 0 <= self._now_ms() - listed["at"] < seconds * 1000
 
     def remember_chat(self, session_key: str, title: str) -> None:
         """Record what a chat is called, on one line and without characters that nobody sees; an empty title changes

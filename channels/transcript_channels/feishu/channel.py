@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from typing import Any, Final, Protocol, cast
 
 from nanobot_transcript.conversation.arrivals import entry_of
+from nanobot_transcript.conversation.lists import Lists
 from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.ports import (
     Arrival,
@@ -28,9 +29,9 @@ from transcript_channels.feishu.client import BotInfo, FeishuClient
 from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.events import message_from_event, recall_from_event
 from transcript_channels.feishu.fields import ids_of, part, string
+from transcript_channels.feishu.groups import FeishuGroups
 from transcript_channels.feishu.mentioning import Mentionable
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.feishu.presence import Presence
 from transcript_channels.feishu.sender import FeishuSender, Sent
 from transcript_channels.feishu.streaming import CardStream
 
@@ -73,8 +74,8 @@ class FeishuChannel:
     """One bot in Feishu. ``client`` is closed with it.
 
     ``listen`` makes the connection that brings events; None: whoever receives them, such as a webhook, calls
-    ``handle``. ``read`` makes of a message what is published, as ``Reader.read`` does. ``on_gap`` is told of a chat in
-    which messages may have passed unheard.
+    ``handle``. ``read`` makes of a message what is published, as ``Reader.read`` does. ``lists`` are those of all bots
+    of this process. ``on_gap`` is told of a chat in which messages may have passed unheard.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class FeishuChannel:
         people: People,
         *,
         read: Read | None = None,
+        lists: Lists | None = None,
         listen: Listen | None = None,
         on_gap: Callable[[str], None] | None = None,
     ) -> None:
@@ -93,7 +95,8 @@ class FeishuChannel:
         self._read: Read = read or self._read_plainly
         self._sender: FeishuSender = FeishuSender(client)
         self._mentionable: Mentionable = Mentionable(client.app_id, people.members)
-        self._presence: Presence = Presence(client, people.members)
+        self._lists: Lists = lists or Lists(people)
+        self._lists.attend(client.app_id, FeishuGroups(client))
         self._listen: Listen | None = listen
         self._on_gap: Callable[[str], None] | None = on_gap
         self._connection: Connection | None = None
@@ -110,8 +113,7 @@ class FeishuChannel:
         await asyncio.to_thread(
             self._people.introduce, self._client.app_id, platform_name=info.name, open_id=info.open_id
         )
-        await self._presence.refresh()
-        await self._presence.take_seats(self.agent.name)
+        await self._lists.take_seats(self._client.app_id)
         if self._listen is None:
             return
         self._connection = self._listen(self._on_event, self._on_state)
@@ -130,7 +132,7 @@ class FeishuChannel:
         if self._connection is not None:
             await self._connection.aclose()
         self._publish = None
-        await self._presence.close()
+        await self._lists.close()
         await self._client.close()
 
     async def _asked_who_it_is(self) -> BotInfo:
@@ -147,8 +149,7 @@ class FeishuChannel:
 
     def sits_in(self, session_key: str) -> bool:
         """See ``Channel``."""
-        channel, chat_id = split(session_key)
-        return channel == FEISHU.name and self._presence.sits_in(chat_id)
+        return split(session_key)[0] == FEISHU.name and self._lists.sits_in(self._client.app_id, session_key)
 
     # --- in
 
@@ -168,9 +169,9 @@ class FeishuChannel:
         elif kind == "card.action.trigger":
             return await publish(action_from_event(event))
         elif kind == "im.chat.member.bot.added_v1":
-            self._presence.joined(string(part(event, "event"), "chat_id"))
+            self._lists.joined(self._client.app_id, FEISHU.key(string(part(event, "event"), "chat_id")))
         elif kind in ("im.chat.member.bot.deleted_v1", "im.chat.disbanded_v1"):
-            self._presence.left(string(part(event, "event"), "chat_id"))
+            self._lists.left(self._client.app_id, FEISHU.key(string(part(event, "event"), "chat_id")))
         return None
 
     async def _on_message(self, event: Mapping[str, Any], publish: Publish) -> None:
@@ -182,10 +183,9 @@ class FeishuChannel:
         name = inbound.entry.get("sender_name")
         self._mentionable.saw(arrival, name)
         if message.in_group:
-            self._presence.joined(message.chat_id)
-            self._presence.want_title(message.chat_id)
-            if not message.from_bot and not name:
-                self._presence.want_names(message.chat_id)
+            self._lists.joined(self._client.app_id, arrival.session_key)
+            nameless = "" if message.from_bot or name else inbound.entry["sender"]
+            self._lists.heard(self._client.app_id, arrival.session_key, nameless, message.sender_ids)
         await publish(inbound)
 
     def _read_plainly(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
@@ -213,8 +213,8 @@ class FeishuChannel:
             self._loop.call_soon_threadsafe(self._tell_of_gaps)
 
     def _tell_of_gaps(self) -> None:
-        for chat_id in self._presence.chats() if self._on_gap is not None else ():
-            cast("Callable[[str], None]", self._on_gap)(FEISHU.key(chat_id))
+        for key in self._lists.seats(self._client.app_id) if self._on_gap is not None else ():
+            cast("Callable[[str], None]", self._on_gap)(key)
 
     # --- out
 

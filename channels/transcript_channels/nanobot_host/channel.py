@@ -6,14 +6,17 @@ import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Final
 
 from transcript_channels.feishu import Message
+from transcript_channels.feishu.fields import part, string
 from transcript_channels.nanobot_host.core import Core
 from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.gated import Gated
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.inbound import heard_in
+from transcript_channels.nanobot_host.plain import plain
 from transcript_channels.nanobot_host.running import Actions, Connected, Running
 
 __all__ = ["PARTS", "channel_class"]
@@ -23,6 +26,11 @@ logger = logging.getLogger(__name__)
 _ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
 """True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
 
+_SEATS: Final = {
+    "register_p2_im_chat_member_bot_added_v1": True,
+    "register_p2_im_chat_member_bot_deleted_v1": False,
+}
+"""Events of a bot that was taken into a group (True), or put out of it."""
 _RECALLED: Final = "register_p2_im_message_recalled_v1"
 
 
@@ -128,6 +136,18 @@ class _Names(_Listening):
         if heard is not None and heard.message.in_group and not self._bot_open_id:
             await self._transcript_bot.known.wait()
         await super()._on_message(data)
+
+    def _register_optional_event(self, builder: Any, method_name: str, handler: Any) -> Any:
+        """nanobot takes these events and does nothing about them."""
+        if method_name in _SEATS:
+            handler = partial(self._transcript_moved, handler, joined=_SEATS[method_name])
+        return super()._register_optional_event(builder, method_name, handler)
+
+    def _transcript_moved(self, also: Any, data: Any, *, joined: bool) -> None:
+        chat_id = string(part(plain(data), "event"), "chat_id")
+        if chat_id:
+            self._transcript_host.moved(self._transcript_bot, chat_id, joined=joined)
+        also(data)
 
     def _fetch_bot_open_id(self) -> str | None:
         open_id = super()._fetch_bot_open_id()

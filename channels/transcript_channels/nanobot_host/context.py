@@ -12,7 +12,6 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.identity import AgentProfile, is_person, sender_ids, wrote
 from nanobot_transcript.platform import is_unfinished
-from nanobot_transcript.session_key import split
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.speakers import id_at
 from transcript_channels.feishu.platform import FEISHU
@@ -141,14 +140,14 @@ class GroupContext:
 
         True even when the answer was there at once: it may have come after the news was read.
         """
-        look, chat_id = self._host.people.look(), split(turn.key)[1]
+        look, lists = self._host.people.look(), self._host.lists
         nameless = next((entry for entry in news if is_person(entry) and not look.knows(entry)), None)
         if nameless is None:
             return False
         sender, ids = nameless["sender"], sender_ids(nameless)
         if sender in (ids.get("union_id"), ids.get("user_id")):  # another app's open id says nothing to this one
-            self._host.roster.ask(chat_id, turn.bot.app_id, sender, ids)
-        await self._host.roster.told(chat_id)
+            lists.heard(turn.bot.app_id, turn.key, sender, {kind: str(known) for kind, known in ids.items()})
+        await lists.known(turn.key)
         return True
 
     def _told(self, turn: _Turn, news: list[Entry], asked: Entry | None) -> tuple[list[str], list[str], str]:

@@ -3,7 +3,7 @@
 import logging
 from functools import cached_property
 
-from nanobot_transcript.conversation.decision import Decider
+from nanobot_transcript.conversation.decision import Decider, Informed
 from nanobot_transcript.conversation.people import Members, People
 from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
@@ -30,11 +30,13 @@ class Deciders:
         record: Record,
         store: AsyncGroupTranscriptStore,
         people: People,
+        informed: Informed,
     ) -> None:
         turns = settings.turns
         self._record: Record = record
         self.store: AsyncGroupTranscriptStore = store
         self._people: People = people
+        self._informed: Informed = informed
         self.model: HostModel = HostModel()
         self._known: dict[str, Decider] = {}
         self.guard: LoopGuard = LoopGuard(turns.limits())
@@ -64,7 +66,9 @@ class Deciders:
         if decider is None or decider.agent.name != agent.name:
             turns = self._settings.turns
             claims = AnswerClaims(self._record.leases, self.store, agent.name, turns.claim.limits())
-            decider = Decider(agent, self.gate, self.guard, self.members(app_id), claims, turns.claim.answer)
+            decider = Decider(
+                agent, self.gate, self.guard, self.members(app_id), claims, turns.claim.answer, informed=self._informed
+            )
             self._known[app_id] = decider
         decider.agent = agent
         return decider

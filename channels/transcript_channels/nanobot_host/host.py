@@ -9,9 +9,11 @@ from typing import Any, Final
 
 from nanobot_transcript.conversation.arrivals import Arrivals, Reader
 from nanobot_transcript.conversation.background import Background
+from nanobot_transcript.conversation.lists import Lists
 from nanobot_transcript.conversation.people import People
 from nanobot_transcript.coordination.behind import MarksBehind
 from nanobot_transcript.coordination.contract import Marks
+from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record import Record
 from nanobot_transcript.session_key import split
@@ -23,7 +25,7 @@ from transcript_channels.feishu.settings import FeishuSettings
 from transcript_channels.nanobot_host import privacy, watermark
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
-from transcript_channels.nanobot_host.clients import Clients
+from transcript_channels.nanobot_host.clients import Clients, load
 from transcript_channels.nanobot_host.deciders import Deciders
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
@@ -33,7 +35,6 @@ from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.posts import Posts
 from transcript_channels.nanobot_host.privacy import PrivateChats
-from transcript_channels.nanobot_host.roster import Roster
 from transcript_channels.nanobot_host.turns import Turns
 from transcript_channels.nanobot_host.watermark import Watermarks
 
@@ -84,17 +85,17 @@ class Host:
         marks = self._marks()
         self.private: PrivateChats = PrivateChats(marks)
         self.watermarks: Watermarks = Watermarks(marks)
-        self.deciders: Deciders = Deciders(settings, record, self.async_store, self.people)
+        self.lists: Lists = Lists(self.people)
+        self.deciders: Deciders = Deciders(settings, record, self.async_store, self.people, self.lists.known)
         self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.asking: Asking = Asking()
         self.forgetting: Forgetting = Forgetting(
             store, self.watermarks, lambda: self.bots, self._loop, is_far=self.is_far
         )
-        self.roster: Roster = Roster(store.members, lambda app_id: self._of_channel(app_id, "_client"))
         self.arrivals: Arrivals = Arrivals(store, is_answer=self.posts.is_answer, first_heard=self._first_heard)
         reader = Reader(self.people, self.background.submit, store)
         self.inbound: Inbound = Inbound(
-            reader, self.arrivals, self.policy, self.private, self.background, self.roster, self.forgetting
+            reader, self.arrivals, self.policy, self.private, self.background, self.forgetting, self._heard
         )
         self.outbound: Outbound = Outbound(
             self.async_store, self.policy, self.people, self.private, self.arrivals, self._answered, self._hop
@@ -122,9 +123,7 @@ class Host:
 
     def sits_in(self, bot: Bot, session_key: str) -> bool:
         """True when a bot was heard of in a chat, now or earlier."""
-        if self.inbound.has_heard(bot.app_id, split(session_key)[1]):
-            return True
-        return self.people.look().sits_in(session_key, bot.app_id)
+        return self.lists.sits_in(bot.app_id, session_key)
 
     def may_post(self, session_key: str) -> bool:
         """True for groups in which posts of the outbox may be sent."""
@@ -136,6 +135,13 @@ class Host:
         loop = self._loop()
         if loop is not None:
             loop.call_soon_threadsafe(bot.known.set)
+            loop.call_soon_threadsafe(lambda: loop.create_task(self._take_seats(bot)))
+
+    def moved(self, bot: Bot, chat_id: str, *, joined: bool) -> None:
+        """A bot was taken into a group, or put out of it; to be called in any thread."""
+        loop, change = self._loop(), self.lists.joined if joined else self.lists.left
+        if loop is not None:
+            loop.call_soon_threadsafe(change, bot.app_id, FEISHU.key(chat_id))
 
     def connected(self, bot: Bot) -> None:
         """The long connection of a bot is open; to be called in any thread."""
@@ -150,6 +156,23 @@ class Host:
         behind = MarksBehind(marks, watermark.KIND, privacy.KIND)
         atexit.register(behind.drain, _LAST_WORDS)
         return behind
+
+    async def _take_seats(self, bot: Bot) -> None:
+        """Let the other bots know where this one sits, before it has said anything there."""
+        await load()
+        from transcript_channels.feishu.groups import FeishuGroups
+
+        client = self.clients.of(bot.app_id)
+        if client is not None:
+            self.lists.attend(bot.app_id, FeishuGroups(client))
+            await self.lists.take_seats(bot.app_id)
+
+    def _heard(self, app_id: str, session_key: str, nameless: str, ids: Ids) -> None:
+        """A bot heard a message of a group, in the thread of the long connection."""
+        loop = self._loop()
+        if loop is not None:
+            loop.call_soon_threadsafe(self.lists.joined, app_id, session_key)
+            loop.call_soon_threadsafe(self.lists.heard, app_id, session_key, nameless, ids)
 
     # --- what nobody has heard
 

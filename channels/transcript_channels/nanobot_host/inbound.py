@@ -4,19 +4,20 @@ acknowledgement goes out.
 
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.conversation.arrivals import Arrivals, Reader
 from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.conversation.ports import InboundMessage, Recalled
+from nanobot_transcript.entry import Ids
 from transcript_channels.feishu import Message, message_from_event, recall_from_event
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.plain import plain
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats
-from transcript_channels.nanobot_host.roster import Roster
 
 __all__ = ["Heard", "Inbound", "heard_in"]
 
@@ -47,7 +48,10 @@ def heard_in(data: Any) -> Heard | None:
 
 
 class Inbound:
-    """Takes events, in the thread of the long connection. Nothing here waits for a network."""
+    """Takes events, in the thread of the long connection. Nothing here waits for a network.
+
+    ``heard`` is told the bot, the session key, the sender where it has no name, and its ids, of each message.
+    """
 
     def __init__(
         self,
@@ -56,22 +60,17 @@ class Inbound:
         policy: Policy,
         private: PrivateChats,
         background: Background,
-        roster: Roster,
         forgetting: Forgetting,
+        heard: Callable[[str, str, str, Ids], None],
     ) -> None:
         self._reader: Reader = reader
         self._arrivals: Arrivals = arrivals
         self._policy: Policy = policy
         self._private: PrivateChats = private
         self._background: Background = background
-        self._roster: Roster = roster
         self._forgetting: Forgetting = forgetting
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._heard: set[tuple[str, str]] = set()
-
-    def has_heard(self, observer: str, chat_id: str) -> bool:
-        """True when the bot ``observer`` received a message of this group since the start."""
-        return (observer, chat_id) in self._heard
+        self._heard: Callable[[str, str, str, Ids], None] = heard
 
     def parse(self, data: Any) -> Message | None:
         """The message in what the SDK hands over."""
@@ -97,10 +96,10 @@ class Inbound:
             return Heard(message)
         if not self._policy.records(message.chat_id):
             return Heard(message)
-        self._heard.add((observer, message.chat_id))
         inbound = self._reader.read(message.arrival(observer))
         failure = self._arrivals.record(inbound)
-        self._ask(message, observer, inbound)
+        nameless = "" if message.from_bot or inbound.entry.get("sender_name") else inbound.entry["sender"]
+        self._heard(observer, inbound.session_key, nameless, message.sender_ids)
         answers, unasked = self._arrivals.offer(inbound)
         failure = failure or unasked
         handled = (observer, message.message_id)
@@ -108,12 +107,6 @@ class Inbound:
         if failure is not None and not answers:
             self._remember(handled)  # the agent has it now; the push to come is for the record alone
         return Heard(message, inbound, not (message.from_bot or again or answers), failure, answers)
-
-    def _ask(self, message: Message, observer: str, inbound: InboundMessage) -> None:
-        """Ask the platform for names that are not known."""
-        self._roster.heard(message.chat_id, observer)
-        if not message.from_bot and not inbound.entry.get("sender_name"):
-            self._roster.ask(message.chat_id, observer, inbound.entry["sender"], message.sender_ids)
 
     def recall(self, data: Any) -> None:
         """Hide a message that was taken back. Raises StoreError, so that the platform tells it again."""

@@ -6,12 +6,11 @@ import pytest
 
 from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
-from nanobot_transcript.errors import CallBudgetError, NoAnswerError, StoreFullError
+from nanobot_transcript.errors import CallBudgetError, StoreFullError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.feishu.presence import Presence
 
 
 async def test_of_a_message_that_breaks_off_what_the_group_sees_is_told(team, tmp_path) -> None:
@@ -43,48 +42,6 @@ async def test_a_bot_that_starts_learns_what_its_groups_are_called(team, tmp_pat
     assert members.title_of(f"feishu:{team.group.chat_id}") == "Team"
 
 
-async def test_a_group_that_was_given_another_name_is_called_by_it_a_day_later(team, tmp_path) -> None:
-    now, members = 0.0, FileMembers(tmp_path)
-    presence = Presence(team.client, members, clock=lambda: now)
-    path, key = "GET /open-apis/im/v1/chats/{chat_id}", f"feishu:{team.group.chat_id}"
-
-    async def hear(after: float) -> str | None:
-        nonlocal now
-        now += after
-        presence.want_title(team.group.chat_id)
-        await asyncio.gather(*presence._asking)
-        return members.title_of(key)
-
-    await presence.refresh()
-    assert await hear(0) == "Team"
-    team.group.name = "Crew"
-    assert await hear(86_399) == "Team"
-    assert team.feishu.calls_to(path, team.alpha) == []
-    assert await hear(2) == await hear(1) == "Crew"
-    assert len(team.feishu.calls_to(path, team.alpha)) == 1
-
-
-async def test_a_group_whose_name_could_not_be_asked_for_is_asked_for_again_after_some_minutes(
-    team, tmp_path, monkeypatch
-) -> None:
-    asked: list[float] = []
-    now = 0.0
-
-    async def refuse(*_: object, **__: object) -> None:
-        asked.append(now)
-        raise NoAnswerError("There is no network.", hint="")
-
-    monkeypatch.setattr(team.client, "call", refuse)
-    presence = Presence(team.client, FileMembers(tmp_path), clock=lambda: now)
-    await presence.refresh()
-    asked.clear()
-    for minute in range(60):
-        now = minute * 60.0
-        presence.want_title("oc_1")
-        await asyncio.gather(*presence._asking)
-    assert asked == [0.0, 300.0, 900.0, 2100.0]
-
-
 async def test_a_message_in_a_group_asks_for_its_name_where_the_start_could_not(team, tmp_path) -> None:
     members = FileMembers(tmp_path)
     members.remember_person(team.ada.union_id, "Ada")
@@ -99,7 +56,7 @@ async def test_a_message_in_a_group_asks_for_its_name_where_the_start_could_not(
     sender = {"sender_id": {"union_id": team.ada.union_id}, "sender_type": "user"}
     event = {"header": {"event_type": "im.message.receive_v1"}, "event": {"sender": sender, "message": body}}
     await channel.handle(event)
-    await asyncio.gather(*channel._presence._asking)
+    await asyncio.gather(*channel._lists._work)
     assert members.title_of(f"feishu:{team.group.chat_id}") == "Team"
 
 

@@ -1,19 +1,17 @@
 """What a turn is given of its group: everything new, once, and nothing of its own."""
 
+import asyncio
 import json
 from datetime import UTC
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.procs import until
 from support.stub_nanobot import Outbound, group_event, recall_event, sdk_object
 from support.waiting import PATIENCE
 
-from nanobot_transcript.entry import Ids
 from transcript_channels.nanobot_host.context import GroupContext
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.roster import Roster
 
 KEY = "feishu:oc_1"
 SESSION = "feishu:oc_1"
@@ -291,32 +289,24 @@ async def test_people_are_shown_by_name(group: Group) -> None:
     assert told[0]["time"] == "2025-11-20 12:00"
 
 
-class PromptRoster(Roster):
-    """The platform answers before anybody begins to wait for it."""
-
-    def ask(self, chat_id: str, app_id: str, sender: str, ids: Ids) -> None:
-        super().ask(chat_id, app_id, sender, ids)
-        until(lambda: chat_id not in self._under_way, "an answer")
-
-
-@pytest.mark.parametrize("kind", [Roster, PromptRoster])
-async def test_what_is_taken_back_while_a_turn_waits_for_names_is_not_shown(group: Group, kind: type[Roster]) -> None:
-    pytest.importorskip("lark_oapi")
-    group.host.roster = kind(group.host.store.members, lambda app_id: group.channel._client)
+@pytest.mark.parametrize("late", [False, True])
+async def test_what_is_taken_back_while_a_turn_waits_for_names_is_not_shown(group: Group, late: bool) -> None:
     secret: list[str] = []
 
-    def members(request: Any) -> Any:
-        group.host.inbound.recall(sdk_object(recall_event(secret[0])))
-        people = [SimpleNamespace(member_id="on_ada", name="Ada")]
-        return SimpleNamespace(success=lambda: True, data=SimpleNamespace(items=people, has_more=False, page_token=""))
+    class Platform:
+        async def people(self, session_key: str, kind: str) -> dict[str, str]:
+            if late:
+                await asyncio.sleep(0)
+            group.host.inbound.recall(sdk_object(recall_event(secret[0])))
+            return {"on_ada": "Ada"}
 
-    group.host.roster.patience = 60.0  # the SDK is slow to import
-    client, group.channel._client = group.channel._client, None  # nobody can be asked before the turn
+        async def title(self, session_key: str) -> str:
+            return ""
+
     group.say("keep")
     secret.append(group.say("secret"))
     asked = group.say("Alpha?")
-    client.im.v1.chat_members = SimpleNamespace(get=members)
-    group.channel._client = client
+    group.host.lists.attend("cli_a", Platform())  # pyright: ignore[reportArgumentType]
     told = await group.turn(asked)
     assert [(line["from"], line["text"]) for line in told] == [("Ada", "keep")]
 

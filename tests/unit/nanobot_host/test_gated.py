@@ -13,8 +13,7 @@ from support.waiting import PATIENCE
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.turns import AnswerClaims
-from transcript_channels.nanobot_host.deciders import Deciders
-from transcript_channels.nanobot_host.gatekeeper import Gatekeeper, Turn
+from transcript_channels.nanobot_host.gatekeeper import Turn
 from transcript_channels.nanobot_host.host import Host
 
 KEY = "feishu:oc_1"
@@ -212,14 +211,14 @@ async def test_a_mention_ends_the_waiting_for_a_judge_and_comes_in_its_place(tal
 
 
 async def test_a_gate_that_fails_leaves_the_decision_to_nanobot(
-    talk: Callable[..., Talk], caplog: pytest.LogCaptureFixture
+    talk: Callable[..., Talk], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = talk()
 
     def nobody(app_id: str) -> AgentProfile:
         raise RuntimeError(app_id)
 
-    here.host.gatekeeper = Gatekeeper(Deciders(here.host.settings, here.host.record, here.host.async_store, nobody))
+    monkeypatch.setattr(here.host.deciders, "profile", nobody)
     await here.say("not for the bot")
     meant = await here.say("Alpha, hello")
     assert here.handled == [meant]

@@ -216,14 +216,11 @@ def test_a_peer_is_recognised_also_where_the_record_does_not_tell_a_copy(
     assert bot.open_ids.get("cli_a")
 
 
-def test_the_name_of_a_group_is_asked_for_by_each_bot_that_hears_from_it_also_where_everybody_is_known(
-    make_host: Any, make_channel: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = make_host()
-    asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(host.roster, "heard", lambda chat_id, app_id: asked.append((chat_id, app_id)))
+def test_each_bot_that_hears_of_a_group_tells_so_and_who_has_no_name(host: Host, make_channel: Any) -> None:
+    told: list[tuple[str, str, str]] = []
+    host.inbound._heard = lambda app_id, key, nameless, ids: told.append((app_id, key, nameless))
+    receive(make_channel(host), "om_1")
     host.store.members.remember_person("on_ada", "Ada")
-    for app in ("cli_a", "cli_b"):
-        receive(make_channel(host, app_id=app), "om_1", app_id=app)
+    receive(make_channel(host, app_id="cli_b"), "om_1", app_id="cli_b")
     receive(make_channel(host), "om_2", "my secret", chat_type="p2p", chat_id="oc_private")
-    assert asked == [("oc_1", "cli_a"), ("oc_1", "cli_b")]
+    assert told == [("cli_a", KEY, "on_ada"), ("cli_b", KEY, "")]
