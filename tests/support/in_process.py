@@ -7,6 +7,7 @@ Events reach the runner over a webhook, and nanobot over the long connection of 
 import asyncio
 import json
 import os
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,8 +31,11 @@ _ENCRYPT_KEY: Final = "an encrypt key"
 _LASTING: Final = (
     *("Relay.", "_Ear.wait", "Event.wait", "FileSignals.", "follow", "Beside.", "_kept_up", "_awaited"),
     *("RequestHandler.start", "MessageBus.consume_", "GapFiller._record_later"),
+    "Play._ask_history_without_rest",
 )
 """How the tasks are called that go on for as long as a host runs, wherever they begin."""
+_ASKING: Final = frozenset({"group-transcript-names", "group-transcript-title"})
+"""How the plugin's threads are called that ask the platform something."""
 
 
 class HostInProcess(ABC):
@@ -228,8 +232,15 @@ class PluginInProcess(HostInProcess):
         assert self.host.background.drain(PATIENCE)
         self.host.record.close()
 
+    async def settled(self) -> None:
+        """What the background thread learns from a message belongs to it."""
+        await super().settled()
+        assert await asyncio.to_thread(self.host.background.drain, PATIENCE)
+        await super().settled()
+
     def waits(self) -> bool:
-        return bool(self.bus.inbound_size or self.bus.outbound_size)
+        asking = any(thread.name in _ASKING for thread in threading.enumerate())
+        return asking or bool(self.bus.inbound_size or self.bus.outbound_size)
 
 
 def _called(task: asyncio.Task[Any]) -> str:
