@@ -13,6 +13,7 @@ HOST_DECIDES: Final[dict[str, str]] = {
     "root_id": "nanobot answers a message outside of threads with a new message, the runner with a reply to it",
     "msg_type": "nanobot chooses text, post or card by what is in an answer; the runner streams a card",
     "source": "it follows from msg_type",
+    "message_ids": "how long a message may be depends on msg_type",
 }
 """Fields of the bot's own answers in which the hosts may differ, and why."""
 PLUGIN_NOTES: Final[dict[str, str]] = {
@@ -32,7 +33,7 @@ def _compared(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def _shared(entry: Mapping[str, Any], own: set[str]) -> dict[str, Any]:
-    """What the host does not decide; on what message of the bot's a reply stands depends on what it stands itself on."""
+    """What the host does not decide. The root of a reply to the bot is that of the bot's answer, or the answer."""
     left_out = set(HOST_DECIDES) if _is_own(entry) else {"root_id"} if entry.get("reply_to") in own else set()
     return {name: value for name, value in entry.items() if name not in left_out}
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 
 import yaml
 from support.gateways import gateway_config
+from support.loop_clock import later
 from support.ports import free_port
 from support.waiting import PATIENCE, until
 
@@ -25,15 +26,17 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.settings import LoadedSettings, load_settings
 from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
 
-__all__ = ["HostInProcess", "PluginInProcess", "RunnerInProcess"]
+__all__ = ["ENCRYPT_KEY", "HostInProcess", "PluginInProcess", "RunnerInProcess"]
 
-_ENCRYPT_KEY: Final = "an encrypt key"
+ENCRYPT_KEY: Final = "an encrypt key"
 _LASTING: Final = (
     *("Relay.", "_Ear.wait", "Event.wait", "FileSignals.", "follow", "Beside.", "_kept_up", "_awaited"),
     *("RequestHandler.start", "MessageBus.consume_", "GapFiller._record_later"),
     "Play._ask_history_without_rest",
 )
 """How the tasks are called that go on for as long as a host runs, wherever they begin."""
+_LOOK: Final = 1.1
+"""Seconds after which the relay has noticed a chat that is new to it."""
 _ASKING: Final = frozenset({"group-transcript-names", "group-transcript-title"})
 """How the plugin's threads are called that ask the platform something."""
 
@@ -69,6 +72,10 @@ class HostInProcess(ABC):
     @abstractmethod
     def waits(self) -> bool:
         """True while something that came in has no task of its own yet."""
+
+    def hurry(self) -> None:
+        """Nothing is under way: let the next look for something new, which comes each second, be now."""
+        later(_LOOK)
 
     async def settled(self) -> None:
         """Wait until everything is dealt with."""
@@ -121,7 +128,7 @@ class RunnerInProcess(HostInProcess):
         await asyncio.wait({ready, self._running}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if self._running.done():
             self._running.result()
-        await self.feishu.subscribe(self.app, f"http://{address}/feishu/{self.app.app_id}", encrypt_key=_ENCRYPT_KEY)
+        await self.feishu.subscribe(self.app, f"http://{address}/feishu/{self.app.app_id}", encrypt_key=ENCRYPT_KEY)
         self._begin()
 
     async def stop(self) -> None:
@@ -137,7 +144,7 @@ class RunnerInProcess(HostInProcess):
         agents[self.app.app_id] = {
             **agents.get(self.app.app_id, {"name": self.app.name}),
             "app_secret": self.app.app_secret,
-            "encrypt_key": _ENCRYPT_KEY,
+            "encrypt_key": ENCRYPT_KEY,
             "responder": mind,
         }
         self.sections = {**self.sections, "agents": agents}

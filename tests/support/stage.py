@@ -13,10 +13,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from support.in_process import HostInProcess
-from support.loop_clock import later
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.entry import Entry
@@ -35,7 +34,7 @@ from transcript_channels.simulator import (
     ScriptedModel,
 )
 
-__all__ = ["SETTINGS", "Outcome", "Play", "Sequence", "Stage", "Told"]
+__all__ = ["SETTINGS", "Outcome", "Play", "Sequence", "Stage", "Stages", "Told"]
 
 _MODES: Final = ("off", "observe", "listen")
 _GROUPS_OF_A_MODE: Final = 4
@@ -52,8 +51,6 @@ _UNEQUAL: Final = frozenset({"rts", "v", "pos", "ts"})
 """Times of receipt and of answers, and the platform's own count: different at each play."""
 _NAMES_A_MESSAGE: Final = ("message_id", "reply_to", "root_id", "target")
 _LINE: Final = re.compile(r'^\{"(?:id|time|name|from)": .*\}$', re.MULTILINE)
-_LOOK_FOR_CHATS: Final = 1.1
-"""Seconds after which the relay has noticed a chat that is new to it."""
 _CHATS_AT_REST: Final = 40
 """So many chats at most were talked in within the seconds for which a history is not asked for again."""
 
@@ -156,6 +153,30 @@ class Stage:
         return await self.play.answer(request) if self.play is not None else "I have nothing to say."
 
 
+class Stages:
+    """The runner's stage and the plugin's, and what has been made of the sequences so far."""
+
+    def __init__(self, runner: Stage, plugin: Stage) -> None:
+        self._stages = runner, plugin
+        self._made: dict[Sequence, tuple[Outcome, Outcome]] = {}
+
+    async def outcomes(self, sequence: Sequence) -> tuple[Outcome, Outcome]:
+        """What the runner and the plugin make of a sequence, which is played once."""
+        if sequence not in self._made:
+            runner, plugin = [await stage.live_through(sequence) for stage in self._stages]
+            self._made[sequence] = runner, plugin
+        return self._made[sequence]
+
+    async def __aenter__(self) -> Self:
+        for stage in self._stages:
+            await stage.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for stage in self._stages:
+            await stage.stop()
+
+
 async def _everybody_says_something(play: "Play") -> None:
     await play.say(play.ada, "@Bo hello @Alpha")
     await play.say(play.bo, "@Ada hello")
@@ -188,6 +209,11 @@ class Play:
     def now_ms(self) -> int:
         """The time on the platform."""
         return time.time_ns() // 1_000_000
+
+    @property
+    def earlier(self) -> int:
+        """A minute ago: the history is asked for by the second."""
+        return self.now_ms - 60_000
 
     @property
     def record(self) -> Any:
@@ -420,14 +446,14 @@ class Play:
             hurrying.cancel()
 
     async def _settled(self) -> None:
-        await self.stage.host.settled()
-        for _ in range(int(PATIENCE)):
-            if self._is_relayed():
-                return
-            later(_LOOK_FOR_CHATS)
+        host, give_up = self.stage.host, time.monotonic() + PATIENCE
+        await host.settled()
+        while not self._is_relayed():
+            if time.monotonic() > give_up:
+                raise TimeoutError("the relay did not come to the end of the transcript")
+            host.hurry()
             await asyncio.sleep(0.02)
-            await self.stage.host.settled()
-        raise TimeoutError("the relay did not come to the end of the transcript")
+            await host.settled()
 
     async def _ask_history_without_rest(self) -> None:
         """After a fetch nobody asks for a chat's history again for seconds: let them be over.
@@ -456,7 +482,7 @@ class Play:
     # --- what came of it
 
     def entries(self) -> list[Entry]:
-        """All entries as they read now, by the time on the platform: what the history brings stands later in the file."""
+        """All entries as they read now, in the order of the platform: what the history brings comes later."""
         keys = [self.key, *(f"feishu:{chat.chat_id}" for chat in self.others)]
         found = [entry for key in keys for entry in self.record.store.scan(key)]
         return sorted(found, key=lambda entry: entry["ts"])

@@ -44,12 +44,12 @@ async def a_bot_that_nobody_knows_is_mentioned_and_then_speaks(play: Play) -> No
 
 async def what_stands_in_the_history_of_another_bot_is_found(play: Play) -> None:
     play.meet_beta()
-    await play.bot_says(play.beta, "Deployed.")
+    await play.bot_says(play.beta, "Deployed.", at_ms=play.earlier)
     await play.say(play.ada, "@Alpha what did Beta do?")
 
 
 async def what_stands_in_the_history_of_a_bot_that_nobody_knows_is_found(play: Play) -> None:
-    await play.bot_says(play.beta, "Deployed by @Bo.")
+    await play.bot_says(play.beta, "Deployed by @Bo.", at_ms=play.earlier)
     await play.say(play.ada, "@Alpha what did Beta do?")
 
 
@@ -97,6 +97,7 @@ async def another_bot_talks_to_a_person(play: Play) -> None:
 
 async def another_bot_writes_the_name_without_a_mention(play: Play) -> None:
     play.meet_beta()
+    await play.say(play.ada, "Good morning.")
     said = await play.say(play.beta, content={"text": "@Alpha which version?"})
     play.note_of_beta(said)
     await play.settled()
@@ -119,6 +120,7 @@ async def a_mention_in_a_card_that_was_still_being_written_is_answered(play: Pla
 
 async def a_card_that_is_recorded_before_it_is_heard_is_read(play: Play) -> None:
     play.meet_beta()
+    await play.say(play.ada, "Good morning.")
     card = await play.bot_says(play.beta, msg_type="interactive", content=CARD)
     play.note_of_beta(card, "@Alpha which version?", msg_type="interactive", source="stream")
     await play.settled()
@@ -132,6 +134,7 @@ async def a_card_of_which_no_text_ever_comes_is_left_out(play: Play) -> None:
 
 async def two_bots_in_turn_come_to_an_end(play: Play) -> None:
     play.meet_beta()
+    await play.say(play.ada, "Good morning.")
     await play.beta_says("@Alpha one?", hop=1)
     await play.beta_says("@Alpha two?", hop=3, reply_to=play.newest)
     await play.beta_says("@Alpha three?", hop=5, reply_to=play.newest)
@@ -140,6 +143,7 @@ async def two_bots_in_turn_come_to_an_end(play: Play) -> None:
 
 async def a_person_lets_bots_begin_anew(play: Play) -> None:
     play.meet_beta()
+    await play.say(play.ada, "Good morning.")
     await play.beta_says("@Alpha one?", hop=4)
     await play.say(play.ada, "Go on, you two.")
     await play.beta_says("@Alpha two?", hop=1)
@@ -153,12 +157,14 @@ async def thanks_of_a_bot_get_no_answer(play: Play) -> None:
 
 async def a_bot_that_repeats_itself_gets_no_answer(play: Play) -> None:
     play.meet_beta()
+    await play.say(play.ada, "Good morning.")
     await play.beta_says("@Alpha which version is it?")
     await play.beta_says("@Alpha which version is it?")
 
 
 async def what_a_bot_said_long_ago_gets_no_answer(play: Play) -> None:
     play.meet_beta()
+    await play.say(play.ada, "Good morning.")
     await play.beta_says("@Alpha which version?", at_ms=play.now_ms - 3_600_000)
     await play.say(play.ada, "@Alpha hello")
 

@@ -39,19 +39,19 @@ async def a_question_that_was_asked_while_the_host_was_down_is_not_answered(play
 
 
 async def what_was_said_before_the_bot_heard_anything_comes_with_the_history(play: Play) -> None:
-    await play.say_unheard(play.bo, "We ship on Friday.")
+    await play.say_unheard(play.bo, "We ship on Friday.", at_ms=play.earlier)
     await play.say(play.ada, "@Alpha when do we ship?")
 
 
 async def somebody_unknown_speaks_in_the_history(play: Play) -> None:
     cy = play.person("Cy")
-    await play.say_unheard(cy, "I brought @Bo along.")
+    await play.say_unheard(cy, "I brought @Bo along.", at_ms=play.earlier)
     await play.say(play.ada, "@Alpha who is there?")
 
 
 async def no_history_may_be_read(play: Play) -> None:
     play.feishu.fail("GET /open-apis/im/v1/messages", code=230002, times=None)
-    await play.say_unheard(play.bo, "We ship on Friday.")
+    await play.say_unheard(play.bo, "We ship on Friday.", at_ms=play.earlier)
     await play.say(play.ada, "@Alpha when do we ship?")
 
 

@@ -50,7 +50,7 @@ async def a_reply_to_something_taken_back_is_answered(play: Play) -> None:
     await play.say(play.ada, "@Alpha what was this?", reply_to=said)
 
 
-async def a_reply_to_an_answer_that_was_taken_back_is_not_the_bots(play: Play) -> None:
+async def a_reply_to_an_answer_that_was_taken_back_is_an_open_question(play: Play) -> None:
     await play.say(play.ada, "@Alpha hello")
     answer = play.newest
     await play.recall(answer)
@@ -203,8 +203,9 @@ async def a_bundle_shows_what_is_in_it(play: Play) -> None:
 
 
 async def a_bundle_that_nobody_heard_shows_what_is_in_it(play: Play) -> None:
-    first = await play.say_unheard(play.bo, "We ship on Friday.")
-    await play.feishu.forward(play.group, play.beta, [first])
+    first = await play.say_unheard(play.bo, "We ship on Friday.", at_ms=play.earlier)
+    bundle = await play.feishu.forward(play.group, play.beta, [first])
+    bundle.created_ms = play.earlier
     await play.say(play.ada, "@Alpha what was forwarded?")
 
 

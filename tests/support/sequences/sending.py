@@ -68,7 +68,6 @@ async def a_post_is_refused(play: Play) -> None:
 async def a_long_answer_is_one_entry(play: Play) -> None:
     play.answers = ["\n\n".join(f"Paragraph {number}. " + "x" * 500 for number in range(60))]
     await play.say(play.ada, "@Alpha tell me everything")
-    await play.say(play.bo, "@Alpha what was that?")
 
 
 async def an_answer_has_a_table_and_code(play: Play) -> None:

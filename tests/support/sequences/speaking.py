@@ -70,9 +70,7 @@ async def a_file_has_its_name(play: Play) -> None:
 async def a_file_in_reply_to_the_bot_is_a_question(play: Play) -> None:
     await play.say(play.ada, "@Alpha may I send the plan?")
     key = play.feishu.add_file(b"x", "plan.txt")
-    await play.say(
-        play.ada, msg_type="file", content={"file_key": key, "file_name": "plan.txt"}, reply_to=play.newest
-    )
+    await play.say(play.ada, msg_type="file", content={"file_key": key, "file_name": "plan.txt"}, reply_to=play.newest)
 
 
 async def a_recording_has_its_length(play: Play) -> None:
@@ -101,7 +99,8 @@ async def a_persons_card_is_read(play: Play) -> None:
 
 
 async def a_system_message_is_nobodys(play: Play) -> None:
-    await play.show(play.bo, "system", template="{from_user} invited {to_chatters}", from_user=["Bo"], to_chatters=["Cy"])
+    template = "{from_user} invited {to_chatters}"
+    await play.show(play.bo, "system", template=template, from_user=["Bo"], to_chatters=["Cy"])
     await play.say(play.ada, "@Alpha who was invited?")
 
 
@@ -179,7 +178,7 @@ async def a_mention_of_everybody_is_for_nobody(play: Play) -> None:
     await play.say(play.ada, "@all we ship on Friday.")
 
 
-async def a_question_to_everybody_is_for_nobody(play: Play) -> None:
+async def a_question_to_everybody_is_answered_by_the_only_bot(play: Play) -> None:
     await play.say(play.ada, "@all who is there?")
 
 
@@ -212,7 +211,7 @@ async def a_name_within_a_longer_word_is_nobodys(play: Play) -> None:
     await play.say(play.ada, "Alphabet soup is @Alphabets favourite.")
 
 
-async def a_typed_name_that_nobody_has_is_not_answered(play: Play) -> None:
+async def a_typed_name_that_nobody_has_is_no_name(play: Play) -> None:
     await play.type(play.ada, "@Gamma when do we ship?")
 
 
