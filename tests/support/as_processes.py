@@ -69,10 +69,12 @@ class _Process(HostInProcess):
                     yield message
 
     def _is_dealt_with(self, message: Message) -> bool:
-        key = f"feishu:{message.chat.chat_id}"
-        decided = self.record.decisions.read(key, message.message_id)
-        answered = any(one.get("respond") for one in decided)
-        return bool(decided) and (not answered or self._has_answer(key, message.message_id))
+        key, message_id = f"feishu:{message.chat.chat_id}", message.message_id
+        decided = self.record.decisions.read(key, message_id)
+        if any(one.get("respond") for one in decided):
+            return self._has_answer(key, message_id)
+        unheard = isinstance(message.sender, App) and self.record.store.get(key, message_id) is None
+        return bool(decided) or unheard
 
     def _has_answer(self, key: str, message_id: str) -> bool:
         entries = self.record.store.recent(key, 100).entries
