@@ -24,7 +24,7 @@ CHOSEN: Final = (
     "an_alias_is_as_good_as_the_name",
     "an_open_question_is_answered_by_the_only_bot",
     "a_reply_to_the_bot_is_answered",
-    "the_bots_own_thread_goes_on_without_its_name",
+    "a_thread_in_which_the_bot_spoke_goes_on_without_its_name",
     "what_was_taken_back_is_not_shown",
     "a_mention_by_another_bot_is_answered",
     "a_follow_up_after_a_restart_is_answered",

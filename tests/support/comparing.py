@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from support.stage import Outcome, Told
+from support.outcome import Outcome, Told
 
 __all__ = ["ASPECTS", "HOST_DECIDES", "PLUGIN_NOTES"]
 

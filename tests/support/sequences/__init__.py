@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from support.play import Sequence
 from support.sequences import bots, people, places, replies, sending, speaking
-from support.stage import Sequence
 
 __all__ = ["SEQUENCES"]
 

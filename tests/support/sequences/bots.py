@@ -1,6 +1,6 @@
 """Other bots: heard by event, read in the record, found in the history, or not at all."""
 
-from support.stage import Play
+from support.play import Play
 
 CARD = {"schema": "2.0", "body": {"elements": [{"tag": "markdown", "content": "…"}]}}
 

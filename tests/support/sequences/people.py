@@ -1,6 +1,6 @@
 """Who is who: newcomers, namesakes, other names, bots that are gone or want a name that is taken."""
 
-from support.stage import Play
+from support.play import Play
 
 
 async def a_newcomer_is_shown_by_name(play: Play) -> None:

@@ -1,6 +1,6 @@
 """Restarts, private chats, and groups in other modes."""
 
-from support.stage import Play
+from support.play import Play
 
 # --- restarts
 
@@ -21,7 +21,7 @@ async def a_talk_in_a_thread_goes_on_after_a_restart(play: Play) -> None:
     said = await play.say(play.bo, "We ship on Friday.")
     await play.say(play.ada, "@Alpha is that right?", reply_to=said, in_thread=True)
     await play.restart()
-    await play.say(play.ada, "And on Monday?", reply_to=said, in_thread=True)
+    await play.say(play.ada, "And on Monday?", reply_to=play.newest, in_thread=True)
 
 
 async def what_was_said_while_the_host_was_down_comes_with_the_history(play: Play) -> None:

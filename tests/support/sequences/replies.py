@@ -1,6 +1,6 @@
 """Replies, threads, edits, messages that are taken back, and bundles of forwarded ones."""
 
-from support.stage import Play
+from support.play import Play
 
 # --- replies
 
@@ -50,7 +50,7 @@ async def a_reply_to_something_taken_back_is_answered(play: Play) -> None:
     await play.say(play.ada, "@Alpha what was this?", reply_to=said)
 
 
-async def a_reply_to_an_answer_that_was_taken_back_is_an_open_question(play: Play) -> None:
+async def a_reply_to_an_answer_that_was_taken_back_is_answered(play: Play) -> None:
     await play.say(play.ada, "@Alpha hello")
     answer = play.newest
     await play.recall(answer)
@@ -77,7 +77,7 @@ async def a_thread_that_begins_with_a_mention_is_answered_there(play: Play) -> N
     await play.say(play.ada, "@Alpha is that right?", reply_to=said, in_thread=True)
 
 
-async def the_bots_own_thread_goes_on_without_its_name(play: Play) -> None:
+async def a_thread_in_which_the_bot_spoke_goes_on_without_its_name(play: Play) -> None:
     said = await play.say(play.bo, "We ship on Friday.")
     await play.say(play.ada, "@Alpha is that right?", reply_to=said, in_thread=True)
     await play.say(play.ada, "And on Monday?", reply_to=said, in_thread=True)

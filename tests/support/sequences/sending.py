@@ -1,6 +1,6 @@
 """What goes out: posts of the outbox, answers that fail wholly or in part, models that fail."""
 
-from support.stage import Play
+from support.play import Play
 
 from transcript_channels.simulator import Reply
 

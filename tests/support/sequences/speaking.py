@@ -1,6 +1,6 @@
 """Messages of people: what is in them, and who is mentioned."""
 
-from support.stage import Play
+from support.play import Play
 
 # --- what is in them
 
