@@ -1,5 +1,6 @@
 """In what two hosts are compared that lived through the same, and where they may differ."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -61,7 +62,14 @@ def _new(runner: Told, plugin: Told) -> list[dict[str, Any]]:
 
 
 def _members(runner: Outcome, plugin: Outcome) -> Pair:
-    return [one.members for one in runner.told], [one.members for one in plugin.told]
+    told = [_unlisted(one, other) for one, other in zip(runner.told, plugin.told, strict=False)]
+    told += [one.members for one in runner.told[len(plugin.told) :]]
+    return told, [one.members for one in plugin.told]
+
+
+def _unlisted(runner: Told, plugin: Told) -> list[dict[str, Any]]:
+    """A session of nanobot's is told once who is there."""
+    return [line for line in runner.members if json.dumps(line, ensure_ascii=False) not in plugin.before]
 
 
 def _asker(runner: Outcome, plugin: Outcome) -> Pair:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from support.outcome import Outcome, outcome_of
 from support.waiting import PATIENCE, until
 
+from nanobot_transcript.identity import is_bot
 from nanobot_transcript.record import Record
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns import AnswerClaims, Claim
-from nanobot_transcript.turns.speakers import is_bot
 from transcript_channels.simulator import App, Chat, Message, ModelRequest, Notice, Person, Reply
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Play:
         self.alpha, self.beta, self.ada, self.bo = stage.alpha, stage.beta, stage.ada, stage.bo
         self.group: Chat = self.feishu.add_group("Team", [self.alpha, self.beta, self.ada, self.bo])
         self._is_down = False
+        self._seat(self.ada, self.bo)
         self.others: list[Chat] = []
         """The private chats in which something was said."""
         self.answers: list[str | Reply] = []
@@ -77,12 +78,19 @@ class Play:
     def in_mode(self, mode: str) -> None:
         """It happens in a group of this mode."""
         self.group = self.stage.spare[mode].pop()
+        self._seat(self.ada, self.bo)
 
     def person(self, name: str, number: int = 1) -> Person:
         """Somebody new joins, whom no other sequence knows; ``number`` tells namesakes apart."""
         one = self.feishu.add_person(name, key=f"{name} {number} of {self.name}")
         self.feishu.join(self.group, one)
+        self._seat(one)
         return one
+
+    def _seat(self, *people: Person) -> None:
+        """These were seen in the group before: whether a host has noted it when it answers is a matter of luck."""
+        for one in people:
+            self.record.members.saw(self.key, one.union_id)
 
     def bot(self, name: str, app_id: str) -> App:
         """Another bot joins."""

@@ -30,4 +30,4 @@ async def stages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stag
 async def test_both_hosts_make_the_same_of_it(stages: Stages, name: str, aspect: str) -> None:
     runner, plugin = ASPECTS[aspect](*await stages.outcomes(SEQUENCES[name]))
     assert runner == plugin
-    assert aspect != "asker" or name in NOBODY_ASKS or all(runner)
+    assert aspect != "asker" or name in NOBODY_ASKS or any(runner)

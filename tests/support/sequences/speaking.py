@@ -63,14 +63,15 @@ async def an_image_is_a_placeholder(play: Play) -> None:
 
 
 async def a_file_has_its_name(play: Play) -> None:
-    await play.show(play.bo, "file", file_key=play.feishu.add_file(b"x", "plan.pdf"), file_name="plan.pdf")
+    await play.show(play.bo, "file", file_key="file_v3_1", file_name="plan.pdf")
     await play.say(play.ada, "@Alpha what did Bo send?")
 
 
 async def a_file_in_reply_to_the_bot_is_a_question(play: Play) -> None:
     await play.say(play.ada, "@Alpha may I send the plan?")
-    key = play.feishu.add_file(b"x", "plan.txt")
-    await play.say(play.ada, msg_type="file", content={"file_key": key, "file_name": "plan.txt"}, reply_to=play.newest)
+    await play.say(
+        play.ada, msg_type="file", content={"file_key": "file_v3_1", "file_name": "plan.txt"}, reply_to=play.newest
+    )
 
 
 async def a_recording_has_its_length(play: Play) -> None:
