@@ -111,13 +111,14 @@ class Decider:
         if self._informed is not None and not addresses(message, self.agent, members):
             await self._informed(inbound.session_key)  # who is not known cannot be meant
             members = self._members(inbound.session_key)
+        agent = _as_known(self.agent, members)
         if self._gate is None:
-            meant = addressed(message, history, self.agent, members)
+            meant = addressed(message, history, agent, members)
             return self._guarded(message, history, Choice(meant, "addressed"))
         decision = self._gate.decide(
             message,
             history,
-            self.agent,
+            agent,
             members,
             owner=_owner(message, before(message, history), members),
             now_ms=now_ms,
@@ -210,6 +211,12 @@ class Decider:
             logger.info("%s does not answer %s: %s", self.agent.name, message["message_id"], verdict.reason)
             return choice._replace(respond=False, reason=verdict.reason)
         return choice._replace(hop=hop)
+
+
+def _as_known(agent: AgentProfile, members: Sequence[AgentProfile]) -> AgentProfile:
+    """The bot as the others know it: with what the platform calls it, and what they do."""
+    known = (member for member in members if member.kind == "bot" and member.account == agent.account)
+    return next(known, agent) if agent.account else agent
 
 
 def _owner(message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProfile]) -> str | None:

@@ -131,15 +131,16 @@ def name_in(entry: Mapping[str, Any]) -> str:
     return _SPACES.sub(" ", well_formed(name)).strip()[:_LONGEST_NAME] or _NOBODY
 
 
-def fit(lines: Iterable[Line], max_chars: int) -> tuple[list[Line], int]:
+def fit(lines: Iterable[Line], max_chars: int, longest: int = 0) -> tuple[list[Line], int]:
     """As many of the newest lines as fit into ``max_chars`` characters, encoded, and how many were left out.
 
-    A line longer than half of that is shortened and says so; the newest line is always there, with a piece of its text.
+    A line longer than ``longest`` (0: half of all) is shortened and says so; the newest line is always there, with a
+    piece of its text.
     """
     kept: list[Line] = []
     waiting, left = list(lines), max_chars
     while waiting:
-        line = _shortened(waiting[-1], max_chars // 2)
+        line = _shortened(waiting[-1], longest or max_chars // 2)
         length = length_of(line)
         if kept and length > left:
             break

@@ -93,7 +93,7 @@ def tell(
     lines = _member_lines(voices.members(), left // 4) if members else []
     newest = list(entries)[-limits.max_entries :]
     left -= sum(len(line) + 1 for line in lines)
-    shown, cut = fit((voices.line(entry) for entry in newest), left)
+    shown, cut = fit((voices.line(entry) for entry in newest), left, min(left, limits.max_chars // 3))
     omitted += cut + len(entries) - len(newest)
     if shown:
         lines.append(_HISTORY.format(when=when))

@@ -85,6 +85,7 @@ class HostedAgent:
             offer_reply=agent.offer_reply,
             offer_action=agent.offer_action,
             mode_of=agent.mode_of,
+            relayed=agent.relay is not None and agent.relay.settings.mode != "off",
         )
         self._sending: asyncio.Task[None] | None = None
         self._parts: list[asyncio.Task[None]] = []

@@ -10,6 +10,7 @@ from nanobot_transcript.conversation.ports import CardAction, InboundMessage, Re
 from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.identity import is_bot
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -27,7 +28,9 @@ ModeOf = Callable[[str], str]
 
 
 class Intake:
-    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages."""
+    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages; ``relayed`` says that a relay
+    brings what other bots say.
+    """
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class Intake:
         offer_reply: OfferReply | None = None,
         offer_action: OfferAction | None = None,
         mode_of: ModeOf = lambda chat_id: "",
+        relayed: bool = False,
     ) -> None:
         self._bus: MessageBus = bus
         self._store: AsyncGroupTranscriptStore | None = transcript_store
@@ -48,6 +52,7 @@ class Intake:
         self._offer_reply: OfferReply | None = offer_reply
         self._offer_action: OfferAction | None = offer_action
         self._mode_of: ModeOf = mode_of
+        self._relayed: bool = relayed
 
     async def publish(self, event: InboundMessage | Recalled | CardAction) -> Mapping[str, Any] | None:
         """See ``Publish``."""
@@ -76,10 +81,14 @@ class Intake:
         except StoreError as error:
             logger.error("Whether %s answers a post is not known: %s %s", message.message_id, error, error.hint)
             failure, answers_a_post = error, False
-        if message.complete and not answers_a_post and mode != "observe":
+        if message.complete and not answers_a_post and mode != "observe" and self._is_for_the_agent(message):
             self._hand_on(message)
         if failure is not None:
             raise failure
+
+    def _is_for_the_agent(self, message: InboundMessage) -> bool:
+        """What bots say comes by the relay, where there is one, whether the platform tells of it or not."""
+        return message.relayed or message.private or not self._relayed or not is_bot(message.entry)
 
     async def _offered(self, message: InboundMessage) -> bool:
         if message.private or self._offer_reply is None:
