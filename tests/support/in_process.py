@@ -170,6 +170,7 @@ class PluginInProcess(HostInProcess):
 
     async def start(self) -> None:
         from nanobot.bus.queue import MessageBus
+        from nanobot.config.loader import set_config_path
         from nanobot.config.schema import Config
 
         from transcript_channels.nanobot_host.host import Host
@@ -184,6 +185,7 @@ class PluginInProcess(HostInProcess):
         settings = self.settings()
         self.host = Host(settings, settings.open_record())
         self.host.background.start()
+        set_config_path(path)  # else nanobot would read and write that of whoever runs the tests
         with _environment(HOME=str(home)):
             await self._assemble(config)
         connections = len(self.app.connections)
@@ -222,6 +224,8 @@ class PluginInProcess(HostInProcess):
         tools.register(GroupTranscriptTool(self.host, context, {"tool", "context"}))
         with _replaced(runtime, "FeishuChannel", channel_class(runtime.FeishuChannel, self.host, PARTS)):
             self.manager = ChannelManager(config, self.bus, session_manager=sessions)
+        for channel in self.manager.channels.values():
+            channel._ws_runner = _OwnLine(channel._ws_runner, self.app.app_id)
         load = runtime._load_lark_runtime
         base_url = self.feishu.base_url
         runtime._load_lark_runtime = lambda: (load()[0], base_url, base_url)
@@ -248,6 +252,19 @@ class PluginInProcess(HostInProcess):
     def waits(self) -> bool:
         asking = any(thread.name in _ASKING for thread in threading.enumerate())
         return asking or bool(self.bus.inbound_size or self.bus.outbound_size)
+
+
+class _OwnLine:
+    """nanobot keeps one connection for each name of a channel in a process; here several bots have the same one."""
+
+    def __init__(self, runner: Any, name: str) -> None:
+        self._runner, self._name = runner, name
+
+    async def start_client(self, key: str, client: Any) -> None:
+        await self._runner.start_client(f"{key} {self._name}", client)
+
+    async def stop_client(self, key: str) -> None:
+        await self._runner.stop_client(f"{key} {self._name}")
 
 
 def _called(task: asyncio.Task[Any]) -> str:
