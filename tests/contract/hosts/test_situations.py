@@ -4,14 +4,16 @@ Each bot has a host, a configuration and a home of its own. All they share is th
 """
 
 from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 import pytest_asyncio
 from support.in_process import HostInProcess, PluginInProcess, RunnerInProcess
 
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Message, Person, ScriptedModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytest.importorskip("nanobot")
 

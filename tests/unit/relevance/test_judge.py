@@ -17,6 +17,11 @@ def test_own_lines_are_you_and_others_have_names(group: Any) -> None:
     history = [group.says("ada", "hi"), group.says("alpha", "hello"), group.says("beta", "hey")]
     shown = json.loads(prompt(Case(group.says("ming", "so?"), history, group.alpha, group.members)).user)
     assert [line["from"] for line in shown["conversation"]] == ["Ada", YOU, "Beta"]
+    assert [(line.get("you"), line.get("bot")) for line in shown["conversation"]] == [
+        (None, None),
+        (True, None),
+        (None, True),
+    ]
     assert shown["new_message"] == {"from": "小明", "text": "so?"}
 
 
