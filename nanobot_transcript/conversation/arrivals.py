@@ -13,7 +13,7 @@ from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.identity import account_of, is_person
 from nanobot_transcript.store.front import GroupTranscriptStore
 
-__all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "record_entry"]
+__all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "fields_of", "record_entry"]
 
 logger = logging.getLogger(__name__)
 
@@ -60,9 +60,13 @@ def answers_something(entry: Entry) -> bool:
     return is_person(entry) and bool(entry.get("reply_to") or entry.get("root_id") or entry.get("thread_id"))
 
 
+def fields_of(entry: Entry) -> Any:
+    """The optional fields of an entry, as keywords of ``append``."""
+    return {name: value for name, value in entry.items() if name in _FIELDS}
+
+
 def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, max_wait: float | None) -> bool:
     """Record an entry as it is; False when its id was there already. Raises StoreError, InvalidEntryError."""
-    fields: dict[str, Any] = {name: value for name, value in entry.items() if name in _FIELDS}
     return store.append(
         session_key,
         entry["role"],
@@ -71,7 +75,7 @@ def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, ma
         entry.get("message_id"),
         entry.get("ts"),
         max_wait=max_wait,
-        **fields,
+        **fields_of(entry),
     )
 
 

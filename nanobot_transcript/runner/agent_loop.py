@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nanobot_transcript.conversation.decision import Choice, ClaimOpen, Decider, Gate, Informed, before
+from nanobot_transcript.conversation.delivery import answer_entry
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
 from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
@@ -19,7 +20,6 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.recording import answer_entry
 from nanobot_transcript.runner.replying import Replies
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.sessions import Sessions

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from nanobot_transcript.conversation.delivery import Recorder, Source
 from nanobot_transcript.conversation.live import LiveText
 from nanobot_transcript.conversation.ports import (
     Channel,
@@ -27,7 +28,6 @@ from nanobot_transcript.errors import (
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.bus import Delivery, MessageBus
 from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.recording import Recorder, Source
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 __all__ = ["ChannelManager"]

@@ -4,13 +4,13 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from nanobot_transcript.conversation.delivery import Recorder
 from nanobot_transcript.conversation.people import People
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import DeliveryError, PlatformError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
 from nanobot_transcript.runner.posting import chat_of, message_of
-from nanobot_transcript.runner.recording import Recorder
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from support.memory_chat import KEY, MemoryChannel, MemoryChat, StreamingMemoryC
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.conversation.delivery import Recorder
 from nanobot_transcript.conversation.live import LiveText
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import (
@@ -21,7 +22,6 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
-from nanobot_transcript.runner.recording import Recorder
 
 
 class Sending:

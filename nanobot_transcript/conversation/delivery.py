@@ -1,4 +1,4 @@
-"""Writing entries into the record: what came in before it is acknowledged, what went out once it is out."""
+"""What was sent is what is recorded: once it is out, with the platform's ids, and later where the store is busy."""
 
 import asyncio
 import logging
@@ -6,35 +6,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final, Literal
 
+from nanobot_transcript.conversation.arrivals import fields_of
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
-from nanobot_transcript.entry import Entry, EntryFields
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
-__all__ = ["Recorder", "answer_entry", "append_entry"]
+__all__ = ["Recorder", "Source", "answer_entry"]
 
 logger = logging.getLogger(__name__)
 
 _DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
-_FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 Source = Literal["send", "stream"]
 _OWN: Final = frozenset({"send", "stream"})
-
-
-async def append_entry(store: AsyncGroupTranscriptStore, session_key: str, entry: Entry) -> bool:
-    """Record an entry as it is; False when its id was there already. Raises StoreError, InvalidEntryError."""
-    fields: dict[str, Any] = {name: value for name, value in entry.items() if name in _FIELDS}
-    return await store.append(
-        session_key,
-        entry["role"],
-        entry["content"],
-        entry["sender"],
-        entry.get("message_id"),
-        entry.get("ts"),
-        **fields,
-    )
 
 
 def answer_entry(message: OutboundMessage, sent: SentMessage, agent: AgentProfile, source: Source = "send") -> Entry:
@@ -104,12 +90,23 @@ class Recorder:
     async def _write(self, session_key: str, entry: Entry) -> bool:
         """Of a message that is there in part already, the record gets the whole."""
         store, target = self._store, entry["message_id"]
-        if await append_entry(store, session_key, entry) or not target:
+        if await self._append(session_key, entry) or not target:
             return True
         known = await store.get(session_key, target)
         if known is None or known.get("source") not in _OWN or len(known["content"]) >= len(entry["content"]):
             return False
         return await store.edit(session_key, target, entry["content"], entry["sender"], entry["ts"])
+
+    async def _append(self, session_key: str, entry: Entry) -> bool:
+        return await self._store.append(
+            session_key,
+            entry["role"],
+            entry["content"],
+            entry["sender"],
+            entry["message_id"],
+            entry["ts"],
+            **fields_of(entry),
+        )
 
     async def close(self) -> None:
         """Give up waiting; what is still to be recorded is tried once more, now."""
