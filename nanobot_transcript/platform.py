@@ -34,7 +34,9 @@ class Platform:
     the kinds of ids of a person, the most lasting first. ``group_form`` matches the ids of its groups, and of nothing
     else. ``settings`` names, as ``package.module:NAME``, its section of the settings with what that is for; without one
     it has nothing to set. ``unfinished`` is the text of a bot's message while that bot is still writing it, where the
-    platform tells others of it so early. Raises ValueError for values that nobody could use.
+    platform tells others of it so early. ``run`` names, in the same form, what connects it for the command `run`: a
+    ``Connect`` of ``nanobot_transcript.conversation.connecting``; without one that command has no bots there. Raises
+    ValueError for values that nobody could use.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Platform:
     group_form: re.Pattern[str]
     settings: str = ""
     unfinished: str = ""
+    run: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
@@ -50,6 +53,8 @@ class Platform:
             raise ValueError("person_ids is a tuple of texts.")
         if not isinstance(self.group_form, re.Pattern):
             raise ValueError("group_form is a compiled pattern.")
+        if not isinstance(self.run, str):
+            raise ValueError("run is a text such as my_talk.connector:connect.")
 
     def sender_of(self, ids: Mapping[str, Any]) -> str:
         """The stable sender of a person: the most lasting id that is known, the empty string without one."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.cli.run_agents import Composed
     from nanobot_transcript.runner import Runner
-    from nanobot_transcript.settings import Settings
 
 __all__ = ["run"]
 
@@ -52,35 +51,28 @@ def run(
     import asyncio
 
     from nanobot_transcript.cli.run_agents import chosen, compose
+    from nanobot_transcript.cli.run_platforms import code_rooms
 
     logging.basicConfig(level=logging.WARNING, format=_LOG, force=True)
-    for room in ("nanobot_transcript", "transcript_channels"):
+    for room in code_rooms():
         logging.getLogger(room).setLevel(logging.DEBUG if verbose else logging.INFO)
     settings = read_settings(config, store)
     agents = chosen(settings, agent or ())
     with settings.open_record() as record:
         record.require(written=True)
-    beginning = _beginning(settings, [agent.name for agent in agents])
-    runner = asyncio.run(_work(lambda: compose(settings, agents), beginning, jsonl=jsonl))
+    runner = asyncio.run(_work(lambda: compose(settings, agents), str(settings.store.dir), jsonl=jsonl))
     raise typer.Exit(_code(runner))
 
 
-def _beginning(settings: "Settings", names: list[str]) -> str:
-    from transcript_channels.feishu.settings import FeishuSettings
-
-    listen = settings.section(FeishuSettings).webhook.listen
-    way = f"listening at {listen}" if listen else "the Feishu SDK takes some seconds to load"
-    return f"Record: {settings.store.dir}\nConnecting {', '.join(names)} ({way}) …"
-
-
-async def _work(make: "Callable[[], Composed]", beginning: str, *, jsonl: bool) -> "Runner":
+async def _work(make: "Callable[[], Composed]", record: str, *, jsonl: bool) -> "Runner":
     """Run until a signal."""
     import asyncio
 
     composed = make()
-    notice(beginning)
     runner = composed.runner
     names = [hosted.name for hosted in runner.agents]
+    way = f" ({composed.ways})" if composed.ways else ""
+    notice(f"Record: {record}\nConnecting {', '.join(names)}{way} …")
     announcing = asyncio.ensure_future(_announce(runner, jsonl=jsonl))
     try:
         await runner.run(signals=True)

@@ -2,31 +2,28 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.cli.run_minds import judge_for, responder_for
+from nanobot_transcript.cli.run_platforms import connect_of, fallback_of, platform_named
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
+from nanobot_transcript.platform import Platform
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.feishu.settings import FeishuSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pydantic import SecretStr
-
+    from nanobot_transcript.conversation.connecting import Connector, Seat
+    from nanobot_transcript.conversation.lists import Lists
+    from nanobot_transcript.conversation.people import People
     from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
     from nanobot_transcript.settings import LoadedSettings, Settings
     from nanobot_transcript.settings.hosting import AgentProfile as AgentSettings
-    from transcript_channels.feishu.channel import Connection, FeishuChannel
-    from transcript_channels.feishu.client import FeishuClient
-    from transcript_channels.feishu.webhook_server import WebhookServer
 
 __all__ = ["Chosen", "Composed", "chosen", "compose"]
 
@@ -37,16 +34,23 @@ _MARGIN: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An agent to run: its settings, the key they stand under, and the name that it has to itself."""
+    """An agent to run: its account, its settings, its platform, and the name that it has to itself."""
 
     name: str
-    app_id: str
+    account: str
     settings: "AgentSettings"
+    platform: Platform
 
     @property
     def key(self) -> str:
-        """The settings key."""
-        return f"agents.{self.app_id}"
+        """The key its settings stand under."""
+        return f"agents.{self.account}"
+
+    @property
+    def profile(self) -> AgentProfile:
+        """The agent as the others know it."""
+        given, ids = self.settings, frozenset({self.name, self.account})
+        return AgentProfile(self.name, tuple(given.aliases), given.description, ids, account=self.account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +61,46 @@ class Composed:
     store: AsyncGroupTranscriptStore
     record: "Record"
     gates: Sequence["RelevanceGate"]
+    connectors: Sequence["Connector"]
+
+    @property
+    def ways(self) -> str:
+        """How the platforms connect, in a few words; empty where nothing is to be told."""
+        return "; ".join(connector.way for connector in self.connectors if connector.way)
 
     async def close(self) -> None:
         """Release connections and files, after the runner has ended."""
         for gate in self.gates:
             await gate.aclose()
+        for connector in self.connectors:
+            await connector.close()
         await self.store.close()
         await asyncio.to_thread(self.record.close)
 
 
 def chosen(settings: "LoadedSettings", names: Iterable[str] = ()) -> list[Chosen]:
-    """The agents to run: those that have a secret and a responder, or of these the ones that are named.
+    """The agents to run: those that have a responder, or of these the ones that are named.
 
     Of several bots that want one name the log says how they are told apart. Raises ConfigError when there is none, when
-    a name is unknown or given twice, or when a secret is missing.
+    a name is unknown or given twice, when a variable for a secret is not set, or when no package connects a platform.
     """
-    called = agent_names({app_id: agent.name for app_id, agent in settings.agents.items()})
-    agents = [
-        Chosen(called[app_id], app_id, agent)
-        for app_id, agent in settings.agents.items()
-        if "responder" in agent.model_fields_set
-    ]
-    if not agents:
+    called = agent_names({account: agent.name for account, agent in settings.agents.items()})
+    wanted = {
+        called[account]: account for account, agent in settings.agents.items() if "responder" in agent.model_fields_set
+    }
+    if not wanted:
         raise _nothing_to_run(settings.file)
     _warn_of_clashes(settings, called)
-    agents = _named(agents, list(names))
+    agents = [_chosen(settings, name, wanted[name]) for name in _named(list(wanted), list(names))]
     settings.require(*(agent.key for agent in agents))
     if settings.gate.judge.kind == "openai":
         settings.require("gate.judge")
-    for agent in agents:
-        if agent.settings.app_secret is None:
-            raise ConfigError(f"{agent.key}.app_secret is missing.", hint="Write ${NAME} and set that variable.")
     return agents
+
+
+def _chosen(settings: "Settings", name: str, account: str) -> Chosen:
+    given = settings.agents[account]
+    return Chosen(name, account, given, platform_named(given.platform, f"agents.{account}.platform"))
 
 
 def _nothing_to_run(file: "Path | None") -> ConfigError:
@@ -100,19 +112,18 @@ def _nothing_to_run(file: "Path | None") -> ConfigError:
     return ConfigError(f"There is no agent to run in {file}.", hint=hint)
 
 
-def _named(agents: Sequence[Chosen], names: Sequence[str]) -> list[Chosen]:
-    known = {agent.name: agent for agent in agents}
+def _named(known: Sequence[str], names: Sequence[str]) -> list[str]:
     for name in names:
         if name not in known:
             raise ConfigError(f"There is no agent {name} to run.", hint=f"There are: {', '.join(known)}.")
         if names.count(name) > 1:
             raise ConfigError(f"--agent {name} is given twice.", hint="Never run an agent twice at the same time.")
-    return [agent for agent in agents if not names or agent.name in names]
+    return [name for name in known if not names or name in names]
 
 
 def _warn_of_clashes(settings: "Settings", called: Mapping[str, str]) -> None:
-    for name, app_ids in name_clashes({app_id: agent.name for app_id, agent in settings.agents.items()}).items():
-        told = ", ".join(f"agents.{app_id} is {called[app_id]}" for app_id in app_ids)
+    for name, accounts in name_clashes({account: agent.name for account, agent in settings.agents.items()}).items():
+        told = ", ".join(f"agents.{account} is {called[account]}" for account in accounts)
         logger.warning(
             "Several bots are called %s; here %s. Give each a name of its own in agents.<app_id>.name.", name, told
         )
@@ -122,55 +133,66 @@ def compose(settings: "Settings", agents: Sequence[Chosen]) -> Composed:
     """The runner of these agents. Raises ConfigError."""
     from nanobot_transcript.runner import Runner
 
-    if settings.section(FeishuSettings).webhook.listen is None and find_spec("lark_oapi") is None:
-        raise ConfigError(
-            "The long connection needs the package lark-oapi.", hint="Run `pip install 'nanobot-transcript[feishu]'`."
-        )
     builder = _Builder(settings, agents)
     runner = Runner([builder.agent(agent) for agent in agents], builder.store, grace=settings.runner.grace)
-    return Composed(runner, builder.store, builder.record, builder.gates)
+    return Composed(runner, builder.store, builder.record, builder.gates, list(builder.connectors.values()))
 
 
 class _Builder:
-    """Makes agents that share a store, the leases and a webhook."""
+    """Makes agents that share a store, the leases, and what connects their platforms."""
 
     def __init__(self, settings: "Settings", agents: Sequence[Chosen]) -> None:
-        from nanobot_transcript.conversation.arrivals import Reader
         from nanobot_transcript.conversation.background import Background
+
+        self._settings: Settings = settings
+        self.record: Record = settings.open_record()
+        self.gates: list[RelevanceGate] = []
+        self.background: Background = Background(self._maintain)
+        self._people: dict[str, People] = {}
+        self._lists: dict[str, Lists] = {}
+        self._seats: dict[str, Seat] = {}
+        self.connectors: dict[str, Connector] = {}
+        for platform in {agent.platform.name: agent.platform for agent in agents}.values():
+            self._connect(platform, [agent for agent in agents if agent.platform is platform])
+        fallback = fallback_of(self.connectors)
+        self.store: AsyncGroupTranscriptStore = AsyncGroupTranscriptStore.over(self.record.store, fallback=fallback)
+        self.background.start()
+
+    def _connect(self, platform: Platform, agents: Sequence[Chosen]) -> None:
+        """What connects the bots of one platform."""
+        from nanobot_transcript.conversation.arrivals import Reader
+        from nanobot_transcript.conversation.connecting import Seat
         from nanobot_transcript.conversation.lists import Lists
         from nanobot_transcript.conversation.people import People
 
-        self._settings: Settings = settings
-        self._platform: FeishuSettings = settings.section(FeishuSettings)
-        self.record: Record = settings.open_record()
-        self._clients: dict[str, FeishuClient] = {agent.app_id: self._client(agent) for agent in agents}
-        self._webhooks: WebhookServer | None = _webhooks(self._platform.webhook.listen)
-        self.store: AsyncGroupTranscriptStore = self._opened()
-        self.gates: list[RelevanceGate] = []
-        self.people: People = People(self.store.members, FEISHU, settings.agent_profiles())
-        self.background: Background = Background(self._maintain)
-        self.lists: Lists = Lists(self.people)
-        self.reader: Reader = Reader(self.people, self.background.submit, self.record.store)
-        self.background.start()
+        people = self._people[platform.name] = People(
+            self.record.store.members, platform, self._settings.agent_profiles()
+        )
+        lists = self._lists[platform.name] = Lists(people)
+        read = Reader(people, self.background.submit, self.record.store).read
+        seats = [
+            Seat(agent.key, agent.profile, agent.settings.secrets(), people, lists, read, self._missed)
+            for agent in agents
+        ]
+        self._seats |= {seat.key: seat for seat in seats}
+        self.connectors[platform.name] = connect_of(platform)(self._settings, self.record, seats)
+
+    def _missed(self, session_key: str) -> None:
+        self.store.missed(session_key)
 
     def agent(self, agent: Chosen) -> "Agent":
         """One agent with everything it needs."""
         from nanobot_transcript.runner import Agent, Posting
         from nanobot_transcript.turns import AnswerClaims, LoopGuard, Relay, RelaySettings
 
-        given, settings = agent.settings, self._settings
-        ids = frozenset({agent.name, agent.app_id})
-        profile = AgentProfile(agent.name, tuple(given.aliases), given.description, ids, account=agent.app_id)
+        given, settings, profile = agent.settings, self._settings, agent.profile
         guard = LoopGuard(settings.turns.limits())
         relay = settings.relay
-
-        def members(session_key: str) -> list[AgentProfile]:
-            return self.people.look().members(session_key, agent.app_id)
-
+        members = self._members_for(agent)
         posting: Posting | None = Posting(self.record.outbox) if settings.outbox.serve else None
         return Agent(
             profile,
-            self._channel(profile, agent),
+            self.connectors[agent.platform.name].channel(self._seats[agent.key]),
             responder_for(given.responder, f"{agent.key}.responder"),
             options=self._options(given),
             gate=self._gate(given),
@@ -190,13 +212,18 @@ class _Builder:
             offer_action=posting.offer_action if posting else None,
             serve=posting.serve if posting else None,
             key=agent.key,
-            informed=self.lists.known,
+            informed=self._lists[agent.platform.name].known,
         )
+
+    def _members_for(self, agent: Chosen) -> "Callable[[str], list[AgentProfile]]":
+        people = self._people[agent.platform.name]
+        return lambda session_key: people.look().members(session_key, agent.account)
 
     def _maintain(self) -> None:
         """Once an hour."""
         self.record.store.maintain()
-        self.people.still_here()
+        for people in self._people.values():
+            people.still_here()
 
     def _options(self, given: "AgentSettings") -> "LoopOptions":
         from nanobot_transcript.runner import AnswerLimits, ContextLimits, LoopOptions
@@ -222,67 +249,3 @@ class _Builder:
         made = RelevanceGate(gate.options(), judge, log, allow=allow)
         self.gates.append(made)
         return made
-
-    def _client(self, agent: Chosen) -> "FeishuClient":
-        from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
-
-        return FeishuClient(agent.app_id, _plain(agent.settings.app_secret), self._platform.base_url or FEISHU_URL)
-
-    def _channel(self, profile: AgentProfile, agent: Chosen) -> "FeishuChannel":
-        from transcript_channels.feishu.channel import FeishuChannel
-
-        def listen(on_event: Any, on_state: Any) -> "Connection":
-            return self._connection(agent, on_event, on_state)
-
-        client, store = self._clients[agent.app_id], self.store
-        return FeishuChannel(
-            profile, client, self.people, read=self.reader.read, lists=self.lists, listen=listen, on_gap=store.missed
-        )
-
-    def _connection(self, agent: Chosen, on_event: Any, on_state: Any) -> "Connection":
-        from transcript_channels.feishu.long_connection import LongConnection
-        from transcript_channels.feishu.webhook import FeishuWebhook
-
-        app_id, given = agent.app_id, agent.settings
-        if self._webhooks is None:
-            base_url = self._clients[app_id].base_url
-            return LongConnection(app_id, _plain(given.app_secret), on_event, base_url, on_state=on_state)
-        webhook = FeishuWebhook(
-            on_event, encrypt_key=_plain(given.encrypt_key), verification_token=_plain(given.verification_token)
-        )
-        path = self._platform.webhook.path.strip("/")
-        return self._webhooks.seat(f"/{path}/{app_id}" if path else f"/{app_id}", webhook, on_state)
-
-    def _opened(self) -> AsyncGroupTranscriptStore:
-        """The store; what no process has heard is asked for at the platform."""
-        from nanobot_transcript.turns import new_holder
-        from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
-        from transcript_channels.feishu.history import FeishuHistory
-
-        sync, history = self.record.store, self._settings.history
-        if not history.enabled or history.calls_per_hour == 0:
-            return AsyncGroupTranscriptStore.over(sync)
-        histories = [FeishuHistory(client, sync.members) for client in self._clients.values()]
-        options = FallbackOptions(calls_per_hour=history.calls_per_hour)
-        fallback = HistoryFallback(
-            histories, self.record.leases, self.record.budgets, new_holder("runner"), options=options
-        )
-        return AsyncGroupTranscriptStore.over(sync, fallback=fallback)
-
-
-def _plain(secret: "SecretStr | None") -> str:
-    return secret.get_secret_value() if secret is not None else ""
-
-
-def _webhooks(listen: str | None) -> "WebhookServer | None":
-    """The server for ``host:port``. Raises ConfigError for anything else."""
-    from transcript_channels.feishu.webhook_server import WebhookServer
-
-    if listen is None:
-        return None
-    host, _, port = listen.rpartition(":")
-    if not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ConfigError(
-            f"feishu.webhook.listen is {listen!r}, which is no address and port.", hint="Write 127.0.0.1:9000."
-        )
-    return WebhookServer(host.strip("[]") or "127.0.0.1", int(port))

@@ -19,6 +19,7 @@ __all__ = [
     "MentionedMember",
     "OutboundMessage",
     "Publish",
+    "Read",
     "Recalled",
     "RevisingChannel",
     "SentMessage",
@@ -169,6 +170,14 @@ class Groups(Protocol):
 
     async def title(self, session_key: str) -> str:
         """What a group is called."""
+        ...
+
+
+class Read(Protocol):
+    """Makes of a message as it was heard what is published. For any thread."""
+
+    def __call__(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
+        """The message with its entry."""
         ...
 
 

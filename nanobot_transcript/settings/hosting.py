@@ -115,6 +115,11 @@ class AgentProfile(Section):
         "一句话说明它擅长什么，其他机器人能看到。",
         example="Plans and summarises.",
     )
+    platform: Name = setting(
+        "feishu",
+        "The chat platform it is on, for `run`: `feishu`, or one that another package brings.",
+        "它所在的聊天平台，供 `run` 使用：`feishu`，或其他软件包提供的平台。",
+    )
     app_secret: SecretStr | None = setting(
         None,
         "Secret of the app, for `run` and the history; better written as ${NAME} than in full. "
@@ -139,6 +144,11 @@ class AgentProfile(Section):
     responder: ResponderSettings = setting(
         ResponderSettings, "The mind of this bot under `run`.", "该机器人在 `run` 下的应答方式。"
     )
+
+    def secrets(self) -> dict[str, str]:
+        """The secrets of the app that are given, by the names of their settings."""
+        given = {name: getattr(self, name) for name in ("app_secret", "verification_token", "encrypt_key")}
+        return {name: secret.get_secret_value() for name, secret in given.items() if secret is not None}
 
 
 class HistorySettings(Section):

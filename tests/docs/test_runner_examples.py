@@ -14,7 +14,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner import CommandOptions, CommandResponder, Prompt, build_messages
-from nanobot_transcript.settings import Settings
+from nanobot_transcript.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from nanobot_transcript.entry import Entry
@@ -92,6 +92,13 @@ async def test_the_printed_reader_of_the_document_answers(page: str, prompt: Pro
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_printed_configuration_is_valid(page: str) -> None:
-    (text,) = blocks(page, "yaml")
-    (bot,) = Settings(**yaml.safe_load(text)).agents.values()
+    (bot,) = Settings(**yaml.safe_load(blocks(page, "yaml")[0])).agents.values()
     assert (bot.name, bot.responder.command) == ("Parrot", ["cat"])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_printed_bot_of_another_platform_has_a_number_for_its_account(page: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(blocks(page, "yaml")[1], encoding="utf-8")
+    ((account, bot),) = load_settings(path, look_in_cwd=False).agents.items()
+    assert (account, bot.platform) == ("2001", "talk")

@@ -18,6 +18,7 @@ from nanobot_transcript.conversation.ports import (
     LiveMessage,
     OutboundMessage,
     Publish,
+    Read,
     Recalled,
     SentMessage,
 )
@@ -42,14 +43,6 @@ logger = logging.getLogger(__name__)
 _ACK: Final = 2.5  # seconds; the platform pushes again after three
 _CONNECT: Final = 60.0
 _PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-
-
-class Read(Protocol):
-    """Makes of a message as it was heard what is published."""
-
-    def __call__(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
-        """The message with its entry."""
-        ...
 
 
 class Connection(Protocol):

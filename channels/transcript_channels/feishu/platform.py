@@ -19,4 +19,5 @@ FEISHU: Final = Platform(
     # What its event says of a card that another bot is still writing.
     unfinished="[card]",
     settings="transcript_channels.feishu.settings:SECTION",
+    run="transcript_channels.feishu.connector:connect",
 )

@@ -26,5 +26,5 @@ async def test_the_judge_of_each_gate_is_closed_at_the_end(tmp_path: Path) -> No
     judges = [Closing(), Closing()]
     gates = [RelevanceGate(judge=judge) for judge in judges]
     store = AsyncGroupTranscriptStore(tmp_path)
-    await Composed(Runner([], store), store, Outbox(tmp_path), gates).close()
+    await Composed(Runner([], store), store, Outbox(tmp_path), gates, []).close()
     assert [judge.closed for judge in judges] == [True, True]

@@ -1,0 +1,61 @@
+"""The platforms on which `run` has bots: which there are, and what connects each of them."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.platform import Platform, platforms
+from nanobot_transcript.session_key import split
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nanobot_transcript.conversation.connecting import Connect, Connector
+    from nanobot_transcript.entry import Entry
+    from nanobot_transcript.store.gaps import Fallback
+
+__all__ = ["code_rooms", "connect_of", "fallback_of", "platform_named"]
+
+
+def platform_named(name: str, key: str) -> Platform:
+    """The platform that the setting ``key`` names. Raises ConfigError for one that `run` cannot connect."""
+    installed = {platform.name: platform for platform in platforms()}
+    found = installed.get(name)
+    if found is not None and found.run:
+        return found
+    why = "no such platform is installed" if found is None else "its package does not say how to connect it"
+    known = ", ".join(name for name, platform in installed.items() if platform.run)
+    raise ConfigError(f"{key} is {name!r}, but {why}.", hint=f"`run` can connect: {known}.")
+
+
+def connect_of(platform: Platform) -> "Connect":
+    """What connects a platform. Raises ConfigError when it cannot be loaded."""
+    module, _, name = platform.run.partition(":")
+    try:
+        loaded: Connect = getattr(import_module(module), name)
+        if not callable(loaded):
+            raise TypeError("it cannot be called")
+    except (Exception, SystemExit) as error:  # another package's code
+        raise ConfigError(
+            f"What connects the platform {platform.name}, {platform.run}, cannot be loaded: {error}.",
+            hint="Install the package that brings it again, or tell its makers.",
+        ) from error
+    return loaded
+
+
+def fallback_of(connectors: "Mapping[str, Connector]") -> "Fallback | None":
+    """The histories of the platforms as one: each is asked about its own chats. None where no platform has one."""
+    known = {name: connector.fallback for name, connector in connectors.items() if connector.fallback is not None}
+    if not known:
+        return None
+
+    async def ask(session_key: str, since_ms: float | None, limit: int) -> "Sequence[Entry]":
+        asked = known.get(split(session_key)[0])
+        return await asked(session_key, since_ms, limit) if asked is not None else ()
+
+    return ask
+
+
+def code_rooms() -> set[str]:
+    """The packages of ours and of the platforms, whose logs tell what `run` does."""
+    return {"nanobot_transcript", *(platform.run.partition(".")[0] for platform in platforms() if platform.run)}
