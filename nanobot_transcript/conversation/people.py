@@ -44,6 +44,7 @@ class _Own:
     given_name: str = ""
     platform_name: str = ""
     open_id: str = ""
+    introduced: bool = False
 
 
 class People:
@@ -88,6 +89,7 @@ class People:
         """Enter a bot of this process among the members, with what the platform says about it. Raises StoreError."""
         own = self.own.setdefault(account, _Own())
         own.platform_name, own.open_id = platform_name or own.platform_name, open_id or own.open_id
+        own.introduced = True
         known = self.agents.get(account)
         if self.members is None:
             return
@@ -127,9 +129,9 @@ class People:
         sender = look.sender_of(arrival).sender
         if sender != UNKNOWN:
             if not arrival.from_bot:
-                members.remember_person(sender, None, arrival.sender_ids, arrival.account)
+                members.remember_person(sender, arrival.sender_name or None, arrival.sender_ids, arrival.account)
             members.saw(key, sender)
-        if (own := self.own.get(arrival.account)) is not None and own.open_id:
+        if (own := self.own.get(arrival.account)) is not None and own.introduced:
             members.saw(key, look.agent_name(arrival.account))
         for mention in arrival.mentions:
             self._learn_mention(members, look, mention, arrival.account)
@@ -305,11 +307,19 @@ class Look:
         account, open_id = ids.get(ACCOUNT), ids.get(_OPEN_ID)
         if account:
             return account
+        lasting = self._people.platform.sender_of(ids)
+        if lasting and self._is_account(lasting):
+            return lasting
         own = self._people.own.get(observer)
         if own is not None and open_id and own.open_id == open_id:
             return observer
         bots: Iterable[BotProfile] = self._view.bots() if open_id else ()
         return next((bot.account for bot in bots if bot.open_ids.get(observer) == open_id), None)
+
+    def _is_account(self, identity: str) -> bool:
+        """True for what a bot writes with: on some platforms everybody calls it so, like a person."""
+        people = self._people
+        return identity in people.own or identity in people.agents or self._view.bot_of(identity) is not None
 
     def _mention(self, mention: MentionedMember, observer: str) -> Mention:
         account = self.mentioned_bot(mention, observer)

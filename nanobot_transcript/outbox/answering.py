@@ -15,21 +15,22 @@ __all__ = ["forget", "found", "is_wanted", "keep", "news", "remember_places"]
 def remember_places(db: Sql, job_id: str, places: Iterable[str | None]) -> None:
     """What stands at these message ids, or in these threads, answers the post; also what came there before."""
     rows = [(well_formed(place), job_id) for place in places if isinstance(place, str) and place]
-    if db.executemany("INSERT OR IGNORE INTO places (place, job_id) VALUES (?, ?)", rows).rowcount > 0:
+    sql = "INSERT OR IGNORE INTO places (place, session_key, job_id) SELECT ?, session_key, id FROM jobs WHERE id=?"
+    if db.executemany(sql, rows).rowcount > 0:
         early.adopt(db, job_id)
 
 
 def is_wanted(db: Sql, offer: Offer) -> bool:
     """Whether it answers a post, or may answer one that is under way."""
     # In this order: a post whose place is noted between the two looks is found by the second.
-    return early.is_under_way(db, offer.session_key) or _post_at(db, offer.places) is not None
+    return early.is_under_way(db, offer.session_key) or _post_at(db, offer) is not None
 
 
 def keep(db: Sql, offer: Offer) -> bool:
     """Keep what answers a post, once; False when it answers none so far. A thread that grew out of the post is
     remembered as its own.
     """
-    job_id = _post_at(db, offer.places)
+    job_id = _post_at(db, offer)
     if job_id is not None:
         if offer.thread_id and offer.root_id and _is_place_of(db, job_id, offer.root_id):
             remember_places(db, job_id, [offer.thread_id])
@@ -39,7 +40,7 @@ def keep(db: Sql, offer: Offer) -> bool:
             {"job_id": job_id, **offer.answer},
         )
     # A direct reply may be for the post under way even where it stands in the thread of another one.
-    if early.is_under_way(db, offer.session_key) and _post_at(db, offer.places[:1]) is None:
+    if early.is_under_way(db, offer.session_key) and _post_at(db, offer, offer.places[:1]) is None:
         early.keep(db, offer)
     return job_id is not None
 
@@ -63,10 +64,14 @@ def forget(db: Sql, session_key: str | None, sender: str) -> int:
     return db.execute(sql, {"key": session_key, "sender": sender}).rowcount
 
 
-def _post_at(db: Sql, places: Iterable[str]) -> str | None:
-    """The post that wants answers and has one of these places."""
-    sql = "SELECT id FROM jobs JOIN places ON job_id=id WHERE place=? AND wants_answers"
-    rows = (db.execute(sql, (place,)).fetchone() for place in places)
+def _post_at(db: Sql, offer: Offer, places: Iterable[str] | None = None) -> str | None:
+    """The post that wants answers and has one of these places in the chat of the offer; all its places by default."""
+    sql = (
+        "SELECT id FROM jobs JOIN places ON job_id=id WHERE place=:place AND wants_answers"
+        " AND (:key IS NULL OR places.session_key=:key)"
+    )
+    among = offer.places if places is None else places
+    rows = (db.execute(sql, {"place": place, "key": offer.session_key}).fetchone() for place in among)
     return next((row["id"] for row in rows if row is not None), None)
 
 

@@ -19,7 +19,9 @@ _MOST: Final = 200
 _UNDER_WAY: Final = "state='queued' AND uncertain_since IS NOT NULL AND wants_answers"
 _COLUMNS: Final = "mark, kind, message_id, sender, sender_name, ts, body"
 _PLACES: Final = "(SELECT place FROM places WHERE job_id=:job)"
-_STANDS_THERE: Final = f"(reply_to IN {_PLACES} OR root_id IN {_PLACES} OR thread_id IN {_PLACES})"
+_CHAT: Final = "(SELECT session_key FROM jobs WHERE id=:job)"
+_SAME_CHAT: Final = f"(session_key IS NULL OR session_key={_CHAT})"
+_STANDS_THERE: Final = f"({_SAME_CHAT} AND (reply_to IN {_PLACES} OR root_id IN {_PLACES} OR thread_id IN {_PLACES}))"
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +55,8 @@ def adopt(db: Sql, job_id: str) -> None:
     """Give a post that wants answers those that stand in its places, in the order in which they came."""
     job = {"job": job_id}
     db.execute(
-        f"INSERT OR IGNORE INTO places SELECT thread_id, :job FROM early WHERE thread_id IS NOT NULL"
-        f" AND root_id IN {_PLACES}",
+        f"INSERT OR IGNORE INTO places (place, session_key, job_id) SELECT thread_id, {_CHAT}, :job FROM early"
+        f" WHERE thread_id IS NOT NULL AND {_SAME_CHAT} AND root_id IN {_PLACES}",
         job,
     )
     db.execute(

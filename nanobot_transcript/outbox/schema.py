@@ -90,8 +90,33 @@ _UNDER_WAY: Final = (
     " WHERE state='queued' AND uncertain_since IS NOT NULL AND wants_answers"
 )
 
+# Some platforms count the messages of each chat from one: an id means one message in its own chat only.
+_PLACES_IN_CHATS: Final = """
+CREATE TABLE places_in (
+    place TEXT NOT NULL,
+    session_key TEXT NOT NULL,
+    job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    PRIMARY KEY (place, session_key)
+) WITHOUT ROWID
+"""
+_PLACES_MOVED: Final = (
+    _PLACES_IN_CHATS,
+    "INSERT INTO places_in SELECT place, session_key, job_id FROM places JOIN jobs ON id=job_id",
+    "DROP TABLE places",
+    "ALTER TABLE places_in RENAME TO places",
+    _PLACES_OF,
+)
+_EARLY_MOVED: Final = (
+    "ALTER TABLE early RENAME TO early_before",
+    _EARLY.replace("mark TEXT NOT NULL UNIQUE", "mark TEXT NOT NULL"),
+    "INSERT INTO early SELECT * FROM early_before",
+    "DROP TABLE early_before",
+    "CREATE UNIQUE INDEX early_once ON early (mark, ifnull(session_key, ''))",
+)
+
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (_JOBS, _QUEUE, _ENDED, _PLACES, _PLACES_OF, _ANSWERS),
     (_SENT_BY, _REVISIONS),
     (_EARLY, _UNDER_WAY),
+    (*_PLACES_MOVED, *_EARLY_MOVED),
 )

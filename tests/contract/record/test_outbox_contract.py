@@ -248,6 +248,25 @@ def test_what_is_erased_is_gone(make_outbox: MakeOutbox) -> None:
         outbox.forget()
 
 
+@pytest.mark.parametrize("early", [False, True], ids=["noted before", "noted after"])
+def test_an_id_is_a_place_in_its_own_chat_only(make_outbox: MakeOutbox, early: bool) -> None:
+    """Some platforms count the messages of each chat from one."""
+    outbox = make_outbox()
+    chats = ("line:1", "line:2")
+    posts = [outbox.post(chat, "Which day?") for chat in chats]
+    jobs = [taken(outbox, chat=chat) for chat in chats]
+    if not early:
+        for job in jobs:
+            outbox.sent(job, Receipt("1"), "Alpha")
+    for chat in (*reversed(chats), "line:3"):
+        reply: Entry = {"role": "user", "content": chat, "sender": "7", "message_id": "2", "ts": 1.0, "reply_to": "1"}
+        assert outbox.offer_reply(reply, chat) == (not early and chat in chats)
+    if early:
+        for job in jobs:
+            outbox.sent(job, Receipt("1"), "Alpha")
+    assert [[answer.text for answer in outbox.answers(post)] for post in posts] == [["line:1"], ["line:2"]]
+
+
 def test_a_persons_answers_are_erased_in_one_chat_alone(make_outbox: MakeOutbox) -> None:
     outbox = make_outbox()
     here, there = outbox.post(KEY, "hello"), outbox.post(OTHER, "hello")

@@ -1,15 +1,17 @@
 """Everybody has one name, the same in every process, and everybody who is here is known to be."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.line_platform.platform import LINE
 from support.stub_nanobot import group_event
 
 from nanobot_transcript.conversation.people import People
-from nanobot_transcript.conversation.ports import Arrival
+from nanobot_transcript.conversation.ports import Arrival, MentionedMember
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu import message_from_event
@@ -245,3 +247,50 @@ def test_one_look_reads_what_others_wrote_once(make_people: Any, members: FileMe
     members.remember_person("on_ada", "Ada")
     assert look.sender_of(message()).name is None
     assert people.look().sender_of(message()).name == "Ada"
+
+
+# --- where a bot's account is what everybody calls it by, and no id differs from bot to bot
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Callable[..., People]:
+    """``plain()``: the people of one more process on such a platform."""
+    return lambda **options: People(FileMembers(tmp_path), LINE, **options)
+
+
+def heard(account: str, number: str, name: str = "", **options: Any) -> Arrival:
+    return Arrival("line:1", account, "1", "hello", {"number": number}, sender_name=name, **options)
+
+
+def test_a_bot_is_recognised_by_its_account_whoever_says_it(plain: Callable[..., People]) -> None:
+    one, other = plain(), plain()
+    one.introduce("2001", platform_name="Alpha")
+    other.introduce("2002", platform_name="Alpha")
+    look = one.look()
+    told = MentionedMember("Alpha", {"number": "2002"})
+    assert look.mentions_of(heard("2001", "1001", mentions=(told,))) == [{"name": "Alpha", "id": "Alpha-2002"}]
+    assert look.sender_of(heard("2001", "2002", from_bot=True)).sender == "Alpha-2002"
+
+
+def test_a_mentioned_bot_is_not_taken_for_a_person(plain: Callable[..., People]) -> None:
+    people = plain()
+    people.introduce("2001", platform_name="Alpha")
+    people.learn(heard("2001", "1001", "Ada", mentions=(MentionedMember("Alpha", {"number": "2001"}),)))
+    assert people.members is not None
+    assert people.members.senders_named("alpha") == ["Alpha"]
+
+
+def test_a_person_is_called_what_the_platform_says_with_the_message(plain: Callable[..., People]) -> None:
+    people = plain()
+    for number in ("1001", "1002"):
+        people.learn(heard("2001", number, "Ada"))
+    assert people.look().names_in("line:1") == {"1001": "Ada", "1002": "Ada"}
+
+
+def test_a_bot_sits_where_it_hears_something_once_the_platform_knows_it(plain: Callable[..., People]) -> None:
+    people = plain()
+    people.learn(heard("2001", "1001"))
+    assert not people.look().sits_in("line:1", "2001")
+    people.introduce("2001", platform_name="Alpha")
+    people.learn(heard("2001", "1001"))
+    assert people.look().sits_in("line:1", "2001")

@@ -102,6 +102,27 @@ def test_a_file_of_an_older_version_goes_on_where_it_was(base_dir: Path, make_ou
     assert [answer.message_id for answer in outbox.answers("under way")] == ["om_1", "om_2"]
 
 
+def test_what_came_early_in_an_older_version_is_adopted_by_its_post(base_dir: Path, make_outbox: MakeOutbox) -> None:
+    path = database(base_dir)
+    older = open_database(path, path.with_name("lock"), Schema(MIGRATIONS[:3]), busy=5)
+    insert = (
+        "INSERT INTO jobs (id, digest, session_key, content, wants_answers, attempts, created, expires, holder,"
+        " lease_until, uncertain_since) VALUES ('a post', 'x', ?, 'text', 1, 1, 1, 1e12, 'killed', ?, ?)"
+    )
+    clock = 1_763_600_000.0
+    older.write(lambda db: db.execute(insert, (KEY, clock - 1, clock - 61)))
+    early = (
+        "INSERT INTO early VALUES (1, ?, 'message om_2', 'reply', 'om_1', NULL, NULL, 'om_2', 'on_ada', '', 1, '{}')"
+    )
+    older.write(lambda db: db.execute(early, (KEY,)))
+    older.close()
+    outbox = make_outbox()
+    job = outbox.take("one", [KEY])
+    assert job is not None
+    outbox.sent(job, "om_1")
+    assert [answer.message_id for answer in outbox.answers("a post")] == ["om_2"]
+
+
 def test_a_newer_database_is_left_untouched(outbox: Outbox, base_dir: Path) -> None:
     outbox.post(KEY, "text")
     outbox.close()
