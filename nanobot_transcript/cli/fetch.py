@@ -94,8 +94,9 @@ async def _fetched(
 
 
 def _clients(settings: "LoadedSettings") -> "list[FeishuClient]":
-    """The bots whose secret is known here. Raises ConfigError when there is none."""
+    """The bots in Feishu whose secret is known here. Raises ConfigError when there is none."""
     from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
+    from transcript_channels.feishu.platform import FEISHU
     from transcript_channels.feishu.settings import FeishuSettings
 
     base_url = settings.section(FeishuSettings).base_url or FEISHU_URL
@@ -104,6 +105,8 @@ def _clients(settings: "LoadedSettings") -> "list[FeishuClient]":
     )
     clients: list[FeishuClient] = []
     for app_id, agent in settings.agents.items():
+        if agent.platform != FEISHU.name:  # its secret is nobody else's business
+            continue
         try:
             settings.require(f"agents.{app_id}.app_secret")
         except ConfigError as error:

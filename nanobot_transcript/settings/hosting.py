@@ -122,9 +122,9 @@ class AgentProfile(Section):
     )
     app_secret: SecretStr | None = setting(
         None,
-        "Secret of the app, for `run` and the history; better written as ${NAME} than in full. "
-        "nanobot's plugin takes it from nanobot.",
-        "应用的 App Secret，供 `run` 和补取历史使用；建议写成 ${NAME}，不要直接写明文。"
+        "Secret of the app (elsewhere the bot's token), for `run` and the history; "
+        "better written as ${NAME} than in full. nanobot's plugin takes it from nanobot.",
+        "应用的 App Secret（其他平台为机器人的令牌），供 `run` 和补取历史使用；建议写成 ${NAME}，不要直接写明文。"
         "nanobot 插件使用 nanobot 自己的配置。",
         example="${ALPHA_SECRET}",
     )

@@ -53,7 +53,10 @@ class _Common(BaseSettings):
     store: StoreSettings = setting(StoreSettings, "The shared record.", "共享记录。")
     agent: AgentSettings = setting(AgentSettings, "This process's bot.", "本进程的机器人。")
     agents: dict[str, AgentProfile] = setting(
-        dict, "The bots of the group, by app id.", "群里的机器人，按 App ID。", example="cli_0123456789abcdef"
+        dict,
+        "The bots of the group, by account: in Feishu the app id.",
+        "群里的机器人，按账号（飞书中即 App ID）。",
+        example="cli_0123456789abcdef",
     )
     runner: RunnerSettings = setting(RunnerSettings, "The process behind `run`.", "`run` 启动的进程。")
     groups: GroupsSettings = setting(GroupsSettings, "What the plugin does in group chats.", "插件在群聊中做什么。")

@@ -34,8 +34,10 @@ class Place:
         self.group = self.feishu.add_group("Team", [self.ada, self.alpha, self.beta])
         self.agents(self.alpha)
 
-    def agents(self, *apps: App, secret: str = "") -> None:
-        agents = {app.app_id: {"name": app.name, "app_secret": secret or app.app_secret} for app in apps}
+    def agents(self, *apps: App, secret: str = "", platform: str = "feishu") -> None:
+        agents = {
+            app.app_id: {"name": app.name, "app_secret": secret or app.app_secret, "platform": platform} for app in apps
+        }
         self.config.write_text(yaml.safe_dump({"agents": agents, "feishu": {"base_url": self.feishu.base_url}}))
 
     def record(self, message: Message) -> str:
@@ -124,6 +126,14 @@ async def test_a_secret_that_is_not_known_here_is_told_before_anybody_is_asked(p
     ended = await place.fetch(message_id)
     assert (ended.code, "NO_SUCH_SECRET" in ended.err) == (2, True)
     place.agents()
+    ended = await place.fetch(message_id)
+    assert (ended.code, "There is no bot to ask Feishu with" in ended.err) == (2, True)
+    assert place.feishu.calls == []
+
+
+async def test_the_secret_of_a_bot_on_another_platform_is_not_told_to_feishu(place: Place) -> None:
+    message_id = place.record(await place.feishu.send_file(place.group, place.ada, b"x", "a.pdf"))
+    place.agents(place.alpha, platform="talk")
     ended = await place.fetch(message_id)
     assert (ended.code, "There is no bot to ask Feishu with" in ended.err) == (2, True)
     assert place.feishu.calls == []
