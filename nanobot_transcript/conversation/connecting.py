@@ -44,13 +44,21 @@ class Seat:
             return found
         raise ConfigError(f"{self.key}.{name} is missing.", hint="Write ${NAME} and set that variable.")
 
-    def introduce(self, platform_name: str) -> None:
-        """The platform knows this bot, under that name: enter it among the members. For a thread. Raises StoreError."""
-        self.people.introduce(self.account, platform_name=platform_name)
+    def introduce(self, platform_name: str, open_id: str = "") -> None:
+        """The platform knows this bot, under that name: enter it among the members. For a thread. Raises StoreError.
 
-    def sits(self, session_key: str) -> None:
-        """This bot takes part in a chat: so others know it before it says anything. For a thread. Raises StoreError."""
+        ``open_id`` is what the bot itself is called by, where each bot sees other ids.
+        """
+        self.people.introduce(self.account, platform_name=platform_name, open_id=open_id)
+
+    def sits(self, session_key: str, title: str = "") -> None:
+        """This bot takes part in a chat: so others know it before it says anything. For a thread. Raises StoreError.
+
+        ``title`` is what the chat is called, where the platform tells.
+        """
         self.people.sits(session_key, self.account)
+        if title and self.people.members is not None:
+            self.people.members.remember_chat(session_key, title)
 
 
 class Connector(Protocol):

@@ -186,8 +186,7 @@ async def test_a_post_goes_out_and_the_answer_to_it_comes_back(place: Place) -> 
     running = await place.run(place.config({place.alpha: script("not a turn")}))
     post = ("post", place.room.number, "Lunch?", "--wait", str(PATIENCE), "--answer")
     posting = asyncio.create_task(output(await place.start(*post)))
-    await until(lambda: place.room.said)
-    await until(place.said)
+    await until(lambda: [one.state for one in place.record.outbox.open_posts()] == ["sent"])
     await place.server.say(place.room, place.other_ada, "At one.", reply_to=place.room.said[0])
     assert "At one." in await posting
     assert await running.stop() == 0
@@ -198,9 +197,8 @@ async def test_a_reply_with_the_number_of_a_post_in_another_room_does_not_answer
     other = place.server.add_room("Other", place.ada, place.alpha)
     await place.run(place.config({place.alpha: script("a turn", "another turn")}))
     posts = [place.record.outbox.post(f"line:{room.number}", "Which day?") for room in (place.room, other)]
-    await until(lambda: place.room.said and other.said)
-    for post, room in zip(posts, (place.room, other), strict=True):
-        assert place.record.outbox.status(post).message_id == room.said[0].id == "1"
+    await until(lambda: all(place.record.outbox.status(post).state == "sent" for post in posts))
+    assert [place.record.outbox.status(post).message_id for post in posts] == ["1", "1"]
     replies = [
         await place.server.say(room, place.ada, room.title, reply_to=room.said[0]) for room in (place.room, other)
     ]
@@ -232,7 +230,7 @@ async def test_two_people_of_one_name_are_two_senders(place: Place) -> None:
 
 async def test_two_bots_of_one_name_are_told_apart_by_their_numbers(place: Place) -> None:
     twin = place.server.add_bot("Alpha")
-    place.room.members.append(twin)
+    await place.server.join(place.room, twin)
     config = place.config({place.alpha: script("I am the first."), twin: script("I am the second.")})
     named = {place.alpha: "Alpha", twin: f"Alpha-{twin.number}"}
     await asyncio.gather(*(place.run(config, name) for name in named.values()))
@@ -273,6 +271,20 @@ async def test_what_was_not_confirmed_is_told_again_and_answered_once(place: Pla
     await place.answer(place.alpha, last)
     assert len(place.server.by(place.room, place.alpha)) == 2
     assert len(place.said()) == 4
+
+
+async def test_a_bot_that_is_put_into_a_room_while_it_runs_takes_part_there(place: Place) -> None:
+    late = place.server.add_room("Late", place.ada)
+    key = f"line:{late.number}"
+    await place.run(place.config({place.alpha: script("I am here.")}))
+    post = place.record.outbox.post(key, "Welcome.")
+    await place.server.join(late, place.alpha)
+    await until(lambda: place.record.outbox.status(post).state == "sent")
+    asked = await place.server.say(late, place.ada, f"{place.alpha.at} who are you?")
+    assert (await place.answer(place.alpha, asked, late)).text == "I am here."
+    members = place.record.store.members
+    await until(lambda: members.title_of(key) == "Late")
+    assert [(member.name, member.kind) for member in members.of_chat(key)] == [("Alpha", "bot"), ("Ada", "human")]
 
 
 async def test_one_process_has_bots_on_two_platforms_that_share_no_chat(place: Place) -> None:

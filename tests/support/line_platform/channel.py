@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import chain, repeat
 from typing import Any, Final
@@ -72,17 +72,22 @@ class LineChannel:
 
     async def _welcomed(self, welcome: Mapping[str, Any]) -> None:
         self._rooms = {room: told["members"] for room, told in welcome["rooms"].items()}
+        await self._kept(self._seat.introduce, welcome["name"])
+        for room, told in welcome["rooms"].items():
+            await self._kept(self._seat.sits, LINE.key(room), told["title"])
+
+    async def _kept(self, keep: Callable[..., None], *what: str) -> None:
+        """Write down who is who, in a thread. Without it the bot works as well."""
         try:
-            await asyncio.to_thread(self._seat.introduce, welcome["name"])
-            for room in self._rooms:
-                await asyncio.to_thread(self._seat.sits, LINE.key(room))
+            await asyncio.to_thread(keep, *what)
         except StoreError as error:
-            logger.warning("Where %s sits could not be written down: %s", self._seat.profile.name, error)
+            logger.warning("%s could not be written down: %s %s", what, error, error.hint)
 
     async def _listen(self, wire: Wire, publish: Publish) -> None:
         async def take(told: dict[str, Any]) -> None:
             if "members" in told:
                 self._rooms[told["room"]] = told["members"]
+                await self._kept(self._seat.sits, LINE.key(told["room"]), told["title"])
             elif "said" in told:
                 await self._publish(told["said"], publish)
                 await wire.tell({"got": told["said"]["id"], "room": told["said"]["room"]})

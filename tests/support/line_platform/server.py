@@ -94,6 +94,13 @@ class LineServer:
         bot = self._bots[f"token-{number}"] = Member(number, name, f"token-{number}")
         return bot
 
+    async def join(self, room: Room, member: Member) -> None:
+        """Somebody comes into a room; its bots are told who is there now."""
+        room.members.append(member)
+        for bot in room.members:
+            if bot.token and bot.number in self._lines:
+                await self._tell(bot, {"room": room.number, **_described(room)})
+
     async def say(self, room: Room, sender: Member, text: str, reply_to: Said | None = None) -> Said:
         """A person says something; the bots of the room hear it."""
         said = _add(room, sender, text, reply_to.id if reply_to else None)
@@ -128,11 +135,7 @@ class LineServer:
         writer.close()
 
     async def _serve_bot(self, bot: Member, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        rooms = {
-            room.number: {"title": room.title, "members": {member.number: member.name for member in room.members}}
-            for room in self.rooms.values()
-            if bot in room.members
-        }
+        rooms = {room.number: _described(room) for room in self.rooms.values() if bot in room.members}
         await _write(writer, {"you": bot.number, "name": bot.name, "rooms": rooms})
         self._lines[bot.number] = writer
         self.connections += 1
@@ -174,6 +177,10 @@ def _add(room: Room, sender: Member, text: str, reply_to: str | None) -> Said:
     said = Said(str(len(room.said) + 1), sender, text, reply_to, time.time())
     room.said.append(said)
     return said
+
+
+def _described(room: Room) -> dict[str, Any]:
+    return {"title": room.title, "members": {member.number: member.name for member in room.members}}
 
 
 def _push(room: Room, said: Said) -> dict[str, Any]:
