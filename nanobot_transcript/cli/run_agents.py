@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from nanobot_transcript.conversation.connecting import Connector, Seat
-    from nanobot_transcript.conversation.lists import Lists
-    from nanobot_transcript.conversation.people import People
     from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
@@ -148,8 +146,6 @@ class _Builder:
         self.record: Record = settings.open_record()
         self.gates: list[RelevanceGate] = []
         self.background: Background = Background(self._maintain)
-        self._people: dict[str, People] = {}
-        self._lists: dict[str, Lists] = {}
         self._seats: dict[str, Seat] = {}
         self.connectors: dict[str, Connector] = {}
         for platform in {agent.platform.name: agent.platform for agent in agents}.values():
@@ -165,10 +161,8 @@ class _Builder:
         from nanobot_transcript.conversation.lists import Lists
         from nanobot_transcript.conversation.people import People
 
-        people = self._people[platform.name] = People(
-            self.record.store.members, platform, self._settings.agent_profiles()
-        )
-        lists = self._lists[platform.name] = Lists(people)
+        people = People(self.record.store.members, platform, self._settings.agent_profiles())
+        lists = Lists(people)
         read = Reader(people, self.background.submit, self.record.store).read
         seats = [
             Seat(agent.key, agent.profile, agent.settings.secrets(), people, lists, read, self._missed)
@@ -188,11 +182,15 @@ class _Builder:
         given, settings, profile = agent.settings, self._settings, agent.profile
         guard = LoopGuard(settings.turns.limits())
         relay = settings.relay
-        members = self._members_for(agent)
+        seat = self._seats[agent.key]
+
+        def members(session_key: str) -> list[AgentProfile]:
+            return seat.people.look().members(session_key, agent.account)
+
         posting: Posting | None = Posting(self.record.outbox) if settings.outbox.serve else None
         return Agent(
             profile,
-            self.connectors[agent.platform.name].channel(self._seats[agent.key]),
+            self.connectors[agent.platform.name].channel(seat),
             responder_for(given.responder, f"{agent.key}.responder"),
             options=self._options(given),
             gate=self._gate(given),
@@ -212,17 +210,13 @@ class _Builder:
             offer_action=posting.offer_action if posting else None,
             serve=posting.serve if posting else None,
             key=agent.key,
-            informed=self._lists[agent.platform.name].known,
+            informed=seat.lists.known,
         )
-
-    def _members_for(self, agent: Chosen) -> "Callable[[str], list[AgentProfile]]":
-        people = self._people[agent.platform.name]
-        return lambda session_key: people.look().members(session_key, agent.account)
 
     def _maintain(self) -> None:
         """Once an hour."""
         self.record.store.maintain()
-        for people in self._people.values():
+        for people in {seat.people for seat in self._seats.values()}:
             people.still_here()
 
     def _options(self, given: "AgentSettings") -> "LoopOptions":

@@ -35,6 +35,7 @@ class LineChannel:
         self._rooms: dict[str, dict[str, str]] = {}
         """By room, what everybody in it is called, by number."""
         self._listening: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Event = asyncio.Event()
 
     async def start(self, publish: Publish) -> None:
         """See ``Channel``. Waits for a server that cannot be reached."""
@@ -43,6 +44,7 @@ class LineChannel:
 
     async def stop(self) -> None:
         """See ``Channel``."""
+        self._stopping.set()
         if self._listening is not None:
             self._listening.cancel()
             with suppress(asyncio.CancelledError):
@@ -62,8 +64,11 @@ class LineChannel:
             try:
                 wire = await Wire.open(*self._at, self._seat.secret("app_secret"))
             except NoAnswerError as error:
+                if self._stopping.is_set():
+                    raise
                 logger.warning("%s tries again in %g s: %s", self._seat.profile.name, pause, error)
-                await asyncio.sleep(pause)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), pause)
             else:
                 self._wire = wire
                 await self._welcomed(wire.welcome)
