@@ -11,6 +11,7 @@ from nanobot_transcript.cli.run_platforms import connect_of, fallback_of, platfo
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
+from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class _Builder:
         from nanobot_transcript.conversation.people import People
 
         people = People(self.record.store.members, platform, self._settings.agent_profiles())
-        lists = Lists(people)
+        lists = Lists(people, self._records)
         read = Reader(people, self.background.submit, self.record.store).read
         seats = [
             Seat(agent.key, agent.profile, agent.settings.secrets(), people, lists, read, self._missed)
@@ -170,6 +171,9 @@ class _Builder:
         ]
         self._seats |= {seat.key: seat for seat in seats}
         self.connectors[platform.name] = connect_of(platform)(self._settings, self.record, seats)
+
+    def _records(self, session_key: str) -> bool:
+        return self._settings.groups.mode_of(split(session_key)[1]) != "off"
 
     def _missed(self, session_key: str) -> None:
         self.store.missed(session_key)

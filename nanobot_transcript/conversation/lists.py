@@ -52,11 +52,18 @@ class Seldom:
 
 class Lists:
     """The lists of all bots of this process; for one event loop. Nothing here raises: what the platform refuses is
-    logged once and leaves what is known.
+    logged once and leaves what is known. Of a group that is not ``wanted`` nothing is asked and nothing written down.
     """
 
-    def __init__(self, people: People, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        people: People,
+        wanted: Callable[[str], bool] = lambda session_key: True,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._people: People = people
+        self._wanted: Callable[[str], bool] = wanted
         self._clock: Callable[[], float] = clock
         self._groups: dict[str, Groups] = {}
         self._seats: dict[str, set[str]] = {}
@@ -121,7 +128,7 @@ class Lists:
         """A bot heard a message of a group. Begin to find out what is not known of it: its title, its people, and the
         name of its ``sender`` where that has none; ``ids`` are those the bot sees.
         """
-        if account not in self._groups or self._people.members is None:
+        if account not in self._groups or self._people.members is None or not self._wanted(session_key):
             return
         if self._titles.begin((account, session_key)):
             self._begin(self._ask_title(account, session_key))
@@ -187,6 +194,7 @@ class Lists:
     # --- writing down, in a thread
 
     def _note_seats(self, account: str, titles: dict[str, str]) -> None:
+        titles = {session_key: title for session_key, title in titles.items() if self._wanted(session_key)}
         try:
             for session_key in titles:
                 self._people.sits(session_key, account)

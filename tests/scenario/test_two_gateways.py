@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from support.scene import Scene
+from support.scene import Scene, lines_of
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.files.layout import stem_of
@@ -46,7 +46,7 @@ async def test_people_talk_alpha_answers_and_beta_knows_what_alpha_said(scene: S
     ]
     assert said[2].acks == {"Alpha": 200, "Beta": 200}
     asked = scene.request("what did Alpha say").last_user_text
-    told = [json.loads(line) for line in asked.splitlines() if line.startswith("{")]
+    told = lines_of(asked)
     assert [(line["from"], line["text"]) for line in told] == [
         ("Ada", "Nobody is asked here."),
         ("Bo", "Me neither."),
@@ -63,7 +63,7 @@ async def test_a_bot_that_is_asked_to_go_on_knows_what_another_bot_began(scene: 
     await scene.ask(group, scene.ada, "@Alpha 列三个城市", scene.alpha)
     await scene.recorded(group, 2)
     await scene.ask(group, scene.ada, "@Beta 继续", scene.beta, "广州")
-    told = [json.loads(line) for line in scene.request("继续").last_user_text.splitlines() if line.startswith("{")]
+    told = lines_of(scene.request("继续").last_user_text)
     assert [(line["from"], line.get("bot", False), line["text"]) for line in told] == [
         ("Ada", False, "@Alpha 列三个城市"),
         ("Alpha", True, "北京、上海，还差一个。"),
@@ -229,7 +229,7 @@ async def test_what_another_process_takes_back_is_gone_from_the_next_prompt(scen
         assert gone not in prompt
         assert gone not in _sessions(scene)
     assert "we meet at nine" in prompt
-    told = [json.loads(line) for line in scene.request("question two").last_user_text.splitlines() if line[:1] == "{"]
+    told = lines_of(scene.request("question two").last_user_text)
     assert [(line["text"], line["edited"]) for line in told] == [("we meet at ten", True)]
     await asyncio.to_thread(scene.store.purge, scene.key(group), sender=scene.bo.union_id)
     await scene.ask(group, scene.ada, "@Beta question three", scene.beta)
@@ -294,7 +294,7 @@ async def test_a_bot_with_a_session_per_topic_knows_what_it_said_in_another(scen
     await scene.ask(group, scene.ada, "@Alpha make a plan", scene.alpha)
     await scene.recorded(group, 2)
     await scene.ask(group, scene.ada, "@Alpha continue", scene.alpha)
-    told = [json.loads(line) for line in scene.request("continue").text.splitlines() if line.startswith('{"id"')]
+    told = lines_of(scene.request("continue").text)
     assert [(line["text"], line.get("you", False)) for line in told] == [
         ("@Alpha make a plan", False),
         ("First dig, then build.", True),
@@ -369,7 +369,7 @@ async def test_a_turn_calls_people_by_names_that_the_platform_told_after_they_sp
     await until(lambda: scene.store.members.name_of(newcomer.union_id) == "Dee")
     await scene.ask(group, newcomer, "@Alpha who said that?", scene.alpha)
     asked = scene.request("who said that").last_user_text
-    (told,) = (json.loads(line) for line in asked.splitlines() if line.startswith('{"id"'))
+    (told,) = lines_of(asked)
     assert (told["from"], told["text"]) == ("Dee", "The coffee is out.")
     assert scene.record(group)[0].get("sender_name") is None
     later = await scene.feishu.say(group, newcomer, "I said it.")

@@ -1,6 +1,7 @@
 """Two real nanobot gateways with the plugin, in groups on a simulated platform, with a model that follows a script."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,7 +25,14 @@ from transcript_channels.simulator import (
     ToolCall,
 )
 
-__all__ = ["Scene", "running_scene"]
+__all__ = ["Scene", "lines_of", "running_scene"]
+
+
+def lines_of(prompt: str) -> list[dict[str, Any]]:
+    """What a prompt tells of the messages of the group; the lines about members and about the asker have no text."""
+    told = [json.loads(line) for line in prompt.splitlines() if line.startswith("{")]
+    return [line for line in told if "text" in line]
+
 
 Answer = str | Reply | ToolCall | Callable[[], ToolCall]
 

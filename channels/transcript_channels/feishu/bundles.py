@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from nanobot_transcript.coordination.contract import Budget, Grant, Lease, new_holder
 from nanobot_transcript.coordination.doors import AsyncLease
+from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import PlatformError, StoreError
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
@@ -50,51 +51,65 @@ class Bundles:
     """
 
     def __init__(
-        self,
-        client: FeishuClient,
-        leases: Lease,
-        budgets: Budget,
-        store: AsyncGroupTranscriptStore,
-        *,
-        calls_per_hour: int,
+        self, leases: Lease, budgets: Budget, store: AsyncGroupTranscriptStore, *, calls_per_hour: int
     ) -> None:
-        self._client: FeishuClient = client.budgeted(HourlyCalls(budgets, calls_per_hour).pay)
         self._leases: AsyncLease = AsyncLease(leases)
+        self._calls: HourlyCalls = HourlyCalls(budgets, calls_per_hour)
         self._store: AsyncGroupTranscriptStore = store
-        self._holder: str = new_holder(client.app_id)
+        self._filling: dict[asyncio.Task[None], FeishuClient] = {}
 
-    async def fill(self, session_key: str, message_id: str) -> None:
+    def heard(self, client: FeishuClient, session_key: str, entry: Entry) -> None:
+        """A message has come in and is recorded: when it is a bundle, ask for what is inside, in the background."""
+        message_id = entry.get("message_id")
+        if message_id and _is_stub(entry):
+            filling = asyncio.get_running_loop().create_task(self.fill(client, session_key, message_id))
+            self._filling[filling] = client
+            filling.add_done_callback(self._filling.pop)
+
+    async def close(self, client: FeishuClient) -> None:
+        """Give up what is being asked with a client, which may be closed after it."""
+        giving_up = [filling for filling, asked in self._filling.items() if asked is client]
+        for filling in giving_up:
+            filling.cancel()
+        await asyncio.gather(*giving_up, return_exceptions=True)
+
+    async def fill(self, client: FeishuClient, session_key: str, message_id: str) -> None:
         """Ask for what is inside, unless somebody has or does. Raises no PlatformError and no StoreError: a bundle that
         cannot be read stays the stub it is, and the log has a line about it.
         """
         try:
-            await self._fill(session_key, message_id)
+            await self._fill(client, session_key, message_id)
         except StoreError as error:
             logger.warning("Forwarded messages are not written into the record: %s %s", error, error.hint)
 
-    async def _fill(self, session_key: str, message_id: str) -> None:
+    async def _fill(self, client: FeishuClient, session_key: str, message_id: str) -> None:
         if not await self._is_stub(session_key, message_id):
             return
-        grant = await self._leases.acquire(f"feishu bundle {session_key} {message_id}", self._holder, _TTL)
+        name, holder = f"feishu bundle {session_key} {message_id}", new_holder(client.app_id)
+        grant = await self._leases.acquire(name, holder, _TTL)
         if grant is None:
             return
         try:
-            await self._ask(session_key, message_id)
+            await self._ask(client.budgeted(self._calls.pay), session_key, message_id)
         finally:
             await self._release(grant)
 
-    async def _ask(self, session_key: str, message_id: str) -> None:
+    async def _ask(self, client: FeishuClient, session_key: str, message_id: str) -> None:
         # looked at with the lease in hand, and again after the call: meanwhile it may have been taken back
         if not await self._is_stub(session_key, message_id):
             return
-        text = await unbundled(self._client, message_id, split(session_key)[1])
+        text = await unbundled(client, message_id, split(session_key)[1])
         if text is not None and await self._is_stub(session_key, message_id):
             await self._store.edit(session_key, message_id, text)
 
     async def _is_stub(self, session_key: str, message_id: str) -> bool:
         entry = await self._store.get(session_key, message_id)
-        return entry is not None and entry.get("msg_type") == FORWARDED and entry["content"] == STUB
+        return entry is not None and _is_stub(entry)
 
     async def _release(self, grant: Grant) -> None:
         with suppress(StoreError):  # it runs out by itself
             await self._leases.release(grant)
+
+
+def _is_stub(entry: Entry) -> bool:
+    return entry.get("msg_type") == FORWARDED and entry["content"] == STUB

@@ -26,6 +26,7 @@ from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedE
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.session_key import split
 from transcript_channels.feishu.bodies import At
+from transcript_channels.feishu.bundles import Bundles
 from transcript_channels.feishu.client import BotInfo, FeishuClient
 from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.events import message_from_event, recall_from_event
@@ -68,7 +69,8 @@ class FeishuChannel:
 
     ``listen`` makes the connection that brings events; None: whoever receives them, such as a webhook, calls
     ``handle``. ``read`` makes of a message what is published, as ``Reader.read`` does. ``lists`` are those of all bots
-    of this process. ``on_gap`` is told of a chat in which messages may have passed unheard.
+    of this process, as are ``bundles``; None: what is inside of bundles is not asked for. ``on_gap`` is told of a chat
+    in which messages may have passed unheard.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class FeishuChannel:
         *,
         read: Read | None = None,
         lists: Lists | None = None,
+        bundles: Bundles | None = None,
         listen: Listen | None = None,
         on_gap: Callable[[str], None] | None = None,
     ) -> None:
@@ -90,6 +93,7 @@ class FeishuChannel:
         self._mentionable: Mentionable = Mentionable(client.app_id, people.members)
         self._lists: Lists = lists or Lists(people)
         self._lists.attend(client.app_id, FeishuGroups(client))
+        self._bundles: Bundles | None = bundles
         self._listen: Listen | None = listen
         self._on_gap: Callable[[str], None] | None = on_gap
         self._connection: Connection | None = None
@@ -126,6 +130,8 @@ class FeishuChannel:
             await self._connection.aclose()
         self._publish = None
         await self._lists.close()
+        if self._bundles is not None:
+            await self._bundles.close(self._client)
         await self._client.close()
 
     async def _asked_who_it_is(self) -> BotInfo:
@@ -180,6 +186,8 @@ class FeishuChannel:
             nameless = "" if message.from_bot or name else inbound.entry["sender"]
             self._lists.heard(self._client.app_id, arrival.session_key, nameless, message.sender_ids)
         await publish(inbound)
+        if message.in_group and self._bundles is not None:
+            self._bundles.heard(self._client, arrival.session_key, inbound.entry)
 
     def _read_plainly(self, arrival: Arrival, *, private: bool = False) -> InboundMessage:
         entry = entry_of(arrival, self._people.look())

@@ -9,8 +9,10 @@ from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record import Record
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.settings.hosting import HistorySettings
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.gaps import Fallback
 from nanobot_transcript.turns import new_holder
+from transcript_channels.feishu.bundles import Bundles
 from transcript_channels.feishu.channel import Connection, FeishuChannel
 from transcript_channels.feishu.client import FEISHU_URL, FeishuClient
 from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
@@ -45,7 +47,12 @@ class FeishuConnector:
             seat.account: FeishuClient(seat.account, seat.secret("app_secret"), base_url) for seat in seats
         }
         self._server: WebhookServer | None = _server(section.webhook.listen)
-        self.fallback: Fallback | None = self._history(history, record)
+        self._bundles: Bundles | None = None
+        self.fallback: Fallback | None = None
+        if history.enabled and history.calls_per_hour:
+            store = AsyncGroupTranscriptStore.over(record.store)
+            self._bundles = Bundles(record.leases, record.budgets, store, calls_per_hour=history.calls_per_hour)
+            self.fallback = self._history(history, record)
 
     @property
     def way(self) -> str:
@@ -61,7 +68,14 @@ class FeishuConnector:
 
         client = self._clients[seat.account]
         return FeishuChannel(
-            seat.profile, client, seat.people, read=seat.read, lists=seat.lists, listen=listen, on_gap=seat.on_gap
+            seat.profile,
+            client,
+            seat.people,
+            read=seat.read,
+            lists=seat.lists,
+            bundles=self._bundles,
+            listen=listen,
+            on_gap=seat.on_gap,
         )
 
     async def close(self) -> None:
@@ -82,11 +96,9 @@ class FeishuConnector:
         path = self._webhook.path.strip("/")
         return self._server.seat(f"/{path}/{seat.account}" if path else f"/{seat.account}", webhook, on_state)
 
-    def _history(self, history: HistorySettings, record: Record) -> Fallback | None:
-        """The history of the groups, as far as it may be asked for."""
-        if not history.enabled or history.calls_per_hour == 0:
-            return None
-        histories = [FeishuHistory(client, record.store.members) for client in self._clients.values()]
+    def _history(self, history: HistorySettings, record: Record) -> Fallback:
+        store = record.store
+        histories = [FeishuHistory(client, store.members, store=store) for client in self._clients.values()]
         options = FallbackOptions(calls_per_hour=history.calls_per_hour)
         return HistoryFallback(histories, record.leases, record.budgets, new_holder("runner"), options=options)
 

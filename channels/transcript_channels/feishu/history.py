@@ -17,6 +17,7 @@ from nanobot_transcript.errors import (
     RequestRefusedError,
     UnexpectedAnswerError,
 )
+from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.store.members import MemberDirectory
 from transcript_channels.feishu.bundles import unbundled
 from transcript_channels.feishu.client import FeishuClient, Spend
@@ -64,12 +65,21 @@ class Fetched:
 
 
 class FeishuHistory:
-    """Reads histories as one app. ``members`` says who is who and learns it; without it people go by open id."""
+    """Reads histories as one app. ``members`` says who is who and learns it; without it people go by open id.
+
+    ``store``: bundles that it holds are not opened, for whoever heard them does that.
+    """
 
     def __init__(
-        self, client: FeishuClient, members: MemberDirectory | None = None, *, look_up_people: bool = True
+        self,
+        client: FeishuClient,
+        members: MemberDirectory | None = None,
+        *,
+        store: GroupTranscriptStore | None = None,
+        look_up_people: bool = True,
     ) -> None:
         self.client: FeishuClient = client
+        self._store: GroupTranscriptStore | None = store
         self._members: MemberDirectory | None = members
         self._people: People = People(members, FEISHU)
         self._lasting: LastingIds | None = None
@@ -78,7 +88,8 @@ class FeishuHistory:
 
     def budgeted(self, spend: Spend | None) -> "FeishuHistory":
         """The same history under another budget of calls."""
-        return FeishuHistory(self.client.budgeted(spend), self._members, look_up_people=self._lasting is not None)
+        client, looks_up = self.client.budgeted(spend), self._lasting is not None
+        return FeishuHistory(client, self._members, store=self._store, look_up_people=looks_up)
 
     async def list_recent_messages(
         self,
@@ -122,9 +133,15 @@ class FeishuHistory:
     async def _unbundled(self, item: HistoryItem, reading: "_Reading") -> HistoryItem:
         if item.message.msg_type != FORWARDED or item.deleted or reading.forwards >= _FORWARDS:
             return item
+        if await self._is_recorded(item):
+            return item
         reading.forwards += 1
         text = await unbundled(self.client, item.message.message_id, item.message.chat_id)
         return item if text is None else replace(item, message=replace(item.message, text=text))
+
+    async def _is_recorded(self, item: HistoryItem) -> bool:
+        key, message_id = FEISHU.key(item.message.chat_id), item.message.message_id
+        return self._store is not None and await asyncio.to_thread(self._store.get, key, message_id) is not None
 
     # --- people
 

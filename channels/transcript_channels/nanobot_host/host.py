@@ -11,6 +11,7 @@ from nanobot_transcript.conversation.arrivals import Arrivals, Reader
 from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.conversation.lists import Lists
 from nanobot_transcript.conversation.people import People
+from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.coordination.behind import MarksBehind
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
@@ -80,12 +81,15 @@ class Host:
             lambda app_id: self._of_channel(app_id, "config"), settings.section(FeishuSettings).base_url
         )
         self.posts: Posts = Posts(record.outbox, self.people, served=settings.outbox.serve)
-        self.async_store: AsyncGroupTranscriptStore = self._opened(store)
+        self.histories: Histories | None = self._histories(store)
+        self.async_store: AsyncGroupTranscriptStore = AsyncGroupTranscriptStore.over(store, fallback=self.histories)
+        if self.histories is not None:
+            store.on_read = self._was_read
         self.background: Background = Background(self._maintain)
         marks = self._marks()
         self.private: PrivateChats = PrivateChats(marks)
         self.watermarks: Watermarks = Watermarks(marks)
-        self.lists: Lists = Lists(self.people)
+        self.lists: Lists = Lists(self.people, self.may_post)
         self.deciders: Deciders = Deciders(settings, record, self.async_store, self.people, self.lists.known)
         self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
         self.asking: Asking = Asking()
@@ -167,30 +171,31 @@ class Host:
             self.lists.attend(bot.app_id, FeishuGroups(client))
             await self.lists.take_seats(bot.app_id)
 
-    def _heard(self, app_id: str, session_key: str, nameless: str, ids: Ids) -> None:
+    def _heard(self, app_id: str, inbound: InboundMessage, nameless: str, ids: Ids) -> None:
         """A bot heard a message of a group, in the thread of the long connection."""
         loop = self._loop()
-        if loop is not None:
-            loop.call_soon_threadsafe(self.lists.joined, app_id, session_key)
-            loop.call_soon_threadsafe(self.lists.heard, app_id, session_key, nameless, ids)
+        if loop is None:
+            return
+        loop.call_soon_threadsafe(self.lists.joined, app_id, inbound.session_key)
+        loop.call_soon_threadsafe(self.lists.heard, app_id, inbound.session_key, nameless, ids)
+        if self.histories is not None:
+            loop.call_soon_threadsafe(self.histories.heard, app_id, inbound)
 
     # --- what nobody has heard
 
-    def _opened(self, store: GroupTranscriptStore) -> AsyncGroupTranscriptStore:
+    def _histories(self, store: GroupTranscriptStore) -> Histories | None:
+        """What may be asked for; None where the settings forbid it."""
         history = self.settings.history
         if not history.enabled or history.calls_per_hour == 0:
-            return AsyncGroupTranscriptStore.over(store)
-        fallback = Histories(
+            return None
+        return Histories(
             self.clients,
-            store.members,
+            store,
             self.record.leases,
             self.record.budgets,
             self._seated,
             calls_per_hour=history.calls_per_hour,
         )
-        opened = AsyncGroupTranscriptStore.over(store, fallback=fallback)
-        store.on_read = self._was_read
-        return opened
 
     def _seated(self, session_key: str) -> list[str]:
         if not self.may_post(session_key):

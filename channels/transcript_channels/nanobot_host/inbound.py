@@ -50,7 +50,7 @@ def heard_in(data: Any) -> Heard | None:
 class Inbound:
     """Takes events, in the thread of the long connection. Nothing here waits for a network.
 
-    ``heard`` is told the bot, the session key, the sender where it has no name, and its ids, of each message.
+    ``heard`` is told the bot, the message, the sender where it has no name, and its ids, of each that is recorded.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Inbound:
         private: PrivateChats,
         background: Background,
         forgetting: Forgetting,
-        heard: Callable[[str, str, str, Ids], None],
+        heard: Callable[[str, InboundMessage, str, Ids], None],
     ) -> None:
         self._reader: Reader = reader
         self._arrivals: Arrivals = arrivals
@@ -70,7 +70,7 @@ class Inbound:
         self._background: Background = background
         self._forgetting: Forgetting = forgetting
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._heard: Callable[[str, str, str, Ids], None] = heard
+        self._heard: Callable[[str, InboundMessage, str, Ids], None] = heard
 
     def parse(self, data: Any) -> Message | None:
         """The message in what the SDK hands over."""
@@ -99,7 +99,7 @@ class Inbound:
         inbound = self._reader.read(message.arrival(observer))
         failure = self._arrivals.record(inbound)
         nameless = "" if message.from_bot or inbound.entry.get("sender_name") else inbound.entry["sender"]
-        self._heard(observer, inbound.session_key, nameless, message.sender_ids)
+        self._heard(observer, inbound, nameless, message.sender_ids)
         answers, unasked = self._arrivals.offer(inbound)
         failure = failure or unasked
         handled = (observer, message.message_id)

@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,20 @@ from transcript_channels.feishu.content import text_of
 GET = "GET /open-apis/im/v1/messages/{message_id}"
 INSIDE = "[forwarded messages]\n> Ada: one\n> Bo: two"
 
-Make = Callable[..., Bundles]
+
+@dataclass
+class Process:
+    """What one more process has."""
+
+    bundles: Bundles
+    client: FeishuClient
+
+    async def fill(self, key: str, message_id: str) -> None:
+        """As one that has heard of the message."""
+        await self.bundles.fill(self.client, key, message_id)
+
+
+Make = Callable[..., Process]
 
 
 class HeldBudget:
@@ -45,13 +59,14 @@ async def make(team, tmp_path: Path) -> AsyncIterator[Make]:
     """``make(app)``: what one more process has."""
     async with AsyncExitStack() as stack:
 
-        def process(app: Any, calls_per_hour: int = 120, budget: Budget | None = None) -> Bundles:
+        def process(app: Any, calls_per_hour: int = 120, budget: Budget | None = None) -> Process:
             client = FeishuClient(app.app_id, app.app_secret, team.feishu.base_url)
             stack.push_async_callback(client.close)
             store = AsyncGroupTranscriptStore(tmp_path)
             stack.push_async_callback(store.close)
             lease, shared = FileLease(tmp_path, wait=PATIENCE), FileBudget(tmp_path, wait=PATIENCE)
-            return Bundles(client, lease, budget or shared, store, calls_per_hour=calls_per_hour)
+            bundles = Bundles(lease, budget or shared, store, calls_per_hour=calls_per_hour)
+            return Process(bundles, client)
 
         yield process
 
@@ -94,6 +109,27 @@ async def test_what_is_inside_takes_the_place_of_the_stub(team, make, store, key
     entry = await entry_of(store, key, bundle)
     assert entry is not None
     assert (entry["content"], entry["sender"], entry.get("edited")) == (INSIDE, "on_ada", True)
+
+
+async def test_a_bundle_is_asked_for_when_it_is_heard_and_given_up_with_its_client(
+    team, make, store, key, bundle
+) -> None:
+    process, other = make(team.alpha), make(team.beta)
+    entry = await entry_of(store, key, bundle)
+    assert entry is not None
+    fault = team.feishu.fail(GET, delay=FOR_EVER)
+    process.bundles.heard(process.client, key, entry)
+    await team.feishu.wait_for(lambda: team.feishu.calls_to(GET))
+    await process.bundles.close(other.client)
+    await other.fill(key, bundle.message_id)
+    assert (len(team.feishu.calls_to(GET)), await content(store, key, bundle)) == (1, STUB)
+    fault.remove()
+    await process.bundles.close(process.client)
+    process.bundles.heard(process.client, key, {**entry, "msg_type": "text"})
+    process.bundles.heard(process.client, key, entry)
+    await until(lambda: store.sync.recent(key).entries[0]["content"] == INSIDE)
+    assert len(team.feishu.calls_to(GET)) == 2
+    assert await content(store, key, bundle) == INSIDE
 
 
 async def test_two_processes_that_ask_at_once_make_one_call(team, make, store, key, bundle) -> None:
