@@ -238,12 +238,19 @@ def _print_replayed(one: dict[str, Any]) -> None:
             words = in_words(reason["feature"], one["features"][reason["feature"]])
             out.print(f"  {reason['adds']:+.2f}  {words}", soft_wrap=True)
     for record in one["noted"]:
-        verdict = {True: "answered", False: "stayed silent", None: "undecided"}.get(record.get("respond"), "?")
         when = f"{local(record.get('ts') or 0):%Y-%m-%d %H:%M:%S}"
-        noted = f"  noted {when}: {verdict}, stage {record.get('stage')}, reason {record.get('reason')}"
-        out.print(printable(noted), soft_wrap=True)
+        out.print(printable(f"  noted {when}: {_noted(record)}"), soft_wrap=True)
     if not one["noted"]:
         out.print("  nothing was noted when it came", soft_wrap=True)
+
+
+def _noted(record: dict[str, Any]) -> str:
+    """What was decided, or what became of the answer."""
+    if record.get("stage") == "answer":
+        ended, why = str(record.get("reason")).replace("_", " "), record.get("why")
+        return f"{ended}: {why}" if why else ended
+    verdict = {True: "was to answer", False: "stayed silent", None: "undecided"}.get(record.get("respond"), "?")
+    return f"{verdict}, stage {record.get('stage')}, reason {record.get('reason')}"
 
 
 def _print_evaluation(made: "Evaluation") -> None:

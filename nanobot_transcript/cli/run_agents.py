@@ -236,6 +236,8 @@ class _Builder:
             parallel_chats=settings.runner.parallel_chats,
             stream=given.responder.kind == "openai" if given.responder.stream is None else given.responder.stream,
             claim_open=settings.turns.claim.answer,
+            reaction="" if settings.runner.reaction == "off" else settings.runner.reaction,
+            failure_text=settings.runner.failure_text or "",
         )
 
     def _gate(self, given: "AgentSettings") -> "RelevanceGate":

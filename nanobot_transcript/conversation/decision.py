@@ -14,7 +14,7 @@ from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, wrote
-from nanobot_transcript.relevance.decision import STOPS, Claiming, later
+from nanobot_transcript.relevance.decision import STOPS, Claiming, Outcome, later
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
@@ -149,6 +149,7 @@ class Decider:
             claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
         except StoreError as error:  # better no answer than four
             logger.error("%s cannot claim %s: %s %s", self.agent.name, message.message_id, error, error.hint)
+            self.ended(message, "failed", str(error))
             return None
         self._note_claim(message, choice, "claim_seen" if claim is None else "claimed")
         if claim is None:
@@ -176,6 +177,11 @@ class Decider:
         """Note that the loop guard lets this bot not answer; nothing for other reasons."""
         if self._gate is not None and reason in STOPS:
             _note(self._gate, later(reason, session_key, message, self.agent.name))
+
+    def ended(self, message: InboundMessage, outcome: Outcome, why: str = "") -> None:
+        """Note what became of the answer; ``why`` it failed, in a sentence. Of private chats nothing is noted."""
+        if self._gate is not None and not message.private:
+            _note(self._gate, later(outcome, message.session_key, message.entry, self.agent.name, why=why))
 
     async def _stand_by(
         self, claims: AnswerClaims, message: InboundMessage, choice: Choice, take_over: TakeOver
@@ -225,7 +231,7 @@ def _owner(message: Entry, earlier: Sequence[Entry], members: Sequence[AgentProf
 
 
 def _note(gate: Gate, decision: "Decision") -> None:
-    """Tell a gate that takes notes what a claim or the loop guard decided. Never raises: no answer hangs on a note."""
+    """Tell a gate that takes notes what was decided after it. Never raises: no answer hangs on a note."""
     take: Callable[[Decision], None] | None = getattr(gate, "note", None)
     if take is None:
         return

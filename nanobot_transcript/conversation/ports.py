@@ -19,6 +19,7 @@ __all__ = [
     "MentionedMember",
     "OutboundMessage",
     "Publish",
+    "ReactingChannel",
     "Read",
     "Recalled",
     "RevisingChannel",
@@ -223,6 +224,18 @@ class RevisingChannel(Channel, Protocol):
 
     async def revise(self, message_id: str, card: Mapping[str, Any]) -> str:
         """Show another card in the place of this bot's own; returns the text that it shows. Raises PlatformError."""
+        ...
+
+
+@runtime_checkable
+class ReactingChannel(Channel, Protocol):
+    """A channel that can show on a message that it is being answered."""
+
+    def working(self, message_id: str, reaction: str) -> AbstractAsyncContextManager[None]:
+        """Show ``reaction`` (the platform's name of it) on a message until the end of the block.
+
+        Neither its beginning nor its end waits for the platform, and a failure is none of the block.
+        """
         ...
 
 

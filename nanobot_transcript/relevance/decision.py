@@ -3,16 +3,30 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
-from nanobot_transcript.entry import Entry
+from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile
 
-__all__ = ["LATER", "SENTENCES", "STOPS", "Case", "Claiming", "Decision", "Reason", "Stage", "later"]
+__all__ = [
+    "LATER",
+    "OUTCOMES",
+    "SENTENCES",
+    "STOPS",
+    "Case",
+    "Claiming",
+    "Decision",
+    "Outcome",
+    "Reason",
+    "Stage",
+    "later",
+]
+
+_LONGEST_WHY: Final = 200
 
 
 class Stage(StrEnum):
-    """Where in the gate a decision was made, in this order; the last two come after it."""
+    """Where in the gate a decision was made, in this order; the last three come after it."""
 
     NEVER = "never"
     CERTAIN = "certain"
@@ -21,6 +35,7 @@ class Stage(StrEnum):
     JUDGE = "judge"
     CLAIM = "claim"
     GUARD = "guard"
+    ANSWER = "answer"
 
 
 class Reason(StrEnum):
@@ -58,14 +73,23 @@ class Reason(StrEnum):
     ECHO = "echo"
     HOP_LIMIT = "hop_limit"
     PAIR_BUDGET = "pair_budget"
+    ANSWERED = "answered"
+    FAILED = "failed"
+    SAID_NOTHING = "said_nothing"
+    WITHDRAWN = "withdrawn"
+    LOST_CLAIM = "lost_claim"
 
 
 Claiming: TypeAlias = Literal["claimed", "claim_seen", "taken_over"]
 """What a claim decides: this agent answers, another one does, or this one does in its place."""
-LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD})
+Outcome: TypeAlias = Literal["answered", "failed", "said_nothing", "withdrawn", "lost_claim"]
+"""What became of an answer that was begun."""
+LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD, Stage.ANSWER})
 """Where decisions come from that are made after the gate's own about the same message."""
 STOPS: Final[frozenset[str]] = frozenset({Reason.COURTESY, Reason.ECHO, Reason.HOP_LIMIT, Reason.PAIR_BUDGET})
 """Why the loop guard lets no bot answer another one."""
+OUTCOMES: Final[frozenset[str]] = frozenset(get_args(Outcome))
+"""What became of answers, as reasons of the last stage."""
 
 SENTENCES: Final[dict[Reason, str]] = {
     Reason.INVALID: "It is no message: sender or text are missing.",
@@ -100,6 +124,11 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.ECHO: "The loop guard: the same was said just before.",
     Reason.HOP_LIMIT: "The loop guard: bots have had enough turns in a row since a person spoke.",
     Reason.PAIR_BUDGET: "The loop guard: the two bots have said enough to each other for now.",
+    Reason.ANSWERED: "It answered.",
+    Reason.FAILED: "It could not answer.",
+    Reason.SAID_NOTHING: "It had nothing to say to it.",
+    Reason.WITHDRAWN: "Its answer was held back: the message was taken back, or bots have said enough.",
+    Reason.LOST_CLAIM: "Its answer was held back: another bot answers by now.",
 }
 
 
@@ -120,7 +149,7 @@ class Decision:
 
     ``score`` is the probability (0 to 1) that the agent is meant; 1 and 0 where a rule was certain. ``open`` is True
     when the message is a person's and is for nobody in particular, as far as can be told: where no agent answers by
-    itself, one of them may claim it.
+    itself, one of them may claim it. ``why`` says in a sentence what went wrong with a failed answer.
     """
 
     respond: bool | None
@@ -132,6 +161,7 @@ class Decision:
     open: bool = False
     session_key: str = ""
     case: Case | None = field(default=None, repr=False, compare=False)
+    why: str = ""
 
     @property
     def sentence(self) -> str:
@@ -139,16 +169,29 @@ class Decision:
         return SENTENCES[self.reason]
 
 
-def later(reason: str, session_key: str, message: Entry, agent: str, score: float = 0.0) -> Decision:
-    """What was decided after the gate: by a claim, or by the loop guard (one of ``STOPS``)."""
+def later(reason: str, session_key: str, message: Entry, agent: str, score: float = 0.0, *, why: str = "") -> Decision:
+    """What was decided after the gate: by a claim, by the loop guard (one of ``STOPS``), or by how the answer went
+    (one of ``OUTCOMES``). Of ``why`` one line of at most 200 characters is kept.
+    """
     known = Reason(reason)
-    stage = Stage.GUARD if known in STOPS else Stage.CLAIM
     return Decision(
-        known in (Reason.CLAIMED, Reason.TAKEN_OVER),
+        known in (Reason.CLAIMED, Reason.TAKEN_OVER, Reason.ANSWERED),
         known,
         score,
-        stage,
+        _later_stage(known),
         agent,
         message.get("message_id"),
         session_key=session_key,
+        why=_one_line(why),
     )
+
+
+def _later_stage(reason: Reason) -> Stage:
+    if reason in STOPS:
+        return Stage.GUARD
+    return Stage.ANSWER if reason in OUTCOMES else Stage.CLAIM
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(well_formed(text).split())
+    return line if len(line) <= _LONGEST_WHY else f"{line[: _LONGEST_WHY - 1]}…"

@@ -32,8 +32,8 @@ class DecisionLog(Protocol):
 
 
 def decision_record(decision: Decision, session_key: str, now_ms: float) -> dict[str, Any]:
-    """A decision as it stands in the log."""
-    return {
+    """A decision as it stands in the log; ``why`` is there only where something went wrong."""
+    record = {
         "v": FORMAT,
         "ts": int(now_ms),
         "chat": session_key,
@@ -45,3 +45,4 @@ def decision_record(decision: Decision, session_key: str, now_ms: float) -> dict
         "score": round(decision.score, 4),
         "open": decision.open,
     }
+    return record | {"why": decision.why} if decision.why else record

@@ -1,7 +1,6 @@
 """One agent at work: which messages it answers, what it is told, what becomes of its answer."""
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections import OrderedDict
@@ -10,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nanobot_transcript.conversation.decision import Choice, ClaimOpen, Decider, Gate, Informed, before
-from nanobot_transcript.conversation.delivery import answer_entry
 from nanobot_transcript.conversation.people import Members
-from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
+from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
 from nanobot_transcript.entry import Entry
-from nanobot_transcript.errors import StoreError, TranscriptError, WithheldError
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.lanes import Lanes
+from nanobot_transcript.runner.outcomes import Answering, Working
 from nanobot_transcript.runner.replying import Replies
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.sessions import Sessions
@@ -55,6 +54,8 @@ class LoopOptions:
     backlog: int = 200
     stream: bool = True
     claim_open: ClaimOpen = "questions"
+    reaction: str = ""
+    failure_text: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,8 @@ class AgentLoop:
 
     Without ``transcript_store`` it is an ordinary bot that knows only what it heard and said itself. Without ``gate``
     it answers what mentions it or replies to it. ``guard`` bounds what bots say to each other, ``claims`` lets one of
-    several bots answer what is addressed to nobody. ``now_ms`` is the time in milliseconds since 1970.
+    several bots answer what is addressed to nobody. ``working`` shows that it answers. ``now_ms`` is the time in
+    milliseconds since 1970.
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class AgentLoop:
         members: Members | None = None,
         informed: Informed | None = None,
         options: LoopOptions | None = None,
+        working: Working | None = None,
         now_ms: Callable[[], float] = lambda: time.time() * 1000,
     ) -> None:
         self.agent: AgentProfile = agent
@@ -103,7 +106,17 @@ class AgentLoop:
         self._handled: OrderedDict[tuple[str, str], None] = OrderedDict()
         parallel, backlog = self._options.parallel_chats, self._options.backlog
         limits, stream = self._options.answer, self._options.stream
-        self._replies: Replies = Replies(responder, bus, limits, stream=stream)
+        self._answering: Answering = Answering(
+            agent,
+            Replies(responder, bus, limits, stream=stream),
+            bus,
+            self._decider,
+            self._sessions,
+            transcript_store,
+            self.build_messages,
+            working=working,
+            failure_text=self._options.failure_text,
+        )
         self._lanes: Lanes[_Turn] = Lanes(self._handle, parallel=parallel, backlog=backlog)
 
     async def run(self) -> None:
@@ -151,7 +164,7 @@ class AgentLoop:
         inbound = turn.inbound
         if turn.claim is not None and turn.choice is not None:
             async with turn.claim:
-                await self._answer(inbound, await self._history(inbound), turn.choice, turn.claim)
+                await self._answering.answer(inbound, await self._history(inbound), turn.choice, turn.claim)
             return
         if not self._is_new(inbound):
             return
@@ -166,7 +179,7 @@ class AgentLoop:
         if choice.contested and self._claims_what_is_open:
             await self._answer_if_claimed(inbound, history, choice)
         else:
-            await self._answer(inbound, history, choice, None)
+            await self._answering.answer(inbound, history, choice, None)
 
     def _is_new(self, inbound: InboundMessage) -> bool:
         """False for a message that was handled already: platforms push again, relays overlap with pushes."""
@@ -205,7 +218,7 @@ class AgentLoop:
         claim = await self._decider.claim(inbound, choice, take_over)
         if claim is not None:
             async with claim:
-                await self._answer(inbound, history, choice, claim)
+                await self._answering.answer(inbound, history, choice, claim)
 
     # --- the answer
 
@@ -231,57 +244,3 @@ class AgentLoop:
         if self._store is None or not target or any(target in ids_of(entry) for entry in newest):
             return None
         return await self._store.get(inbound.session_key, target)
-
-    async def _answer(
-        self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice, claim: Claim | None
-    ) -> None:
-        """Let the responder answer. When it cannot, one line in the log says why, and another bot may try."""
-
-        async def may_send() -> bool:
-            mine = claim is None or await asyncio.to_thread(claim.holds)
-            return mine and not await self._is_recalled(inbound, history)
-
-        try:
-            prompt = await self.build_messages(inbound, history)
-            said = await self._replies.reply(self._outbound(inbound, choice.hop, may_send), prompt)
-        except WithheldError:
-            why = "another bot's now" if claim is not None and not claim.is_ours else "taken back"
-            logger.info("%s does not answer %s: it is %s", self.agent.name, inbound.message_id, why)
-            return
-        except TranscriptError as error:
-            logger.error("%s does not answer %s: %s %s", self.agent.name, inbound.message_id, error, error.hint)
-            if claim is not None:
-                claim.release()
-            return
-        if said is None:
-            logger.info("%s has nothing to say to %s", self.agent.name, inbound.message_id)
-        else:
-            self._sessions.add(inbound.session_key, answer_entry(said.message, said.sent, self.agent))
-
-    def _outbound(self, inbound: InboundMessage, hop: int, may_send: MaySend) -> OutboundMessage:
-        message = inbound.entry
-        return OutboundMessage(
-            inbound.session_key,
-            "",
-            reply_to=message["message_id"],
-            thread_id=id_at(message, "thread_id"),
-            idempotency_key=_key(self.agent, inbound),
-            agent=self.agent.name,
-            hop=hop,
-            private=inbound.private,
-            may_send=may_send,
-        )
-
-    async def _is_recalled(self, inbound: InboundMessage, history: Sequence[Entry]) -> bool:
-        """True when the message was in the record and is not any more."""
-        ids = ids_of(inbound.entry)
-        if self._store is None or not any(ids & ids_of(entry) for entry in history):
-            return False
-        found = [await self._store.get(inbound.session_key, known) for known in ids]
-        return not any(found)
-
-
-def _key(agent: AgentProfile, inbound: InboundMessage) -> str:
-    """The same at every attempt to answer this message, in every process of this agent."""
-    told = f"{agent.name}\0{inbound.session_key}\0{inbound.message_id}"
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:40]

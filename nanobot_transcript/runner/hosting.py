@@ -9,13 +9,20 @@ from typing import Any, Final
 
 from nanobot_transcript.conversation.decision import Gate, Informed
 from nanobot_transcript.conversation.people import Members
-from nanobot_transcript.conversation.ports import Channel, InboundMessage, OutboundMessage, SentMessage
+from nanobot_transcript.conversation.ports import (
+    Channel,
+    InboundMessage,
+    OutboundMessage,
+    ReactingChannel,
+    SentMessage,
+)
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
 from nanobot_transcript.runner.intake import Intake, ModeOf, OfferAction, OfferReply
+from nanobot_transcript.runner.outcomes import Working
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.claim import AnswerClaims
@@ -76,6 +83,7 @@ class HostedAgent:
             members=agent.members,
             informed=agent.informed,
             options=agent.options,
+            working=_working(agent),
         )
         self._manager: ChannelManager = ChannelManager(self._bus, agent.channel, agent.profile, transcript_store)
         self._intake: Intake = Intake(
@@ -155,6 +163,14 @@ class HostedAgent:
     def _stopped(self, session_key: str, entry: Entry, reason: str) -> None:
         if self.agent.channel.sits_in(session_key):
             self._loop.stopped(session_key, entry, reason)
+
+
+def _working(agent: Agent) -> Working | None:
+    """What shows that the agent answers, where it is to and its channel can."""
+    channel, reaction = agent.channel, agent.options.reaction
+    if not reaction or not isinstance(channel, ReactingChannel):
+        return None
+    return lambda message_id: channel.working(message_id, reaction)
 
 
 async def _awaited(work: Awaitable[None]) -> None:

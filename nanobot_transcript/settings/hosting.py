@@ -1,11 +1,11 @@
 """Settings of the bots, and of the minds that `run` gives them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import SecretStr
 
-from nanobot_transcript.settings.base import Name, Section, setting
+from nanobot_transcript.settings.base import OFF, Name, Section, setting
 from nanobot_transcript.settings.endpoints import EndpointSettings
 
 if TYPE_CHECKING:
@@ -101,6 +101,17 @@ class RunnerSettings(Section):
         "Characters of an answer; a longer one is an error and is not sent.",
         "一次回答的最大字符数；超出视为错误，不会发送。",
         ge=1,
+    )
+    reaction: Annotated[str, OFF] = setting(
+        "THUMBSUP",
+        "Emoji that a bot puts on a message while it answers it, by Feishu's name of it; `off` for none.",
+        "机器人回答期间放在消息上的表情，使用飞书的表情名；`off` 表示不放。",
+    )
+    failure_text: str | None = setting(
+        None,
+        "What a bot says to a person who addressed it when its mind fails; null: nothing.",
+        "应答程序或模型失败时，对指名找它的人说的话；null 表示不说。",
+        example="I cannot answer just now.",
     )
 
 

@@ -95,6 +95,27 @@ def test_who_claimed_a_question_and_why_bots_stopped_stands_at_the_messages(
 
 
 @needs_axe
+def test_an_answer_that_failed_is_no_green_badge_and_opened_it_says_why(
+    open_page: OpenPage, home: WebHome, picture: Picture
+) -> None:
+    home.say("on_ada", "@Alpha are you there?", "om_failed")
+    home.decide("om_failed", "Alpha", True, Reason.MENTIONED, 1.0)
+    page = open_page(GROUP)
+    asked = page.locator("#m-om_failed")
+    asked.get_by_role("button", name="Alpha answers").wait_for()
+    home.decide_later("om_failed", "Alpha", "failed", why="claude ended with exit code 1: Invalid API key")
+    asked.get_by_role("button", name="Alpha could not answer").click()
+    asked.get_by_text("claude ended with exit code 1: Invalid API key").wait_for()
+    asked.get_by_text("Before that: It mentions the agent.").scroll_into_view_if_needed()
+    assert faults(page, GROUP) == []
+    picture(page, "groups-failed")
+    phone = open_page(GROUP, phone=True, language="zh-CN")
+    phone.locator("#m-om_failed").get_by_role("button", name="Alpha 没能回答").click()
+    phone.locator("#m-om_failed").get_by_text("没能回答。").wait_for()
+    assert phone.evaluate(TOO_WIDE) == []
+
+
+@needs_axe
 def test_a_text_that_mentions_a_bot_is_said_by_another_one_and_the_page_says_who_hears_it(
     open_page: OpenPage, home: WebHome, picture: Picture
 ) -> None:

@@ -57,10 +57,10 @@ class WebHome:
         """What a bot decided about a message."""
         self.log.write(CHAT, Decision(respond, reason, score, Stage.SCORE, agent, message_id))
 
-    def decide_later(self, message_id: str, agent: str, reason: str) -> None:
-        """What came of it by a claim or the loop guard."""
+    def decide_later(self, message_id: str, agent: str, reason: str, *, why: str = "") -> None:
+        """What came of it by a claim or the loop guard, or in the end."""
         message: Any = {"message_id": message_id}
-        self.log.write(CHAT, later(reason, CHAT, message, agent))
+        self.log.write(CHAT, later(reason, CHAT, message, agent, why=why))
 
     def furnish(self) -> None:
         """Some of everything."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, Protocol, cast
@@ -34,6 +34,7 @@ from transcript_channels.feishu.fields import ids_of, part, string
 from transcript_channels.feishu.groups import FeishuGroups
 from transcript_channels.feishu.mentioning import Mentionable
 from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.feishu.reacting import Reactions
 from transcript_channels.feishu.sender import FeishuSender, Sent
 from transcript_channels.feishu.streaming import CardStream
 
@@ -94,6 +95,7 @@ class FeishuChannel:
         self._lists: Lists = lists or Lists(people)
         self._lists.attend(client.app_id, FeishuGroups(client))
         self._bundles: Bundles | None = bundles
+        self._reactions: Reactions = Reactions(client)
         self._listen: Listen | None = listen
         self._on_gap: Callable[[str], None] | None = on_gap
         self._connection: Connection | None = None
@@ -129,6 +131,7 @@ class FeishuChannel:
         if self._connection is not None:
             await self._connection.aclose()
         self._publish = None
+        await self._reactions.close()
         await self._lists.close()
         if self._bundles is not None:
             await self._bundles.close(self._client)
@@ -239,6 +242,10 @@ class FeishuChannel:
         """See ``RevisingChannel``."""
         await self._sender.revise(message_id, card)
         return text_of("interactive", dict(card))
+
+    def working(self, message_id: str, reaction: str) -> AbstractAsyncContextManager[None]:
+        """See ``ReactingChannel``."""
+        return self._reactions.working(message_id, reaction)
 
     @asynccontextmanager
     async def stream(self, message: OutboundMessage) -> AsyncIterator[LiveMessage]:

@@ -87,6 +87,42 @@ async def test_a_failing_program_answers_nothing_and_the_log_says_why(site: Any)
     assert "Traceback" not in running.log
 
 
+async def test_a_failing_program_is_seen_in_the_group_and_by_who_looks_after_the_bot(
+    site: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alpha = site.app("Alpha")
+    code = "import sys; sys.stderr.write('the key is wrong'); sys.exit(1)"
+    mind = {"kind": "command", "command": [sys.executable, "-c", code]}
+    config = site.config({alpha: mind}, runner={"failure_text": "I cannot answer just now.", "reaction": "OnIt"})
+    running = await site.run(config)
+    assert await site.ask("@Alpha hello", alpha) == "I cannot answer just now."
+    await site.until(lambda: len(site.record()) == 2)
+    assert await running.stop() == 0
+    assert site.group.messages[0].reactions == []
+    assert main(["gate", "explain", "--store", str(site.folder / "transcripts")]) == 0
+    assert "failed: " in (shown := capsys.readouterr().out)
+    assert "exit code 1: the key is wrong" in shown
+
+
+async def test_a_message_carries_a_reaction_while_a_program_answers_it(site: Any) -> None:
+    alpha = site.app("Alpha")
+    flag = site.folder / "go"
+    code = f"""
+import os, time
+while not os.path.exists({str(flag)!r}):
+    time.sleep(0.02)
+print("finished")
+"""
+    running = await site.run(site.config({alpha: {"kind": "command", "command": [sys.executable, "-c", code]}}))
+    asked = await site.feishu.say(site.group, site.ada, "@Alpha take your time")
+    await site.until(lambda: asked.reactions)
+    assert [(one.emoji, one.member) for one in asked.reactions] == [("THUMBSUP", alpha)]
+    flag.touch()
+    await site.feishu.wait_for_message(site.group, alpha, "finished")
+    await site.until(lambda: not asked.reactions)
+    assert await running.stop() == 0
+
+
 async def test_a_stop_waits_for_the_answer_under_way(site: Any) -> None:
     alpha = site.app("Alpha")
     flag = site.folder / "go"

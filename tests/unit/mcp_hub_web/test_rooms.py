@@ -139,6 +139,16 @@ async def test_the_last_that_a_bot_decided_about_a_message_counts(page: ClientSe
     assert (stopped["respond"], stopped["reason"], "before" in stopped) == (False, "hop_limit", False)
 
 
+async def test_an_answer_that_failed_says_why_and_what_the_gate_had_said(page: ClientSession, home: WebHome) -> None:
+    home.decide("om_failed", "Alpha", True, Reason.MENTIONED, 1.0)
+    home.decide_later("om_failed", "Alpha", "failed", why="claude ended with exit code 1")
+    home.decide_later("om_failed", "Beta", "answered")
+    alpha, beta = (await ask(page, "groups/decisions", chat=CHAT))["decisions"]["om_failed"]
+    assert (alpha["respond"], alpha["stage"], alpha["why"]) == (False, "answer", "claude ended with exit code 1")
+    assert alpha["before"]["reason"] == "mentioned"
+    assert (beta["respond"], "why" in beta) == (True, False)
+
+
 @pytest.mark.parametrize("odd", [["claim"], {"a": 1}, 5])
 async def test_a_decision_with_an_odd_stage_keeps_no_other_from_being_shown(
     page: ClientSession, home: WebHome, odd: Any

@@ -123,7 +123,7 @@ class GroupsRoom:
     def decisions(self, asked: Asked) -> dict[str, Any]:
         """What each bot decided about the latest messages, by message id; of two by one bot the later counts.
 
-        ``before`` is what the gate had said, where a claim or the loop guard came after it.
+        ``before`` is what the gate had said, where a claim, the loop guard or the end of the answer came after it.
         """
         found: dict[str, dict[str, Any]] = {}
         for each in self._record.decisions.read(asked.text("chat"))[-_DECISIONS:]:
@@ -313,7 +313,8 @@ class GroupsRoom:
 def _decision(record: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: str(record.get(name)) for name in ("agent", "stage", "reason")}  # whatever stands there
     kept = {name: record.get(name) for name in ("respond", "score", "open", "ts")}
-    return {**texts, **kept, "sentence": _SENTENCES.get(texts["reason"], texts["reason"])}
+    shown = {**texts, **kept, "sentence": _SENTENCES.get(texts["reason"], texts["reason"])}
+    return shown | {"why": str(record["why"])} if record.get("why") else shown
 
 
 def _wanted(asked: Asked) -> posting.Wanted:

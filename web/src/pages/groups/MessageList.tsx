@@ -1,4 +1,4 @@
-import { ArrowDown, Bot, Check, CircleHelp, CircleStop, CornerUpLeft, Minus, Pencil, Reply, Undo2 } from "lucide-react";
+import { ArrowDown, Bot, Check, CircleAlert, CircleHelp, CircleStop, CornerUpLeft, Minus, Pencil, Reply, Undo2 } from "lucide-react";
 import { Fragment, type ReactNode, memo, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Avatar, Time } from "@/components/common";
 import { Markdown } from "@/components/Markdown";
@@ -11,7 +11,7 @@ import { isKey, useLanguage, useT } from "@/lib/i18n";
 import { href, useAgain } from "@/lib/router";
 import { cn } from "@/lib/utils";
 import { useWrittenHere } from "@/pages/groups/posted";
-import { outcomeKey, reasonText, stageText } from "@/pages/groups/reasons";
+import { outcomeKey, reasonText, stageText, toneOf } from "@/pages/groups/reasons";
 import { Thread, firstOfThreads, saysThread } from "@/pages/groups/Thread";
 import type { Decision, Message } from "@/pages/groups/types";
 
@@ -304,7 +304,7 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
         className="flex flex-wrap gap-1.5 rounded-full"
       >
         {sorted.map((each) => (
-          <Badge key={each.agent} variant={each.respond ? "positive" : each.respond === null ? "warning" : "default"}>
+          <Badge key={each.agent} variant={toneOf(each)}>
             <OutcomeIcon decision={each} />
             {each.agent}
             <span className="font-normal">{t(outcomeKey(each))}</span>
@@ -318,6 +318,7 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
               <p>
                 <span className="font-semibold">{each.agent}</span> · {reasonText(each, language)}
               </p>
+              {each.why && <p className="break-words">{each.why}</p>}
               {each.before && (
                 <p className="text-muted-foreground">{t("gateSaid", { reason: reasonText(each.before, language) })}</p>
               )}
@@ -336,14 +337,15 @@ function Decisions({ decisions }: { decisions: Decision[] }) {
 
 function OutcomeIcon({ decision }: { decision: Decision }) {
   if (decision.stage === "guard") return <CircleStop aria-hidden />;
+  if (toneOf(decision) === "destructive") return <CircleAlert aria-hidden />;
   if (decision.respond === null) return <CircleHelp aria-hidden />;
   return decision.respond ? <Check aria-hidden /> : <Minus aria-hidden />;
 }
 
-/** How likely the agent was meant; the loop guard does not ask that. */
+/** How likely the agent was meant; neither the loop guard nor the end of an answer asks that. */
 function Score({ decision }: { decision: Decision }) {
   const t = useT();
-  if (decision.stage === "guard") return null;
+  if (decision.stage === "guard" || decision.stage === "answer") return null;
   const percent = Math.round((decision.score ?? 0) * 100);
   return (
     <>

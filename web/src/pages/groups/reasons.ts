@@ -1,4 +1,4 @@
-import type { Key, Language } from "@/lib/i18n";
+import { type Key, type Language, isKey } from "@/lib/i18n";
 import type { Decision } from "@/pages/groups/types";
 
 const ZH: Record<string, string> = {
@@ -34,6 +34,11 @@ const ZH: Record<string, string> = {
   echo: "防循环：刚刚有人说过同样的话。",
   hop_limit: "防循环：自真人发言以来，机器人连续发言的轮数已满。",
   pair_budget: "防循环：这两个机器人之间暂时说得够多了。",
+  answered: "已经回答。",
+  failed: "没能回答。",
+  said_nothing: "没有要说的。",
+  withdrawn: "回答没有发出：消息已被撤回，或者机器人之间说得够多了。",
+  lost_claim: "回答没有发出：已由其他机器人回答。",
 };
 
 const STAGES: Record<string, [string, string]> = {
@@ -44,12 +49,22 @@ const STAGES: Record<string, [string, string]> = {
   judge: ["judge", "裁判模型"],
   claim: ["claim", "认领"],
   guard: ["loop guard", "防循环"],
+  answer: ["answer", "回答"],
 };
+
+/** How a badge looks: green only while all is well. */
+export function toneOf({ respond, reason, stage }: Decision): "positive" | "warning" | "destructive" | "default" {
+  if (stage === "answer" && reason === "failed") return "destructive";
+  if (stage === "answer" && reason !== "answered") return "warning";
+  return respond ? "positive" : respond === null ? "warning" : "default";
+}
 
 /** What a bot does about a message, in a few words. */
 export function outcomeKey({ respond, reason, stage }: Decision): Key {
   if (stage === "guard") return "stopped";
   if (stage === "claim") return reason === "claimed" ? "claimed" : reason === "taken_over" ? "tookOver" : "claimSeen";
+  const outcome = `outcome_${reason}`;
+  if (stage === "answer" && isKey(outcome)) return outcome;
   return respond ? "answers" : respond === null ? "undecided" : "silent";
 }
 

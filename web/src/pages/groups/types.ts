@@ -52,7 +52,9 @@ export interface Decision {
   stage: string;
   open: boolean;
   ts: number;
-  /** What the gate had said, where a claim or the loop guard came after it. */
+  /** What went wrong with an answer, in the words of the bot's log. */
+  why?: string;
+  /** What the gate had said, where something came after it. */
   before?: Decision;
 }
 

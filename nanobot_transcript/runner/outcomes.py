@@ -1,0 +1,157 @@
+"""One answer from beginning to end: that it is being written is shown, and what became of it is noted."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from nanobot_transcript.conversation.decision import Choice, Decider
+from nanobot_transcript.conversation.delivery import answer_entry
+from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
+from nanobot_transcript.conversation.prompt import Prompt
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.errors import ResponderError, TranscriptError, WithheldError
+from nanobot_transcript.identity import AgentProfile, is_bot
+from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.replying import Replies
+from nanobot_transcript.runner.sessions import Sessions
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns.claim import Claim
+from nanobot_transcript.turns.speakers import id_at, ids_of
+
+__all__ = ["Answering", "Working"]
+
+logger = logging.getLogger(__name__)
+
+_ADDRESSED: Final = frozenset({"mentioned", "named", "replied_to", "addressed", "private"})
+"""Why a message is for this agent and for no other."""
+
+Build: TypeAlias = Callable[[InboundMessage, Sequence[Entry]], Awaitable[Prompt]]
+"""Makes the prompt for a message from the recent entries of its chat."""
+Working: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
+"""Shows on a message, by its id, that it is being answered. Waits for nothing and never raises."""
+
+
+class Answering:
+    """Lets an agent's responder answer, one message after another; see ``AgentLoop`` for the parts.
+
+    ``failure_text`` is what a person is told who addressed the agent when its responder fails; an empty text tells
+    nothing.
+    """
+
+    def __init__(
+        self,
+        agent: AgentProfile,
+        replies: Replies,
+        bus: MessageBus,
+        decider: Decider,
+        sessions: Sessions,
+        store: AsyncGroupTranscriptStore | None,
+        build: Build,
+        *,
+        working: Working | None = None,
+        failure_text: str = "",
+    ) -> None:
+        self._agent: AgentProfile = agent
+        self._replies: Replies = replies
+        self._bus: MessageBus = bus
+        self._decider: Decider = decider
+        self._sessions: Sessions = sessions
+        self._store: AsyncGroupTranscriptStore | None = store
+        self._build: Build = build
+        self._working: Working | None = working
+        self._failure_text: str = failure_text.strip()
+
+    async def answer(
+        self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice, claim: Claim | None
+    ) -> None:
+        """Let the responder answer. When it cannot, one line in the log says why, and another bot may try."""
+
+        async def may_send() -> bool:
+            mine = claim is None or await asyncio.to_thread(claim.holds)
+            return mine and not await self._is_recalled(inbound, history)
+
+        message = _outbound(self._agent, inbound, choice.hop, may_send)
+        try:
+            async with self._shown(inbound):
+                said = await self._replies.reply(message, await self._build(inbound, history))
+        except WithheldError:
+            lost = claim is not None and not claim.is_ours
+            why = "another bot's now" if lost else "taken back"
+            logger.info("%s does not answer %s: it is %s", self._agent.name, inbound.message_id, why)
+            self._decider.ended(inbound, "lost_claim" if lost else "withdrawn")
+        except TranscriptError as error:
+            logger.error("%s does not answer %s: %s %s", self._agent.name, inbound.message_id, error, error.hint)
+            self._decider.ended(inbound, "failed", str(error))
+            if claim is not None:
+                claim.release()
+            elif isinstance(error, ResponderError) and _addressed_by_a_person(inbound, choice):
+                await self._apologise(message)
+        except BaseException as error:  # whoever breaks off, or catches, tells the log
+            self._decider.ended(inbound, "failed", _broken_off(error))
+            raise
+        else:
+            if said is None:
+                logger.info("%s has nothing to say to %s", self._agent.name, inbound.message_id)
+                self._decider.ended(inbound, "said_nothing")
+            else:
+                self._decider.ended(inbound, "answered")
+                self._sessions.add(inbound.session_key, answer_entry(said.message, said.sent, self._agent))
+
+    def _shown(self, inbound: InboundMessage) -> AbstractAsyncContextManager[None]:
+        if self._working is None or inbound.message_id is None:
+            return nullcontext()
+        return self._working(inbound.message_id)
+
+    async def _apologise(self, message: OutboundMessage) -> None:
+        """Say that there will be no answer, where that is wanted."""
+        if not self._failure_text:
+            return
+        word = replace(message, content=self._failure_text, idempotency_key=_digest(message.idempotency_key, "failed"))
+        try:
+            sent = await self._bus.deliver(word)
+        except TranscriptError as error:
+            logger.warning("%s could not say that it does not answer: %s %s", self._agent.name, error, error.hint)
+        else:
+            self._sessions.add(message.session_key, answer_entry(word, sent, self._agent))
+
+    async def _is_recalled(self, inbound: InboundMessage, history: Sequence[Entry]) -> bool:
+        """True when the message was in the record and is not any more."""
+        ids = ids_of(inbound.entry)
+        if self._store is None or not any(ids & ids_of(entry) for entry in history):
+            return False
+        found = [await self._store.get(inbound.session_key, known) for known in ids]
+        return not any(found)
+
+
+def _outbound(agent: AgentProfile, inbound: InboundMessage, hop: int, may_send: MaySend) -> OutboundMessage:
+    """The answer but for its text. Its key is the same at every attempt, in every process of this agent."""
+    message = inbound.entry
+    return OutboundMessage(
+        inbound.session_key,
+        "",
+        reply_to=message["message_id"],
+        thread_id=id_at(message, "thread_id"),
+        idempotency_key=_digest(agent.name, inbound.session_key, f"{inbound.message_id}"),
+        agent=agent.name,
+        hop=hop,
+        private=inbound.private,
+        may_send=may_send,
+    )
+
+
+def _addressed_by_a_person(inbound: InboundMessage, choice: Choice) -> bool:
+    return choice.reason in _ADDRESSED and not is_bot(inbound.entry)
+
+
+def _broken_off(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError):
+        return "The process was stopped before the answer was complete."
+    return f"The answer ended with an error of the program: {type(error).__name__}."
+
+
+def _digest(*told: str) -> str:
+    return hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass")).hexdigest()[:40]
