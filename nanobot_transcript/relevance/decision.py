@@ -127,8 +127,8 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.ANSWERED: "It answered.",
     Reason.FAILED: "It could not answer.",
     Reason.SAID_NOTHING: "It had nothing to say to it.",
-    Reason.WITHDRAWN: "Its answer was held back: the message was taken back, or bots have said enough.",
-    Reason.LOST_CLAIM: "Its answer was held back: another bot answers by now.",
+    Reason.WITHDRAWN: "Its answer did not go out: the message was taken back, or the host did not take it.",
+    Reason.LOST_CLAIM: "Its answer did not go out: another bot answers by now.",
 }
 
 

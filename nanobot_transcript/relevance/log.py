@@ -26,6 +26,12 @@ class DecisionLog(Protocol):
         """
         ...
 
+    def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
+        """What became of answers since then (milliseconds), in all chats, oldest first. The newest thousands are looked
+        at; where many chats are busy, older ones may be missing.
+        """
+        ...
+
     def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
         """For each of these chats something that is another after each note, and the same until then."""
         ...

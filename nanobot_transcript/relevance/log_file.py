@@ -17,7 +17,7 @@ import msgspec
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.files.descriptors import to_append, to_read
 from nanobot_transcript.files.layout import STATE_FOLDER, make_folders
-from nanobot_transcript.relevance.decision import Decision
+from nanobot_transcript.relevance.decision import Decision, Stage
 from nanobot_transcript.relevance.log import FORMAT, decision_record
 
 __all__ = ["FileDecisionLog"]
@@ -28,6 +28,11 @@ _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
 _MOST_TIMES: Final = 2
 _WAIT: Final = 0.02
+_MOST_FILES: Final = 40
+_CLOCKS_DIFFER: Final = 60_000
+"""Milliseconds by which a file system's clock may be behind that of who wrote."""
+_LOG: Final = re.compile(r"\.log(\.\d+)?$")
+_OUTCOME: Final = b'"answer"'
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -74,6 +79,18 @@ class FileDecisionLog:
             for record in records
             if record.get("chat") == session_key and (message_id is None or record.get("message_id") == message_id)
         ]
+
+    def outcomes(self, since_ms: float) -> list[dict[str, Any]]:
+        """See ``DecisionLog.outcomes``: in the files that were written to last."""
+        written = sorted(_written(self.folder), reverse=True)[:_MOST_FILES]
+        found = [
+            record
+            for at_ns, path in written
+            if at_ns >= (since_ms - _CLOCKS_DIFFER) * 1_000_000
+            for record in _records(path, holding=_OUTCOME)[1]
+            if record.get("stage") == Stage.ANSWER and _ts(record) >= since_ms
+        ]
+        return sorted(found, key=_ts)
 
     def editions(self, session_keys: Iterable[str]) -> dict[str, object]:
         """See ``DecisionLog.editions``: one look at the folder for all of them."""
@@ -141,14 +158,14 @@ def _numbered(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}") if number else path
 
 
-def _records(path: Path) -> tuple[int, list[dict[str, Any]]]:
-    """The inode of a file (0 where there is none), and what is in it."""
+def _records(path: Path, holding: bytes = b"") -> tuple[int, list[dict[str, Any]]]:
+    """The inode of a file (0 where there is none), and what is in it, in lines that hold certain letters."""
     try:
         with os.fdopen(to_read(str(path)), "rb") as file:
             inode, lines = os.fstat(file.fileno()).st_ino, file.read().split(b"\n")
     except OSError:
         return 0, []
-    return inode, [record for line in lines if (record := _decoded(line)) is not None]
+    return inode, [record for line in lines if holding in line and (record := _decoded(line)) is not None]
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:
@@ -169,6 +186,23 @@ def _stamps(folder: Path) -> Iterator[tuple[str, tuple[int, int]]]:
                         yield entry.name, (found.st_mtime_ns, found.st_size)
     except OSError:
         return
+
+
+def _written(folder: Path) -> Iterator[tuple[int, Path]]:
+    """The files of all chats, and when each was written to (nanoseconds)."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if _LOG.search(entry.name):
+                    with contextlib.suppress(FileNotFoundError):
+                        yield entry.stat(follow_symlinks=False).st_mtime_ns, Path(entry.path)
+    except OSError:
+        return
+
+
+def _ts(record: dict[str, Any]) -> float:
+    ts = record.get("ts")
+    return ts if isinstance(ts, int | float) else 0
 
 
 def _is_newer(path: Path) -> bool:

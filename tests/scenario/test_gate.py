@@ -8,6 +8,7 @@ import pytest_asyncio
 from support.scene import Scene
 from support.waiting import until
 
+from transcript_channels.nanobot_host.outcomes import turn_completed
 from transcript_channels.simulator import FeishuSimulator, Reply, ScriptedModel
 
 pytestmark = [pytest.mark.host, pytest.mark.asyncio(loop_scope="module")]
@@ -50,8 +51,9 @@ async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
 
 
 def decisions(scene: Scene, message_id: str) -> int:
-    """How many bots have decided about a message; what came of it by a claim counts no more."""
-    return sum('"claim"' not in line for line in decided(scene, message_id).splitlines())
+    """How many bots have decided about a message; what came of it by a claim, or in the end, counts no more."""
+    later = ('"stage":"claim"', '"stage":"answer"')
+    return sum(not any(stage in line for stage in later) for line in decided(scene, message_id).splitlines())
 
 
 def decided(scene: Scene, message_id: str) -> str:
@@ -133,6 +135,19 @@ async def test_a_judge_that_is_broken_leaves_it_to_the_score(gated: Scene) -> No
     await until(lambda: '"judge_failed"' in decided(gated, message.message_id))
     await gated.ask(group, gated.ada, "@Beta which planes again?", gated.beta)
     assert gated.requests('"new_message"') == 1
+
+
+@pytest.mark.skipif(turn_completed() is None, reason="this nanobot does not say how turns end")
+async def test_a_model_that_refuses_is_noted_as_a_failed_answer(gated: Scene) -> None:
+    group = gated.group(gated.beta, gated.ada)
+    gated.when("which trains", Reply(status=401, error="Invalid API key"))
+    gated.when("which boats", "The first one leaves at four.")
+    failed = await gated.feishu.say(group, gated.ada, "@Beta which trains?")
+    await until(lambda: "Invalid API key" in decided(gated, failed.message_id))
+    assert '"answered"' not in decided(gated, failed.message_id)
+    asked = await gated.feishu.say(group, gated.ada, "@Beta which boats?")
+    await until(lambda: '"answered"' in decided(gated, asked.message_id))
+    assert '"failed"' not in decided(gated, asked.message_id)
 
 
 async def test_a_command_stays_nanobots(gated: Scene) -> None:

@@ -5,23 +5,39 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from nanobot_transcript.errors import StoreError
+from nanobot_transcript.relevance.decision import Outcome
 from nanobot_transcript.turns import Claim
 
-__all__ = ["Answers"]
+__all__ = ["Answers", "Objection", "Objects"]
 
 logger = logging.getLogger(__name__)
 
 _KEPT: Final = 1024
 
 
+class Objection(NamedTuple):
+    """Why an answer must not go out: ``sentence`` for the log, ``outcome`` and ``why`` to be noted.
+
+    ``outcome`` is None when it is noted already.
+    """
+
+    outcome: Outcome | None
+    sentence: str
+    why: str = ""
+
+
+Objects = Callable[[], Awaitable[Objection | None]]
+"""Asked when an answer is ready: why it must not go out, or None."""
+
+
 @dataclass(slots=True, eq=False)
 class _Expected:
     hop: int
     claim: Claim | None = None
-    objection: Callable[[], Awaitable[str]] | None = None
+    objection: Objects | None = None
     sent: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -32,10 +48,10 @@ class Answers:
         self._expected: OrderedDict[str, _Expected] = OrderedDict()
         self._holding: set[asyncio.Task[None]] = set()
 
-    def expect(self, message_id: str, hop: int, objection: Callable[[], Awaitable[str]] | None = None) -> None:
+    def expect(self, message_id: str, hop: int, objection: Objects | None = None) -> None:
         """An answer to this message will be a turn of ``hop``.
 
-        ``objection`` is asked right before the answer's first words go out: why they must not, or an empty text.
+        ``objection`` is asked right before the answer's first words go out: why they must not, or None.
         """
         self._expected[message_id] = _Expected(hop, objection=objection)
         self._expected.move_to_end(message_id)
@@ -62,17 +78,17 @@ class Answers:
         expected = self._expected.get(message_id) if message_id else None
         return expected.hop if expected is not None else None
 
-    async def objection(self, message_id: str | None) -> str:
-        """Why nothing may be said to this message any more; an empty text when it may."""
+    async def objection(self, message_id: str | None) -> Objection | None:
+        """Why nothing may be said to this message any more; None when it may."""
         expected = self._expected.get(message_id) if message_id else None
         if expected is None or expected.sent.is_set():
-            return ""
+            return None
         try:
             if expected.claim is not None and not expected.claim.holds():
-                return "another bot answers it by now"
-            return await expected.objection() if expected.objection is not None else ""
+                return Objection("lost_claim", "another bot answers it by now")
+            return await expected.objection() if expected.objection is not None else None
         except StoreError as error:  # better no answer than several
-            return f"it cannot be told whether another bot answers it: {error}"
+            return Objection("failed", f"it cannot be told whether another bot answers it: {error}", str(error))
 
     def sent(self, message_id: str | None) -> None:
         """The first words of the answer are out and recorded."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from transcript_channels.feishu import Message
 from transcript_channels.feishu.fields import part, string
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.core import Core
 from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.gated import Gated
@@ -200,7 +201,17 @@ class _Outbound(_Listening):
             complete = True
         finally:
             await outbound.plain(outgoing, self._transcript_bot.app_id, complete=complete)
+            self._transcript_told(outgoing)
         return None
+
+    def _transcript_told(self, outgoing: Outgoing) -> None:
+        """Note it where nothing of it arrived, or where it is nanobot's word about a turn that failed."""
+        outcomes, app_id = self._transcript_host.outcomes, self._transcript_bot.app_id
+        key = FEISHU.key(outgoing.chat_id)
+        if outgoing.delivered:
+            outcomes.told(app_id, key, outgoing.trigger, outgoing.text)
+        elif outgoing.text.strip():
+            outcomes.unsent(app_id, key, outgoing.trigger)
 
 
 class _Streams(Core):

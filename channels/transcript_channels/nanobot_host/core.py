@@ -3,6 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
+from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.deliveries import Deliveries, Outgoing
 from transcript_channels.nanobot_host.host import Bot, Host
 from transcript_channels.nanobot_host.outbound import Streams
@@ -36,7 +37,9 @@ class Core(NanobotChannel):
     async def _transcript_objects(self, outgoing: Outgoing) -> bool:
         """True when an answer must not go out any more: another bot gives it, or bots have said enough."""
         objection = await self._transcript_bot.answers.objection(outgoing.trigger)
-        if objection:
+        if objection is not None:
             outgoing.refused = True
-            logger.info("An answer to %s is not sent: %s", outgoing.trigger, objection)
+            logger.info("An answer to %s is not sent: %s", outgoing.trigger, objection.sentence)
+            bot, key = self._transcript_bot, FEISHU.key(outgoing.chat_id)
+            self._transcript_host.outcomes.withheld(bot.app_id, key, outgoing.trigger, objection)
         return outgoing.refused

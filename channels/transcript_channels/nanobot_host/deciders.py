@@ -2,15 +2,18 @@
 
 import logging
 from functools import cached_property
+from typing import cast
 
 from nanobot_transcript.conversation.decision import Decider, Informed
 from nanobot_transcript.conversation.people import Members, People
+from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import RelevanceGate
+from nanobot_transcript.relevance.decision import Outcome
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns import GUARD_HISTORY, AnswerClaims, LoopGuard
@@ -114,3 +117,8 @@ class Deciders:
             return ""
         decider.stopped(session_key, message, verdict.reason)
         return f"bots have said enough to each other ({verdict.reason})"
+
+    def ended(self, app_id: str, session_key: str, message_id: str, outcome: Outcome, why: str = "") -> None:
+        """Note what became of the answer of a bot to a message of a group."""
+        message = cast("Entry", {"message_id": message_id})  # nothing else of it is noted
+        self.of(app_id).ended(InboundMessage(session_key, message), outcome, why)

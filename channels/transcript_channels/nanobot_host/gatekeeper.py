@@ -18,8 +18,10 @@ from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, is_bot
+from nanobot_transcript.relevance.decision import Outcome
 from nanobot_transcript.turns import Claim
 from nanobot_transcript.turns.speakers import addresses, hop_of
+from transcript_channels.nanobot_host.answers import Objection, Objects
 from transcript_channels.nanobot_host.commands import is_command
 from transcript_channels.nanobot_host.judging import HURRY
 
@@ -192,6 +194,7 @@ class Gatekeeper:
         bot, message_id = turn.bot, turn.message_id
         if await self._is_taken_back(turn):
             logger.info("%s was taken back and gets no answer", message_id)
+            self._ended(turn, "withdrawn")
             if claim is not None:
                 with suppress(StoreError):  # it runs out by itself
                     claim.settle()
@@ -204,16 +207,21 @@ class Gatekeeper:
         finally:
             if not bot.turns.began(message_id):  # nanobot has its own reasons
                 bot.answers.drop(message_id)
+                self._ended(turn, "withdrawn", "nanobot did not take the message; its log says why.")
 
-    def _objection(self, turn: Turn) -> Callable[[], Awaitable[str]]:
+    def _ended(self, turn: Turn, outcome: Outcome, why: str = "") -> None:
+        self._deciders.of(turn.bot.app_id).ended(turn.inbound, outcome, why)
+
+    def _objection(self, turn: Turn) -> Objects:
         """Asked when an answer is ready. To a bot others may have used up the limit meanwhile."""
 
-        async def objection() -> str:
+        async def objection() -> Objection | None:
             if await self._is_taken_back(turn):
-                return "it was taken back"
+                return Objection("withdrawn", "it was taken back")
             if not is_bot(turn.entry):
-                return ""
-            return await self._deciders.limit_passed(turn.session_key, turn.entry, turn.bot.app_id)
+                return None
+            passed = await self._deciders.limit_passed(turn.session_key, turn.entry, turn.bot.app_id)
+            return Objection(None, passed) if passed else None
 
         return objection
 

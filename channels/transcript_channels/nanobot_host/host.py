@@ -33,6 +33,7 @@ from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
 from transcript_channels.nanobot_host.histories import Histories
 from transcript_channels.nanobot_host.inbound import Inbound
 from transcript_channels.nanobot_host.outbound import Outbound
+from transcript_channels.nanobot_host.outcomes import Outcomes
 from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.posts import Posts
 from transcript_channels.nanobot_host.privacy import PrivateChats
@@ -101,6 +102,7 @@ class Host:
         self.inbound: Inbound = Inbound(
             reader, self.arrivals, self.policy, self.private, self.background, self.forgetting, self._heard
         )
+        self.outcomes: Outcomes = Outcomes(self.deciders.ended, self.may_post, self.bot_on)
         self.outbound: Outbound = Outbound(
             self.async_store, self.policy, self.people, self.private, self.arrivals, self._answered, self._hop
         )
@@ -233,6 +235,7 @@ class Host:
         if bot is None:
             return
         bot.answers.sent(trigger)
+        self.outcomes.answered(app_id, FEISHU.key(chat_id), trigger)
         session = bot.turns.session_of(trigger) or f"{bot.channel_name}:{chat_id}"
         self.watermarks.change(app_id, session, lambda mark: mark and mark.with_answer(message_id, text))
 

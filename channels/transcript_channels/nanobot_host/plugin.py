@@ -156,5 +156,6 @@ def attend(host: Host, ctx: Any, abilities: Collection[str]) -> None:
     """Take from nanobot's ``ToolContext`` what the abilities need that are no tool: its model and its sessions."""
     if "judge" in abilities:
         host.deciders.model.attend(getattr(ctx, "provider_snapshot_loader", None))
+    host.outcomes.attend(getattr(ctx, "bus", None))
     if "forgetting" in abilities:
         host.forgetting.attend(getattr(ctx, "sessions", None))

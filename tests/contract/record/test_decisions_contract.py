@@ -1,8 +1,12 @@
 """What was decided, noted by one process and read by all."""
 
+import time
+from typing import Any
+
 from contract.conftest import MakeRecord
 
 from nanobot_transcript.relevance import Decision, Reason, Stage
+from nanobot_transcript.relevance.decision import later
 
 KEY = "feishu:oc_1"
 
@@ -40,6 +44,21 @@ def test_a_chat_has_another_edition_after_each_note_and_the_same_until_then(make
         assert reader.editions([KEY, "feishu:oc_2"]) == seen[-1]
     assert len({repr(each[KEY]) for each in seen}) == 3
     assert len({repr(each["feishu:oc_2"]) for each in seen}) == 1
+
+
+def test_what_became_of_answers_is_found_in_all_chats(make_record: MakeRecord) -> None:
+    writer = make_record().decisions
+    now = int(time.time() * 1000) - 1000
+    for number, key in enumerate((KEY, "feishu:oc_2", KEY)):
+        message: Any = {"message_id": f"om_{number}"}
+        writer.write(key, decision(f"om_{number}"), now + number)
+        writer.write(key, later("failed", key, message, "Alpha", why="no model"), now + number)
+    writer.read(KEY)
+    found = make_record().decisions.outcomes(now + 1)
+    assert [(one["chat"], one["message_id"], one["why"]) for one in found] == [
+        ("feishu:oc_2", "om_1", "no model"),
+        (KEY, "om_2", "no model"),
+    ]
 
 
 def test_any_session_key_and_id_can_be_noted(make_record: MakeRecord) -> None:

@@ -16,6 +16,8 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli.checks import host
+from nanobot_transcript.relevance.decision import later
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.nanobot_host.seams import SeamFinding
 
@@ -41,6 +43,21 @@ def test_a_sound_store_is_reported_sound(run: Run, store: GroupTranscriptStore, 
     for check in ("settings", "store", "lock", "clock", "permissions", "bot names", "version"):
         assert findings[check]["severity"] == "ok", findings[check]
     assert sorted(base_dir.rglob("*")) == before
+
+
+def test_a_bot_whose_answers_fail_is_a_warning_with_the_newest_reason(
+    run: Run, store: GroupTranscriptStore, base_dir: Path
+) -> None:
+    log = FileDecisionLog(base_dir)
+    message: Any = {"message_id": "om_1"}
+    assert "answers" not in found(run)
+    log.write("feishu:oc_1", later("answered", "feishu:oc_1", message, "Beta"))
+    assert found(run)["answers"]["message"] == "The answer of the last day went out."
+    log.write("feishu:oc_1", later("failed", "feishu:oc_1", message, "Alpha", why="claude ended with exit code 1"))
+    finding = found(run)["answers"]
+    assert finding["severity"] == "warning"
+    assert finding["message"] == ("Alpha: 1 of 1 answers of the last day failed; newest: claude ended with exit code 1")
+    assert "gate explain feishu:oc_1 om_1" in finding["fix"]
 
 
 def test_mailboxes_are_looked_at_where_there_are_any(

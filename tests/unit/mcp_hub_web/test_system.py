@@ -187,3 +187,10 @@ async def test_every_code_that_the_hub_can_show_has_a_sentence_in_chinese() -> N
     untold = {"no_token", "wrong_token"}
     assert {*ours, *made, *_CONNECT} - untold - set(known) == set()
     assert [code for code, sentence in known.items() if not re.search("[\u4e00-\u9fff]", sentence)] == []
+
+
+async def test_how_many_answers_of_each_bot_failed_and_why_is_told(serve: Serve, home: WebHome) -> None:
+    home.decide_later("om_away", "Gamma", "failed", why="no model")
+    async with serve(hub=TOKENS) as http:
+        (gamma,) = [each for each in (await system(http))["answers"] if each["agent"] == "Gamma"]
+    assert (gamma["ended"], gamma["failed"], gamma["why"], gamma["message_id"]) == (1, 1, "no model", "om_away")

@@ -35,7 +35,7 @@ export const en = {
   outcome_answered: "answered",
   outcome_failed: "could not answer",
   outcome_said_nothing: "said nothing",
-  outcome_withdrawn: "held its answer back",
+  outcome_withdrawn: "sent no answer",
   outcome_lost_claim: "left it to another bot",
   gateSaid: "Before that: {reason}",
   score: "{n} % likely meant",

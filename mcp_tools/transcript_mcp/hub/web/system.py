@@ -4,6 +4,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from aiohttp import web
 from nanobot_transcript import __version__
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.files.usage import folder_size
+from nanobot_transcript.relevance.failures import DAY_MS, answers_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.filebox.filebox import FileBox
@@ -64,12 +66,20 @@ class SystemRoom:
             ],
             "clients": self._recent.clients(),
             "stores": list(self._stores()),
+            "answers": self._answers(),
             "problems": self._recent.problems(),
         }
 
     def look(self) -> Mapping[tuple[tuple[str, str], ...], Any]:
         """How many problems there were, and how many clients."""
         return {(("what", "problems"),): self._recent.count, (("what", "clients"),): self._recent.newcomers}
+
+    def _answers(self) -> list[dict[str, Any]]:
+        """Of the last 24 hours, by bot: how many answers came to an end, how many failed, and the newest of those."""
+        since = time.time() * 1000 - DAY_MS
+        cores = (room.core for room in self._rooms.values())
+        found = (answers_since(core.record.decisions, since) for core in cores if isinstance(core, Chats))
+        return [asdict(each) for answers in found for each in answers if each.ended]
 
     def _stores(self) -> Iterator[dict[str, Any]]:
         for room in self._rooms.values():

@@ -37,7 +37,7 @@ const ZH: Record<string, string> = {
   answered: "已经回答。",
   failed: "没能回答。",
   said_nothing: "没有要说的。",
-  withdrawn: "回答没有发出：消息已被撤回，或者机器人之间说得够多了。",
+  withdrawn: "回答没有发出：消息已被撤回，或者宿主没有接收它。",
   lost_claim: "回答没有发出：已由其他机器人回答。",
 };
 

@@ -1,4 +1,4 @@
-import { Activity, CircleAlert, Database, Eye, Puzzle } from "lucide-react";
+import { Activity, CircleAlert, Database, Eye, MessageSquareWarning, Puzzle } from "lucide-react";
 import type { ReactNode } from "react";
 import { Loading, Problem, useNow, useSpan } from "@/components/common";
 import { Badge } from "@/components/ui/badge";
@@ -6,6 +6,7 @@ import { Card, CardContent, CardHeader, CardTitle } from "@/components/ui/card";
 import { useData } from "@/lib/data";
 import { useConnection } from "@/lib/events";
 import { type Key, isKey, useT } from "@/lib/i18n";
+import { href } from "@/lib/router";
 import { cn } from "@/lib/utils";
 import { Problems, type Trouble } from "@/pages/system/Problems";
 
@@ -21,6 +22,8 @@ interface System {
   clients: { name: string; way: "" | "connect" | "ws"; program: string; requests: number; last: number }[];
   stores: { name: string; path: string; bytes: number; count: number | null }[];
   problems: Trouble[];
+  /** By bot, of the last 24 hours; the rest is about the newest that failed. */
+  answers: { agent: string; ended: number; failed: number; why: string; ts: number; chat: string; message_id: string }[];
 }
 
 export function SystemPage() {
@@ -33,6 +36,7 @@ export function SystemPage() {
   if (system.error && !value) return <Problem error={system.error} retry={system.reload} />;
   if (!value) return <Loading />;
   const errors = value.problems.filter((each) => each.level === "error").length;
+  const failed = value.answers.reduce((sum, each) => sum + each.failed, 0);
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0} role="region" aria-label={t("system")}>
       <div className="mx-auto grid max-w-6xl grid-cols-1 items-start gap-4 p-4 sm:p-6 lg:grid-cols-2">
@@ -40,8 +44,8 @@ export function SystemPage() {
         <section className="grid grid-cols-2 gap-3 lg:col-span-2 lg:grid-cols-4">
           <Figure
             title={t("health")}
-            value={connection === "offline" ? t("offline") : errors ? t("withProblems") : t("well")}
-            tone={connection === "offline" ? "bad" : errors ? "warn" : "good"}
+            value={connection === "offline" ? t("offline") : errors || failed ? t("withProblems") : t("well")}
+            tone={connection === "offline" ? "bad" : errors || failed ? "warn" : "good"}
           />
           <Figure title={t("uptime")} value={span(now / 1000 - value.began)} text={`nanobot-transcript ${value.version}`} />
           <Figure title={t("openPages")} value={String(value.viewers.length)} />
@@ -54,6 +58,34 @@ export function SystemPage() {
           </Title>
           <Problems problems={value.problems} />
         </Card>
+
+        {value.answers.length > 0 && (
+          <Card className="lg:col-span-2">
+            <Title icon={<MessageSquareWarning />} text={t("failedAnswers")}>
+              <Badge variant={failed ? "destructive" : "positive"}>{failed}</Badge>
+            </Title>
+            <ul className="divide-y">
+              {value.answers.map((each) => (
+                <li key={each.agent} className="px-4 py-2.5 text-sm">
+                  <p className="flex gap-2">
+                    <span className="min-w-0 flex-1 truncate font-medium">{each.agent}</span>
+                    <span className={each.failed ? "text-destructive" : "text-muted-foreground"}>
+                      {t("failedOf", { failed: each.failed, n: each.ended })}
+                    </span>
+                  </p>
+                  {each.failed > 0 && (
+                    <p className="break-words text-muted-foreground">
+                      {t("newestFailure", { span: span((now - each.ts) / 1000) })}{" "}
+                      <a href={href("groups", each.chat, each.message_id)} className="text-primary underline underline-offset-2">
+                        {each.why || each.message_id}
+                      </a>
+                    </p>
+                  )}
+                </li>
+              ))}
+            </ul>
+          </Card>
+        )}
 
         <Card>
           <Title icon={<Database />} text={t("stores")} />

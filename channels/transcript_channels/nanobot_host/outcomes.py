@@ -1,0 +1,105 @@
+"""What became of the turns of this process's bots, as far as nanobot and the platform tell it."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from nanobot_transcript.relevance.decision import Outcome
+from nanobot_transcript.session_key import split
+from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.nanobot_host.answers import Objection
+
+if TYPE_CHECKING:
+    from transcript_channels.nanobot_host.host import Bot
+
+__all__ = ["Outcomes", "turn_completed"]
+
+logger = logging.getLogger(__name__)
+
+Note = Callable[[str, str, str, Outcome, str], None]
+"""Called with app id, session key, the message that was to be answered, what became of that, and why."""
+
+_KEPT: Final = 1024
+_NOT_SENT: Final = "The platform did not take the answer; nanobot's log says why."
+
+
+class Outcomes:
+    """Notes each outcome of a turn once. ``concerns`` says which chats are recorded, by session key; ``bot_on`` finds
+    a bot by nanobot's name of its channel. For nanobot's event loop; never raises.
+    """
+
+    def __init__(self, note: Note, concerns: Callable[[str], bool], bot_on: Callable[[str], "Bot | None"]) -> None:
+        self._note: Note = note
+        self._concerns: Callable[[str], bool] = concerns
+        self._bot_on: Callable[[str], Bot | None] = bot_on
+        self._noted: OrderedDict[tuple[str, str], tuple[Outcome, str]] = OrderedDict()
+        self._bus: Any = None
+
+    def attend(self, bus: Any) -> None:
+        """Listen on nanobot's bus to how turns end, where this nanobot tells it."""
+        kind, subscribe = turn_completed(), getattr(bus, "subscribe", None)
+        if kind is not None and subscribe is not None and bus is not self._bus:
+            self._bus = bus
+            subscribe(self._completed, kind)
+
+    def answered(self, app_id: str, session_key: str, trigger: str | None) -> None:
+        """An answer was delivered and recorded."""
+        if not self._has_failed(app_id, trigger):
+            self._end(app_id, session_key, trigger, "answered")
+
+    def told(self, app_id: str, session_key: str, trigger: str | None, text: str) -> None:
+        """A message as a whole was delivered: of a turn that failed it is nanobot's word about that."""
+        if self._has_failed(app_id, trigger):
+            self._end(app_id, session_key, trigger, "failed", text)
+
+    def unsent(self, app_id: str, session_key: str, trigger: str | None) -> None:
+        """Nothing of an answer was delivered."""
+        if self._outcome(app_id, trigger) is None:
+            self._end(app_id, session_key, trigger, "failed", _NOT_SENT)
+
+    def withheld(self, app_id: str, session_key: str, trigger: str | None, objection: Objection) -> None:
+        """An answer was ready and must not go out."""
+        if objection.outcome is not None:
+            self._end(app_id, session_key, trigger, objection.outcome, objection.why)
+
+    def _completed(self, event: Any) -> None:
+        """nanobot ended a turn; it says so before the last word of that turn goes out."""
+        try:
+            about = event.context
+            bot, trigger = self._bot_on(about.channel), about.metadata.get("message_id")
+            if event.outcome == "failed" and bot is not None and isinstance(trigger, str):
+                kinds = [kind for kind in (event.failure_kind, event.failure_error_kind) if kind]
+                why = f"nanobot's turn failed ({', '.join(kinds) or 'unknown'}); its log says more."
+                self._end(bot.app_id, FEISHU.key(about.chat_id), trigger, "failed", why)
+        except Exception:
+            logger.exception("How a turn of nanobot ended cannot be told")
+
+    def _end(self, app_id: str, session_key: str, trigger: str | None, outcome: Outcome, why: str = "") -> None:
+        known = (outcome, why)
+        if not trigger or not self._is_group(session_key) or self._noted.get((app_id, trigger)) == known:
+            return
+        self._noted[app_id, trigger] = known
+        self._noted.move_to_end((app_id, trigger))
+        while len(self._noted) > _KEPT:
+            self._noted.popitem(last=False)
+        self._note(app_id, session_key, trigger, outcome, why)
+
+    def _is_group(self, session_key: str) -> bool:
+        return FEISHU.is_group(split(session_key)[1]) and self._concerns(session_key)
+
+    def _outcome(self, app_id: str, trigger: str | None) -> Outcome | None:
+        return self._noted.get((app_id, trigger or ""), (None, ""))[0]
+
+    def _has_failed(self, app_id: str, trigger: str | None) -> bool:
+        return self._outcome(app_id, trigger) == "failed"
+
+
+def turn_completed() -> Any:
+    """nanobot's event at the end of a turn; None where it does not say whether the turn failed (0.3.0)."""
+    try:
+        from nanobot.bus.runtime_events import TurnCompleted
+    except ImportError:
+        return None
+    fields = getattr(TurnCompleted, "__dataclass_fields__", {})
+    return TurnCompleted if {"context", "outcome", "failure_kind", "failure_error_kind"} <= set(fields) else None

@@ -1,0 +1,34 @@
+"""Do the minds of the bots answer?"""
+
+import time
+from typing import TYPE_CHECKING
+
+from nanobot_transcript.finding import Finding
+
+if TYPE_CHECKING:
+    from nanobot_transcript.record import Record
+    from nanobot_transcript.relevance.failures import Answers
+
+__all__ = ["check"]
+
+
+def check(record: "Record") -> list[Finding]:
+    """Of each bot whose answers failed in the last day, how many and why; one finding when none did, none when there
+    was no answer.
+    """
+    from nanobot_transcript.relevance.failures import DAY_MS, answers_since
+
+    found = [each for each in answers_since(record.decisions, time.time() * 1000 - DAY_MS) if each.ended]
+    failing = [_failing(each) for each in found if each.failed]
+    if failing or not found:
+        return failing
+    total = sum(each.ended for each in found)
+    counted = "The answer" if total == 1 else f"All {total} answers"
+    return [Finding("answers", "ok", f"{counted} of the last day went out.")]
+
+
+def _failing(found: "Answers") -> Finding:
+    message = f"{found.agent}: {found.failed} of {found.ended} answers of the last day failed; newest: {found.why}"
+    explain = f"nanobot-transcript gate explain {found.chat} {found.message_id}"
+    fix = f"Look into the log of {found.agent}; `{explain}` shows that answer."
+    return Finding("answers", "warning", message, fix)
