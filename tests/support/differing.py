@@ -86,6 +86,11 @@ OWN_WAYS: Final[_Table] = {
         "a_model_breaks_off",
     ),
     **_in(
+        "decisions",
+        "nanobot does not tell the plugin that the end of a streamed answer did not arrive",
+        "a_long_answer_arrives_in_part",
+    ),
+    **_in(
         "entries",
         "the runner takes back an answer that did not arrive as a whole; nanobot lets stand what is there",
         "a_card_cannot_be_written_on",

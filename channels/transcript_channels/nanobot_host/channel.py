@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from transcript_channels.feishu import Message
 from transcript_channels.feishu.fields import part, string
-from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.core import Core
 from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.gated import Gated
@@ -200,18 +199,9 @@ class _Outbound(_Listening):
             await super().send(_addressed(msg, outgoing))
             complete = True
         finally:
+            self._transcript_sent(outgoing, complete=complete)
             await outbound.plain(outgoing, self._transcript_bot.app_id, complete=complete)
-            self._transcript_told(outgoing)
         return None
-
-    def _transcript_told(self, outgoing: Outgoing) -> None:
-        """Note it where nothing of it arrived, or where it is nanobot's word about a turn that failed."""
-        outcomes, app_id = self._transcript_host.outcomes, self._transcript_bot.app_id
-        key = FEISHU.key(outgoing.chat_id)
-        if outgoing.delivered:
-            outcomes.told(app_id, key, outgoing.trigger, outgoing.text)
-        elif outgoing.text.strip():
-            outcomes.unsent(app_id, key, outgoing.trigger)
 
 
 class _Streams(Core):
@@ -238,6 +228,7 @@ class _Streams(Core):
         if ending:
             streams.end(key)
             complete = outgoing.updates > updates or len(outgoing.delivered) > parts
+            self._transcript_sent(outgoing, complete=complete, streamed=True)
             await outbound.streamed(outgoing, self._transcript_bot.app_id, complete=complete)
         for abandoned in streams.abandoned():
             await outbound.streamed(abandoned, self._transcript_bot.app_id, complete=False)

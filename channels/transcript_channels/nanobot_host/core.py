@@ -43,3 +43,14 @@ class Core(NanobotChannel):
             bot, key = self._transcript_bot, FEISHU.key(outgoing.chat_id)
             self._transcript_host.outcomes.withheld(bot.app_id, key, outgoing.trigger, objection)
         return outgoing.refused
+
+    def _transcript_sent(self, outgoing: Outgoing, *, complete: bool, streamed: bool = False) -> None:
+        """Note what did not arrive, and what nanobot says of a turn that failed, which is never streamed."""
+        outcomes, app_id = self._transcript_host.outcomes, self._transcript_bot.app_id
+        key = FEISHU.key(outgoing.chat_id)
+        if not outgoing.text.strip():
+            return
+        if not complete or not outgoing.delivered:
+            outcomes.unsent(app_id, key, outgoing.trigger, partly=bool(outgoing.delivered))
+        elif not streamed:
+            outcomes.told(app_id, key, outgoing.trigger, outgoing.text)

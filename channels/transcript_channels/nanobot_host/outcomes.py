@@ -22,6 +22,7 @@ Note = Callable[[str, str, str, Outcome, str], None]
 
 _KEPT: Final = 1024
 _NOT_SENT: Final = "The platform did not take the answer; nanobot's log says why."
+_SENT_IN_PART: Final = "The platform took only a part of the answer; nanobot's log says why."
 
 
 class Outcomes:
@@ -34,6 +35,10 @@ class Outcomes:
         self._concerns: Callable[[str], bool] = concerns
         self._bot_on: Callable[[str], Bot | None] = bot_on
         self._noted: OrderedDict[tuple[str, str], tuple[Outcome, str]] = OrderedDict()
+        self._failed: set[tuple[str, str]] = set()
+        """Turns that nanobot calls failed."""
+        self._parts: set[tuple[str, str]] = set()
+        """Answers of which a part is about to be recorded."""
         self._bus: Any = None
 
     def attend(self, bus: Any) -> None:
@@ -44,19 +49,24 @@ class Outcomes:
             subscribe(self._completed, kind)
 
     def answered(self, app_id: str, session_key: str, trigger: str | None) -> None:
-        """An answer was delivered and recorded."""
-        if not self._has_failed(app_id, trigger):
+        """An answer, or a part of one, was delivered and recorded."""
+        key = (app_id, trigger or "")
+        if key in self._parts:
+            self._parts.discard(key)
+        elif key not in self._failed:
             self._end(app_id, session_key, trigger, "answered")
 
     def told(self, app_id: str, session_key: str, trigger: str | None, text: str) -> None:
         """A message as a whole was delivered: of a turn that failed it is nanobot's word about that."""
-        if self._has_failed(app_id, trigger):
+        if (app_id, trigger or "") in self._failed:
             self._end(app_id, session_key, trigger, "failed", text)
 
-    def unsent(self, app_id: str, session_key: str, trigger: str | None) -> None:
-        """Nothing of an answer was delivered."""
-        if self._outcome(app_id, trigger) is None:
-            self._end(app_id, session_key, trigger, "failed", _NOT_SENT)
+    def unsent(self, app_id: str, session_key: str, trigger: str | None, *, partly: bool) -> None:
+        """Nothing of an answer was delivered, or not all of it (``partly``); to be called before that is recorded."""
+        if partly:
+            self._parts.add((app_id, trigger or ""))
+        if partly or (app_id, trigger or "") not in self._noted:
+            self._end(app_id, session_key, trigger, "failed", _SENT_IN_PART if partly else _NOT_SENT)
 
     def withheld(self, app_id: str, session_key: str, trigger: str | None, objection: Objection) -> None:
         """An answer was ready and must not go out."""
@@ -71,6 +81,7 @@ class Outcomes:
             if event.outcome == "failed" and bot is not None and isinstance(trigger, str):
                 kinds = [kind for kind in (event.failure_kind, event.failure_error_kind) if kind]
                 why = f"nanobot's turn failed ({', '.join(kinds) or 'unknown'}); its log says more."
+                self._failed.add((bot.app_id, trigger))
                 self._end(bot.app_id, FEISHU.key(about.chat_id), trigger, "failed", why)
         except Exception:
             logger.exception("How a turn of nanobot ended cannot be told")
@@ -82,17 +93,13 @@ class Outcomes:
         self._noted[app_id, trigger] = known
         self._noted.move_to_end((app_id, trigger))
         while len(self._noted) > _KEPT:
-            self._noted.popitem(last=False)
+            oldest, _ = self._noted.popitem(last=False)
+            self._failed.discard(oldest)
+            self._parts.discard(oldest)
         self._note(app_id, session_key, trigger, outcome, why)
 
     def _is_group(self, session_key: str) -> bool:
         return FEISHU.is_group(split(session_key)[1]) and self._concerns(session_key)
-
-    def _outcome(self, app_id: str, trigger: str | None) -> Outcome | None:
-        return self._noted.get((app_id, trigger or ""), (None, ""))[0]
-
-    def _has_failed(self, app_id: str, trigger: str | None) -> bool:
-        return self._outcome(app_id, trigger) == "failed"
 
 
 def turn_completed() -> Any:

@@ -166,8 +166,8 @@ async def test_an_open_question_is_answered_by_one_of_two_processes(place: Place
         """The last word of each agent on the question."""
         return {one["agent"]: one["reason"] for one in place.record.decisions.read(place.key, asked.id)}
 
-    await until(lambda: sorted(reasons().values()) == ["claim_seen", "claimed"])
-    (winner,) = [agent for agent, reason in reasons().items() if reason == "claimed"]
+    await until(lambda: sorted(reasons().values()) == ["answered", "claim_seen"])
+    (winner,) = [agent for agent, reason in reasons().items() if reason == "answered"]
     await until(lambda: len(place.said()) == 2)
     assert [said.sender.name for said in place.room.said] == ["Ada", winner]
 

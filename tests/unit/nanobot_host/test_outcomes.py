@@ -72,6 +72,22 @@ async def test_what_the_platform_refuses_is_noted_as_failed_until_it_arrives(hos
             await channel.send(Outbound("oc_1", "lost", dict(TURN)))
     assert noted(host) == [("failed", "The platform did not take the answer; nanobot's log says why.")]
     channel._client.refuse = lambda content: False
+    await channel.send(Outbound("oc_1", "found", dict(TURN)))
+    assert noted(host)[1:] == [("answered", None)]
+
+
+async def test_an_answer_of_which_a_part_arrived_is_noted_as_failed(host: Host, channel: Any) -> None:
+    channel._client.refuse = lambda content: "three" in content
+    with pytest.raises(RuntimeError):
+        await channel.send(Outbound("oc_1", "one|two|three", dict(TURN)))
+    assert noted(host) == [("failed", "The platform took only a part of the answer; nanobot's log says why.")]
+
+
+async def test_a_streamed_answer_that_the_platform_refuses_is_noted_as_failed(host: Host, channel: Any) -> None:
+    channel._client.refuse = lambda content: True
+    await channel.send_delta("oc_1", "lost", TURN)
+    await channel.send_delta("oc_1", "", TURN, stream_end=True)
+    assert [reason for reason, _ in noted(host)] == ["failed"]
 
 
 async def test_a_turn_that_failed_is_noted_with_nanobots_word_about_it(host: Host, channel: Any, bus: Bus) -> None:
