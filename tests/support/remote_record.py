@@ -424,6 +424,12 @@ class _Members(MemberDirectory):
     def saw(self, session_key: str, sender: str) -> None:
         self._sent("saw", session_key, sender)
 
+    def left(self, session_key: str, sender: str) -> None:
+        self._sent("left", session_key, sender)
+
+    def remember_list(self, session_key: str, people: Mapping[str, str], kind: str, observer: str) -> None:
+        self._sent("remember_list", session_key, dict(people), kind, observer)
+
     def remember_chat(self, session_key: str, title: str) -> None:
         self._sent("remember_chat", session_key, title)
 
