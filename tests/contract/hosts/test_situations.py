@@ -47,6 +47,14 @@ SITUATIONS: Final = {
     "a_bot_is_asked_about_another": Situation(("@Beta what did Alpha say?",), ("Beta",)),
 }
 
+RARE: Final = {
+    "nobody_in_particular_is_asked_in_chinese",
+    "a_chinese_bot_is_called",
+    "a_person_is_talked_about",
+    "a_bot_is_asked_about_another",
+}
+"""Situations that are tried with full repetitions only."""
+
 
 class Office:
     """Four bots on one platform, each in a host of its own."""
@@ -99,7 +107,9 @@ async def office(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("kind", ["cold", "warm"])
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.soak) if name in RARE else name for name in SITUATIONS]
+)
 async def test_who_is_meant_answers_and_nobody_else(office: Office, name: str, kind: str) -> None:
     group, situation = office.groups[name, kind], SITUATIONS[name]
     if kind == "warm":

@@ -9,7 +9,10 @@ from benchmarks.way.part import counted
 pytest.importorskip("nanobot")
 
 
-@pytest.mark.parametrize(("host", "room"), [("run", "runner"), ("nanobot", "nanobot_host")])
+HOSTS = [("run", "runner"), pytest.param("nanobot", "nanobot_host", marks=pytest.mark.soak)]
+
+
+@pytest.mark.parametrize(("host", "room"), HOSTS)
 def test_a_message_runs_from_the_platform_through_the_host_into_the_record(
     host: str, room: str, tmp_path: Path
 ) -> None:
