@@ -8,9 +8,10 @@ import asyncio
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from support.forking import Streamed, preload
 from support.gateways import Gateway, start_gateway
@@ -34,8 +35,16 @@ preload(
 _KEPT: Final = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 
 
+_CLAIMING: Final = 2.0
+"""Seconds after which what the score alone left is left: until then it may be an open question, which is claimed."""
+
+
 class _Process(HostInProcess):
-    _opened: Record | None = None
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._opened: Record | None = None
+        self._left: dict[str, float] = {}
+        """When it was first seen that a message was left by the score."""
 
     @property
     def record(self) -> Record:
@@ -73,6 +82,8 @@ class _Process(HostInProcess):
         decided = self.record.decisions.read(key, message_id)
         if any(one.get("respond") for one in decided):
             return self._has_answer(key, message_id)
+        if decided and decided[-1].get("stage") == "score":
+            return time.monotonic() - self._left.setdefault(message_id, time.monotonic()) > _CLAIMING
         unheard = isinstance(message.sender, App) and self.record.store.get(key, message_id) is None
         return bool(decided) or unheard
 
