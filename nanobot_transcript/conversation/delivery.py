@@ -13,13 +13,15 @@ from nanobot_transcript.errors import InvalidEntryError, StoreError, TranscriptE
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
-__all__ = ["Recorder", "Source", "answer_entry"]
+__all__ = ["HopOf", "Recorder", "Source", "answer_entry"]
 
 logger = logging.getLogger(__name__)
 
 _DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
 
 Source = Literal["send", "stream"]
+HopOf = Callable[[], Awaitable[int | None]]
+"""How many bot turns in a row a message makes; None for what answers nothing. Raises StoreError."""
 _OWN: Final = frozenset({"send", "stream"})
 
 
@@ -51,19 +53,29 @@ def _known(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 class Recorder:
-    """Records what an agent said. Never raises: the message is out, and nobody will bring it again."""
+    """Records what agents of this process said. Never raises: the message is out, and nobody will bring it again."""
 
-    def __init__(self, store: AsyncGroupTranscriptStore, agent: AgentProfile) -> None:
+    def __init__(self, store: AsyncGroupTranscriptStore) -> None:
         self._store: AsyncGroupTranscriptStore = store
-        self._agent: AgentProfile = agent
         self.delays: Sequence[float] = _DELAYS
         """Seconds to wait before each further attempt."""
         self._later: set[asyncio.Task[None]] = set()
 
-    async def said(self, message: OutboundMessage, sent: SentMessage, source: Source) -> None:
-        """Append a delivered message, now, or soon when the store is in trouble."""
-        entry = answer_entry(message, sent, self._agent, source)
-        write = partial(self._write, message.session_key, entry)
+    async def said(
+        self,
+        agent: AgentProfile,
+        message: OutboundMessage,
+        sent: SentMessage,
+        source: Source,
+        *,
+        hop_of: HopOf | None = None,
+    ) -> None:
+        """Append a delivered message, now, or soon when the store is in trouble.
+
+        ``hop_of`` tells how many bot turns in a row it makes, where that has to be looked up in the record.
+        """
+        entry = answer_entry(message, sent, agent, source)
+        write = partial(self._write, message.session_key, entry, hop_of)
         try:
             await write()
         except InvalidEntryError:
@@ -74,22 +86,24 @@ class Recorder:
             self._later.add(later)
             later.add_done_callback(self._later.discard)
 
-    async def said_in_part(self, message: OutboundMessage, error: TranscriptError) -> None:
+    async def said_in_part(self, agent: AgentProfile, message: OutboundMessage, error: TranscriptError) -> None:
         """Append what of a message arrived although it could not be sent as a whole: the group has seen it."""
         arrived = getattr(error, "arrived", None)
         if isinstance(arrived, SentMessage) and not message.private:
-            await self.said(message, arrived, "send")
+            await self.said(agent, message, arrived, "send")
 
-    async def changed(self, session_key: str, message_id: str, text: str) -> None:
-        """Note that a message of this agent shows another text now."""
+    async def changed(self, agent: AgentProfile, session_key: str, message_id: str, text: str) -> None:
+        """Note that a message of an agent shows another text now."""
         try:
-            await self._store.edit(session_key, message_id, text, self._agent.name)
+            await self._store.edit(session_key, message_id, text, agent.name)
         except StoreError as error:
             logger.warning("A card was replaced but the record has the old text: %s %s", error, error.hint)
 
-    async def _write(self, session_key: str, entry: Entry) -> bool:
+    async def _write(self, session_key: str, entry: Entry, hop_of: HopOf | None) -> bool:
         """Of a message that is there in part already, the record gets the whole."""
         store, target = self._store, entry["message_id"]
+        if hop_of is not None and (hop := await hop_of()) is not None:
+            entry["hop"] = hop
         if await self._append(session_key, entry) or not target:
             return True
         known = await store.get(session_key, target)

@@ -59,7 +59,8 @@ class ChannelManager:
         self._bus: MessageBus = bus
         self._channel: Channel = channel
         self._delays: Sequence[float] = delays
-        self._recorder: Recorder | None = Recorder(transcript_store, agent) if transcript_store is not None else None
+        self._recorder: Recorder | None = Recorder(transcript_store) if transcript_store is not None else None
+        self._agent: AgentProfile = agent
         self._lanes: Lanes[Delivery] = Lanes(self._dispatch, parallel=_PARALLEL)
 
     async def run(self) -> None:
@@ -80,7 +81,7 @@ class ChannelManager:
             raise RequestRefusedError("Cards cannot be changed in this chat.")
         text = await self._channel.revise(message_id, card)
         if self._recorder is not None:
-            await self._recorder.changed(session_key, message_id, text)
+            await self._recorder.changed(self._agent, session_key, message_id, text)
 
     async def _dispatch_outbound(self) -> None:
         async for delivery in self._bus.outbound():
@@ -145,7 +146,7 @@ class ChannelManager:
                 await asyncio.sleep(delay if wanted is None else min(max(wanted, 0.0), _LONGEST_WAIT))
         except BaseException:
             if partly is not None and self._recorder is not None:
-                await self._recorder.said_in_part(message, partly)
+                await self._recorder.said_in_part(self._agent, message, partly)
             raise
         raise AssertionError("the last attempt returns or raises")
 
@@ -154,7 +155,7 @@ class ChannelManager:
             return
         if message.live is not None:
             message = replace(message, content=message.live.text)
-        await self._recorder.said(message, sent, source)
+        await self._recorder.said(self._agent, message, sent, source)
 
 
 async def _show(message: OutboundMessage, text: LiveText, shown: LiveMessage) -> None:

@@ -3,14 +3,17 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal, cast
 
 from nanobot_transcript.conversation.arrivals import Arrivals
+from nanobot_transcript.conversation.delivery import Recorder
 from nanobot_transcript.conversation.people import People
+from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.identity import is_bot
+from nanobot_transcript.identity import AgentProfile, is_bot
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.speakers import hop_of
 from transcript_channels.feishu import text_of
@@ -29,7 +32,6 @@ HopOf = Callable[[str, str | None], int | None]
 logger = logging.getLogger(__name__)
 
 _OPEN_STREAMS: Final = 256
-_DELAYS: Final = (1.0, 5.0, 25.0, 125.0)  # seconds
 _WORDS: Final = frozenset({"text", "post", "interactive"})
 
 
@@ -53,9 +55,7 @@ class Outbound:
         self._arrivals: Arrivals = arrivals
         self._answered: Answered = answered
         self._hop_of: HopOf = hop_of
-        self.delays: Sequence[float] = _DELAYS
-        """Seconds to wait before each further attempt to record what was delivered."""
-        self._later: set[asyncio.Future[None]] = set()
+        self.recorder: Recorder = Recorder(store)
 
     def concerns(self, chat_id: str) -> bool:
         """True when messages to this address are recorded."""
@@ -79,34 +79,9 @@ class Outbound:
         try:
             chat_id = await self._chat_of(outgoing)
             if chat_id is not None:
-                await self._write(partial(self._append, chat_id, outgoing, text, app_id, source))
+                await self._said(chat_id, outgoing, text, app_id, source)
         except Exception:
             logger.exception("An answer was delivered but could not be recorded")
-
-    async def _write(self, append: Callable[[], Awaitable[None]]) -> None:
-        """Now, or soon: the message is out, and nobody will bring it again."""
-        try:
-            await append()
-        except StoreError as error:
-            logger.warning("An answer was delivered but not recorded yet: %s %s", error, error.hint)
-            later = asyncio.ensure_future(self._write_later(append))
-            self._later.add(later)
-            later.add_done_callback(self._written_later)
-
-    async def _write_later(self, append: Callable[[], Awaitable[None]]) -> None:
-        failure = ""
-        for delay in self.delays:
-            await asyncio.sleep(delay)
-            try:
-                return await append()
-            except StoreError as error:
-                failure = f"{error} {error.hint}"
-        return logger.error("An answer was delivered but could not be recorded: %s", failure)
-
-    def _written_later(self, later: "asyncio.Future[None]") -> None:
-        self._later.discard(later)
-        if not later.cancelled() and (error := later.exception()) is not None:
-            logger.error("An answer was delivered but could not be recorded", exc_info=error)
 
     async def _chat_of(self, outgoing: Outgoing) -> str | None:
         """The chat in which the platform says the message stands; None when it must not be recorded."""
@@ -121,33 +96,25 @@ class Outbound:
     async def _holds(self, chat_id: str) -> bool:
         return bool((await self._store.recent(FEISHU.key(chat_id), 1)).entries)
 
-    async def _append(
+    async def _said(
         self, chat_id: str, outgoing: Outgoing, text: str, app_id: str, source: Literal["send", "stream"]
     ) -> None:
-        first, ids = outgoing.delivered[0], [part.message_id for part in outgoing.delivered]
-        name = self._people.look().agent_name(app_id)
-        key = FEISHU.key(chat_id)
-        await self._store.append(
-            key,
-            "assistant",
-            text,
-            name,
+        look, key, first = self._people.look(), FEISHU.key(chat_id), outgoing.delivered[0]
+        sent = SentMessage(
             first.message_id,
-            first.create_time,
-            sender_name=name,
-            sender_kind="bot",
-            ids={"app_id": app_id},
-            msg_type=first.msg_type,
-            reply_to=outgoing.trigger,
-            root_id=first.root_id,
-            thread_id=first.thread_id,
-            message_ids=ids if len(ids) > 1 else None,
-            agent=name,
-            hop=await self._hop(key, outgoing.trigger, app_id),
-            source=source,
+            cast("Any", first.create_time),  # the store reads what the platform wrote
+            first.thread_id,
+            tuple(part.message_id for part in outgoing.delivered),
+            first.root_id,
+            first.msg_type,
+            {"app_id": app_id},
         )
+        message = OutboundMessage(key, text, reply_to=outgoing.trigger)
+        hop_of = partial(self._hop, key, outgoing.trigger, app_id)
+        await self.recorder.said(AgentProfile(look.agent_name(app_id)), message, sent, source, hop_of=hop_of)
         self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
-        await asyncio.to_thread(self._people.sits, key, app_id)
+        with suppress(StoreError):  # the entry tells it, too
+            await asyncio.to_thread(self._people.sits, key, app_id)
 
     async def _hop(self, key: str, trigger: str | None, app_id: str) -> int | None:
         """How many bot turns in a row an answer makes; None for what answers nothing."""

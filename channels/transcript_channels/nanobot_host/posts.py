@@ -64,23 +64,23 @@ class Posts:
         """
         from transcript_channels.feishu.channel import FeishuChannel
 
-        channel, recorder = FeishuChannel(agent, client, self._people), Recorder(store, agent)
+        channel, recorder = FeishuChannel(agent, client, self._people), Recorder(store)
 
         async def send(job: Job) -> Receipt:
             message = message_of(job, agent.name)
             try:
                 sent = await channel.send(message)
             except PlatformError as error:
-                await recorder.said_in_part(message, error)
+                await recorder.said_in_part(agent, message, error)
                 raise
             if not sent.message_id:
                 raise DeliveryError("The platform confirmed a post without an id.", hint="Look into the chat.")
-            await recorder.said(message, sent, "send")
+            await recorder.said(agent, message, sent, "send")
             return Receipt(sent.message_id, sent.thread_id, sent.message_ids)
 
         async def revise(revision: Revision) -> None:
             text = await channel.revise(revision.message_id, revision.card)
-            await recorder.changed(revision.session_key, revision.message_id, text)
+            await recorder.changed(agent, revision.session_key, revision.message_id, text)
 
         def seated(key: str) -> bool:
             return may_post(key) and (sits_in(key) or channel.sits_in(key))

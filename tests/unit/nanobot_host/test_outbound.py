@@ -226,7 +226,7 @@ async def test_a_record_that_cannot_be_written_does_not_fail_the_delivery(
 ) -> None:
     host = make_host()
     channel = make_channel(host)
-    host.outbound.delays = (0.0, 0.0)
+    host.outbound.recorder.delays = (0.0, 0.0)
     (in_the_way := tmp_path / "transcripts" / f"{stem_of(KEY)}.jsonl").mkdir(parents=True)
     await channel.send(Outbound("oc_1", "one"))
     assert len(channel._client.sent) == 1
@@ -238,7 +238,7 @@ async def test_a_record_that_cannot_be_written_does_not_fail_the_delivery(
 async def test_an_answer_that_could_not_be_recorded_is_recorded_later(
     host: Host, channel: Any, tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host.outbound.delays = (0.01,) * 1000
+    host.outbound.recorder.delays = (0.01,) * 1000
     (in_the_way := tmp_path / "transcripts" / f"{stem_of(KEY)}.jsonl").mkdir(parents=True)
     await channel.send(Outbound("oc_1", "one"))
     assert "not recorded yet" in caplog.text

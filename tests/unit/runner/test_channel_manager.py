@@ -184,9 +184,9 @@ class FullStore:
 
 async def test_what_was_delivered_is_recorded_later_when_the_disk_is_full_now(caplog: pytest.LogCaptureFixture) -> None:
     store: Any = FullStore(failures=3)
-    recorder = Recorder(store, profile("Alpha"))
+    recorder = Recorder(store)
     recorder.delays = (0, 0, 0)
-    await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
+    await recorder.said(profile("Alpha"), OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
     async with asyncio.timeout(PATIENCE):
         await store.done.wait()
     await recorder.close()
@@ -196,9 +196,9 @@ async def test_what_was_delivered_is_recorded_later_when_the_disk_is_full_now(ca
 
 async def test_a_stop_tries_once_more_at_once(caplog: pytest.LogCaptureFixture) -> None:
     store: Any = FullStore(failures=1)
-    recorder = Recorder(store, profile("Alpha"))
+    recorder = Recorder(store)
     recorder.delays = (3600,)
-    await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
+    await recorder.said(profile("Alpha"), OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
     await asyncio.sleep(0)
     async with asyncio.timeout(PATIENCE):
         await recorder.close()
@@ -207,10 +207,10 @@ async def test_a_stop_tries_once_more_at_once(caplog: pytest.LogCaptureFixture) 
 
 async def test_what_can_never_be_recorded_is_told_as_an_error(caplog: pytest.LogCaptureFixture) -> None:
     store: Any = FullStore(failures=9)
-    recorder = Recorder(store, profile("Alpha"))
+    recorder = Recorder(store)
     recorder.delays = (0,)
     with caplog.at_level(logging.ERROR):
-        await recorder.said(OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
+        await recorder.said(profile("Alpha"), OutboundMessage(KEY, "hello"), SentMessage("om_1", 1.0), "send")
         await asyncio.sleep(0)
         await recorder.close()
     assert "could not be recorded" in caplog.text
