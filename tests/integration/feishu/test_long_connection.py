@@ -219,9 +219,11 @@ async def test_garbage_on_the_wire_does_no_harm(stage) -> None:
 
 
 async def test_stopping_ends_the_thread_and_the_connection(stage) -> None:
+    before = set(threading.enumerate())  # other tests of this process have left some that are idle
     bot = await stage.bot("Alpha")
+    assert [thread.name for thread in set(threading.enumerate()) - before if thread.name.startswith("feishu-")] != []
     assert await bot.connection.aclose()
-    assert [thread for thread in threading.enumerate() if thread.name.startswith("feishu-")] == []
+    assert [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("feishu-")] == []
     await stage.feishu.wait_for(lambda: not bot.app.connected)
     assert not bot.connection.connected
     assert await bot.connection.aclose()
