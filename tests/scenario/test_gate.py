@@ -137,7 +137,7 @@ async def test_a_judge_that_is_broken_leaves_it_to_the_score(gated: Scene) -> No
     assert gated.requests('"new_message"') == 1
 
 
-@pytest.mark.skipif(turn_completed() is None, reason="this nanobot does not say how turns end")
+@pytest.mark.skipif(turn_completed() is None, reason="this nanobot does not say how turns end; `make test`")
 async def test_a_model_that_refuses_is_noted_as_a_failed_answer(gated: Scene) -> None:
     group = gated.group(gated.beta, gated.ada)
     gated.when("which trains", Reply(status=401, error="Invalid API key"))

@@ -42,7 +42,7 @@ def noted(host: Host, key: str = KEY) -> list[tuple[str, str | None]]:
 @pytest.fixture
 def bus(host: Host) -> Bus:
     if turn_completed() is None:
-        pytest.skip("this nanobot does not say how turns end")
+        pytest.skip("this nanobot does not say how turns end; `make test`")
     bus = Bus()
     for _ in range(2):  # once for each of nanobot's agent loops
         host.outcomes.attend(bus)
