@@ -69,13 +69,15 @@ class Recorder:
         source: Source,
         *,
         hop_of: HopOf | None = None,
+        recorded: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Append a delivered message, now, or soon when the store is in trouble.
 
         ``hop_of`` tells how many bot turns in a row it makes, where that has to be looked up in the record.
+        ``recorded`` is awaited once it stands there; until then a claim of the answer is not to be given back.
         """
         entry = answer_entry(message, sent, agent, source)
-        write = partial(self._write, message.session_key, entry, hop_of)
+        write = partial(self._write, message.session_key, entry, hop_of, recorded)
         try:
             await write()
         except InvalidEntryError:
@@ -99,11 +101,22 @@ class Recorder:
         except StoreError as error:
             logger.warning("A card was replaced but the record has the old text: %s %s", error, error.hint)
 
-    async def _write(self, session_key: str, entry: Entry, hop_of: HopOf | None) -> bool:
-        """Of a message that is there in part already, the record gets the whole."""
-        store, target = self._store, entry["message_id"]
+    async def _write(
+        self,
+        session_key: str,
+        entry: Entry,
+        hop_of: HopOf | None,
+        recorded: Callable[[], Awaitable[None]] | None,
+    ) -> None:
         if hop_of is not None and (hop := await hop_of()) is not None:
             entry["hop"] = hop
+        await self._put(session_key, entry)
+        if recorded is not None:
+            await recorded()
+
+    async def _put(self, session_key: str, entry: Entry) -> bool:
+        """Of a message that is there in part already, the record gets the whole."""
+        store, target = self._store, entry["message_id"]
         if await self._append(session_key, entry) or not target:
             return True
         known = await store.get(session_key, target)
@@ -128,7 +141,7 @@ class Recorder:
             later.cancel()
         await asyncio.gather(*self._later, return_exceptions=True)
 
-    async def _write_later(self, write: Callable[[], Awaitable[bool]]) -> None:
+    async def _write_later(self, write: Callable[[], Awaitable[None]]) -> None:
         failure = ""
         for delay in self.delays:
             stopping = await _cancelled(asyncio.sleep(delay))

@@ -110,11 +110,14 @@ class Outbound:
             {"app_id": app_id},
         )
         message = OutboundMessage(key, text, reply_to=outgoing.trigger)
-        hop_of = partial(self._hop, key, outgoing.trigger, app_id)
-        await self.recorder.said(AgentProfile(look.agent_name(app_id)), message, sent, source, hop_of=hop_of)
-        self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
-        with suppress(StoreError):  # the entry tells it, too
-            await asyncio.to_thread(self._people.sits, key, app_id)
+
+        async def recorded() -> None:
+            self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
+            with suppress(StoreError):  # the entry tells it, too
+                await asyncio.to_thread(self._people.sits, key, app_id)
+
+        agent, hop_of = AgentProfile(look.agent_name(app_id)), partial(self._hop, key, outgoing.trigger, app_id)
+        await self.recorder.said(agent, message, sent, source, hop_of=hop_of, recorded=recorded)
 
     async def _hop(self, key: str, trigger: str | None, app_id: str) -> int | None:
         """How many bot turns in a row an answer makes; None for what answers nothing."""

@@ -239,12 +239,16 @@ async def test_an_answer_that_could_not_be_recorded_is_recorded_later(
     host: Host, channel: Any, tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     host.outbound.recorder.delays = (0.01,) * 1000
+    told: list[str] = []
+    host.outbound._answered = lambda app_id, chat_id, trigger, message_id, text: told.append(message_id)
     (in_the_way := tmp_path / "transcripts" / f"{stem_of(KEY)}.jsonl").mkdir(parents=True)
     await channel.send(Outbound("oc_1", "one"))
     assert "not recorded yet" in caplog.text
+    assert told == []  # its claim holds on: nobody else can read yet that it is answered
     in_the_way.rmdir()
     await until(lambda: entries(host))
     assert only(host)["message_id"] == "om_out_1"
+    await until(lambda: told == ["om_out_1"])
 
 
 async def test_the_own_text_takes_the_place_of_what_a_peer_overheard(make_host: Any, make_channel: Any) -> None:
