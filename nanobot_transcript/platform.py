@@ -35,7 +35,7 @@ class Platform:
     else. ``settings`` names, as ``package.module:NAME``, its section of the settings with what that is for; without one
     it has nothing to set. ``unfinished`` is the text of a bot's message while that bot is still writing it, where the
     platform tells others of it so early. ``run`` names, in the same form, what connects it for the command `run`: a
-    ``Connect`` of ``nanobot_transcript.conversation.connecting``; without one that command has no bots there. Raises
+    ``Connect`` of ``nanobot_transcript.conversation.connectors``; without one that command has no bots there. Raises
     ValueError for values that nobody could use.
     """
 

@@ -17,7 +17,7 @@ from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nanobot_transcript.conversation.connecting import Connector, Seat
+    from nanobot_transcript.conversation.connectors import Connector, Seat
     from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
@@ -158,7 +158,7 @@ class _Builder:
     def _connect(self, platform: Platform, agents: Sequence[Chosen]) -> None:
         """What connects the bots of one platform."""
         from nanobot_transcript.conversation.arrivals import Reader
-        from nanobot_transcript.conversation.connecting import Seat
+        from nanobot_transcript.conversation.connectors import Seat
         from nanobot_transcript.conversation.lists import Lists
         from nanobot_transcript.conversation.people import People
 

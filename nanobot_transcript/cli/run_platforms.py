@@ -10,7 +10,7 @@ from nanobot_transcript.session_key import split
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nanobot_transcript.conversation.connecting import Connect, Connector
+    from nanobot_transcript.conversation.connectors import Connect, Connector
     from nanobot_transcript.entry import Entry
     from nanobot_transcript.store.gaps import Fallback
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from nanobot_transcript.conversation.connecting import Seat
+from nanobot_transcript.conversation.connectors import Seat
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record import Record
 from nanobot_transcript.settings import Settings

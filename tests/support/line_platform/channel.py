@@ -11,7 +11,7 @@ from typing import Any, Final
 from support.line_platform.platform import LINE
 from support.line_platform.wire import Wire
 
-from nanobot_transcript.conversation.connecting import Seat
+from nanobot_transcript.conversation.connectors import Seat
 from nanobot_transcript.conversation.ports import Arrival, MentionedMember
 from nanobot_transcript.errors import NoAnswerError, RequestRefusedError, StoreError
 from nanobot_transcript.runner import OutboundMessage, Publish, SentMessage

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from support.line_platform.channel import LineChannel
 from support.line_platform.settings import LineSettings
 
-from nanobot_transcript.conversation.connecting import Seat
+from nanobot_transcript.conversation.connectors import Seat
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.record import Record
 from nanobot_transcript.settings import Settings
