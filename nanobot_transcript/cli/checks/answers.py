@@ -7,7 +7,7 @@ from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
     from nanobot_transcript.record import Record
-    from nanobot_transcript.relevance.failures import Answers
+    from nanobot_transcript.relevance.tally import Tally
 
 __all__ = ["check"]
 
@@ -16,9 +16,9 @@ def check(record: "Record") -> list[Finding]:
     """Of each bot whose answers failed in the last day, how many and why; one finding when none did, none when there
     was no answer.
     """
-    from nanobot_transcript.relevance.failures import DAY_MS, answers_since
+    from nanobot_transcript.relevance.tally import DAY_MS, tallies_since
 
-    found = [each for each in answers_since(record.decisions, time.time() * 1000 - DAY_MS) if each.ended]
+    found = [each for each in tallies_since(record.decisions, time.time() * 1000 - DAY_MS) if each.ended]
     failing = [_failing(each) for each in found if each.failed]
     if failing or not found:
         return failing
@@ -27,7 +27,7 @@ def check(record: "Record") -> list[Finding]:
     return [Finding("answers", "ok", f"{counted} of the last day went out.")]
 
 
-def _failing(found: "Answers") -> Finding:
+def _failing(found: "Tally") -> Finding:
     message = f"{found.agent}: {found.failed} of {found.ended} answers of the last day failed; newest: {found.why}"
     explain = f"nanobot-transcript gate explain {found.chat} {found.message_id}"
     fix = f"Look into the log of {found.agent}; `{explain}` shows that answer."

@@ -14,7 +14,7 @@ from aiohttp import web
 from nanobot_transcript import __version__
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.files.usage import folder_size
-from nanobot_transcript.relevance.failures import DAY_MS, answers_since
+from nanobot_transcript.relevance.tally import DAY_MS, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.filebox.filebox import FileBox
@@ -78,7 +78,7 @@ class SystemRoom:
         """Of the last 24 hours, by bot: how many answers came to an end, how many failed, and the newest of those."""
         since = time.time() * 1000 - DAY_MS
         cores = (room.core for room in self._rooms.values())
-        found = (answers_since(core.record.decisions, since) for core in cores if isinstance(core, Chats))
+        found = (tallies_since(core.record.decisions, since) for core in cores if isinstance(core, Chats))
         return [asdict(each) for answers in found for each in answers if each.ended]
 
     def _stores(self) -> Iterator[dict[str, Any]]:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from nanobot_transcript.relevance.decision import Reason, later
-from nanobot_transcript.relevance.failures import Answers, answers_since
 from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.tally import Tally, tallies_since
 
 KEY, OTHER = "feishu:oc_team", "feishu:oc_other"
 HOUR = 3_600_000
@@ -34,9 +34,9 @@ def test_by_bot_the_newest_failure_of_all_chats_is_told_with_its_place(tmp_path:
     end(log, 5 * HOUR, "answered", agent="Beta")
     end(log, 5 * HOUR, "withdrawn", "om_4")
     end(log, 5 * HOUR, "claimed", "om_5")
-    assert answers_since(log, 2 * HOUR) == [
-        Answers("Alpha", 3, 2, "no model", 4 * HOUR, KEY, "om_2"),
-        Answers("Beta", 1),
+    assert tallies_since(log, 2 * HOUR) == [
+        Tally("Alpha", 3, 2, "no model", 4 * HOUR, KEY, "om_2"),
+        Tally("Beta", 1),
     ]
 
 
@@ -44,7 +44,7 @@ def test_of_two_outcomes_of_one_answer_the_later_counts(tmp_path: Path) -> None:
     log = FileDecisionLog(tmp_path)
     end(log, 1, "failed", why="not sent")
     end(log, 2, "answered")
-    assert answers_since(log, 0) == [Answers("Alpha", 1)]
+    assert tallies_since(log, 0) == [Tally("Alpha", 1)]
 
 
 def test_what_is_odd_in_the_log_is_nobodys_failure(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_what_is_odd_in_the_log_is_nobodys_failure(tmp_path: Path) -> None:
         file.write(
             '{"v": 1, "stage":"answer", "ts": "soon", "reason": ["failed"]}\n"answer"\n{"v": 2, "stage":"answer"}\n'
         )
-    assert answers_since(log, 1) == [Answers("Alpha", 1)]
+    assert tallies_since(log, 1) == [Tally("Alpha", 1)]
 
 
 def test_files_that_were_not_written_to_since_are_not_read(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_files_that_were_not_written_to_since_are_not_read(tmp_path: Path) -> No
 
 
 def test_no_log_is_no_answer(tmp_path: Path) -> None:
-    assert answers_since(FileDecisionLog(tmp_path), 0) == []
+    assert tallies_since(FileDecisionLog(tmp_path), 0) == []
 
 
 def test_only_what_became_of_answers_carries_the_last_stage(tmp_path: Path) -> None:
