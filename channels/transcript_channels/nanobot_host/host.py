@@ -100,7 +100,14 @@ class Host:
         self.arrivals: Arrivals = Arrivals(store, is_answer=self.posts.is_answer, first_heard=self._first_heard)
         reader = Reader(self.people, self.background.submit, store)
         self.inbound: Inbound = Inbound(
-            reader, self.arrivals, self.policy, self.private, self.background, self.forgetting, self._heard
+            reader,
+            self.arrivals,
+            self.policy,
+            self.private,
+            self.background,
+            self.forgetting,
+            self._sits,
+            self._heard,
         )
         self.outcomes: Outcomes = Outcomes(self.deciders.ended, self.may_post, self.bot_on)
         self.outbound: Outbound = Outbound(
@@ -173,12 +180,17 @@ class Host:
             self.lists.attend(bot.app_id, FeishuGroups(client))
             await self.lists.take_seats(bot.app_id)
 
+    def _sits(self, app_id: str, session_key: str) -> None:
+        """A bot is about to have heard a message of a group, in the thread of the long connection."""
+        loop = self._loop()
+        if loop is not None:
+            loop.call_soon_threadsafe(self.lists.joined, app_id, session_key)
+
     def _heard(self, app_id: str, inbound: InboundMessage, nameless: str, ids: Ids) -> None:
         """A bot heard a message of a group, in the thread of the long connection."""
         loop = self._loop()
         if loop is None:
             return
-        loop.call_soon_threadsafe(self.lists.joined, app_id, inbound.session_key)
         loop.call_soon_threadsafe(self.lists.heard, app_id, inbound.session_key, nameless, ids)
         if self.histories is not None:
             loop.call_soon_threadsafe(self.histories.heard, app_id, inbound)

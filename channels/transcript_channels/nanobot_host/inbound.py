@@ -50,7 +50,9 @@ def heard_in(data: Any) -> Heard | None:
 class Inbound:
     """Takes events, in the thread of the long connection. Nothing here waits for a network.
 
-    ``heard`` is told the bot, the message, the sender where it has no name, and its ids, of each that is recorded.
+    ``sits`` is told the bot and the session key before a message is recorded: what was missed in a group is asked for
+    right after that, by a bot that sits there. ``heard`` is told the bot, the message, the sender where it has no name,
+    and its ids, of each that is recorded.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Inbound:
         private: PrivateChats,
         background: Background,
         forgetting: Forgetting,
+        sits: Callable[[str, str], None],
         heard: Callable[[str, InboundMessage, str, Ids], None],
     ) -> None:
         self._reader: Reader = reader
@@ -70,6 +73,7 @@ class Inbound:
         self._background: Background = background
         self._forgetting: Forgetting = forgetting
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._sits: Callable[[str, str], None] = sits
         self._heard: Callable[[str, InboundMessage, str, Ids], None] = heard
 
     def parse(self, data: Any) -> Message | None:
@@ -97,6 +101,7 @@ class Inbound:
         if not self._policy.records(message.chat_id):
             return Heard(message)
         inbound = self._reader.read(message.arrival(observer))
+        self._sits(observer, inbound.session_key)
         failure = self._arrivals.record(inbound)
         nameless = "" if message.from_bot or inbound.entry.get("sender_name") else inbound.entry["sender"]
         self._heard(observer, inbound, nameless, message.sender_ids)

@@ -224,3 +224,11 @@ def test_each_bot_that_hears_of_a_group_tells_so_and_who_has_no_name(host: Host,
     receive(make_channel(host, app_id="cli_b"), "om_1", app_id="cli_b")
     receive(make_channel(host), "om_2", "my secret", chat_type="p2p", chat_id="oc_private")
     assert told == [("cli_a", KEY, "on_ada"), ("cli_b", KEY, "")]
+
+
+def test_a_bot_sits_in_a_group_before_it_asks_what_was_missed_there(host: Host, make_channel: Any) -> None:
+    told: list[tuple[str, ...]] = []
+    host.inbound._sits = lambda app_id, key: told.append(("sits", app_id, key))
+    host.arrivals._first_heard = lambda key, since_ms: told.append(("asks", key))
+    receive(make_channel(host), "om_1")
+    assert told == [("sits", "cli_a", KEY), ("asks", KEY)]
