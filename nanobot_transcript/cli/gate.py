@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nanobot_transcript.cli.message_names import Named
+    from nanobot_transcript.conversation.policy import Mode
     from nanobot_transcript.entry import Entry
     from nanobot_transcript.identity import AgentProfile
     from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import Decision, RelevanceGate
     from nanobot_transcript.relevance.evaluation.run import Evaluation
-    from nanobot_transcript.settings.groups import Mode
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["app"]
@@ -97,7 +97,7 @@ def explain(
         opened = record.store
         key, name = chat_and_message(opened, chat, message)
         named = message_named(opened, key, name) if name is not None else newest_of_a_person(opened, key)
-        mode = settings.groups.mode_of(split(key)[1])
+        mode = settings.groups.policy.mode_of(split(key)[1])
         entry, history = _up_to(opened, key, named.message)
         known = members(opened, key, opened.scan(key))
         agents = _agents(known, agent)

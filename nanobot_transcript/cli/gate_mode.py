@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from nanobot_transcript.settings.groups import Mode
+    from nanobot_transcript.conversation.policy import Mode
 
 __all__ = ["DecidedBy", "decided_by", "who_decides"]
 

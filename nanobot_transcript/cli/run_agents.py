@@ -11,15 +11,14 @@ from nanobot_transcript.cli.run_platforms import connect_of, fallback_of, platfo
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.identity import AgentProfile, agent_names, name_clashes
 from nanobot_transcript.platform import Platform
-from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from nanobot_transcript.conversation.composition import Conversation
     from nanobot_transcript.conversation.connectors import Connector, Seat
     from nanobot_transcript.record import Record
-    from nanobot_transcript.relevance import RelevanceGate
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
     from nanobot_transcript.settings import LoadedSettings, Settings
     from nanobot_transcript.settings.hosting import AgentProfile as AgentSettings
@@ -59,7 +58,7 @@ class Composed:
     runner: "Runner"
     store: AsyncGroupTranscriptStore
     record: "Record"
-    gates: Sequence["RelevanceGate"]
+    conversations: Sequence["Conversation"]
     connectors: Sequence["Connector"]
 
     @property
@@ -69,8 +68,8 @@ class Composed:
 
     async def close(self) -> None:
         """Release connections and files, after the runner has ended."""
-        for gate in self.gates:
-            await gate.aclose()
+        for conversation in self.conversations:
+            await conversation.aclose()
         for connector in self.connectors:
             await connector.close()
         await self.store.close()
@@ -134,118 +133,71 @@ def compose(settings: "Settings", agents: Sequence[Chosen]) -> Composed:
 
     builder = _Builder(settings, agents)
     runner = Runner([builder.agent(agent) for agent in agents], builder.store, grace=settings.runner.grace)
-    return Composed(runner, builder.store, builder.record, builder.gates, list(builder.connectors.values()))
+    conversations, connectors = builder.conversations.values(), builder.connectors.values()
+    return Composed(runner, builder.store, builder.record, list(conversations), list(connectors))
 
 
 class _Builder:
-    """Makes agents that share a store, the leases, and what connects their platforms."""
+    """Makes agents that share a record, and a conversation and what connects it with each platform."""
 
     def __init__(self, settings: "Settings", agents: Sequence[Chosen]) -> None:
-        from nanobot_transcript.conversation.background import Background
-
         self._settings: Settings = settings
         self.record: Record = settings.open_record()
-        self.gates: list[RelevanceGate] = []
-        self.background: Background = Background(self._maintain)
         self._seats: dict[str, Seat] = {}
+        self.conversations: dict[str, Conversation] = {}
         self.connectors: dict[str, Connector] = {}
+        self.store: AsyncGroupTranscriptStore = AsyncGroupTranscriptStore.over(
+            self.record.store, fallback=fallback_of(self.connectors)
+        )
         for platform in {agent.platform.name: agent.platform for agent in agents}.values():
             self._connect(platform, [agent for agent in agents if agent.platform is platform])
-        fallback = fallback_of(self.connectors)
-        self.store: AsyncGroupTranscriptStore = AsyncGroupTranscriptStore.over(self.record.store, fallback=fallback)
-        self.background.start()
 
     def _connect(self, platform: Platform, agents: Sequence[Chosen]) -> None:
         """What connects the bots of one platform."""
-        from nanobot_transcript.conversation.arrivals import Reader
+        from nanobot_transcript.conversation.composition import Conversation
         from nanobot_transcript.conversation.connectors import Seat
-        from nanobot_transcript.conversation.lists import Lists
-        from nanobot_transcript.conversation.people import People
 
-        people = People(self.record.store.members, platform, self._settings.agent_profiles())
-        lists = Lists(people, self._records)
-        read = Reader(people, self.background.submit, self.record.store).read
-        seats = [
-            Seat(agent.key, agent.profile, agent.settings.secrets(), people, lists, read, self._missed)
-            for agent in agents
-        ]
+        conversation = Conversation(self.record, platform, self._settings.conversation(), self.store)
+        self.conversations[platform.name] = conversation
+        shared = conversation.people, conversation.lists, conversation.reader.read, self.store.missed
+        seats = [Seat(agent.key, agent.profile, agent.settings.secrets(), *shared) for agent in agents]
         self._seats |= {seat.key: seat for seat in seats}
         self.connectors[platform.name] = connect_of(platform)(self._settings, self.record, seats)
-
-    def _records(self, session_key: str) -> bool:
-        return self._settings.groups.mode_of(split(session_key)[1]) != "off"
-
-    def _missed(self, session_key: str) -> None:
-        self.store.missed(session_key)
+        conversation.background.start()
 
     def agent(self, agent: Chosen) -> "Agent":
         """One agent with everything it needs."""
         from nanobot_transcript.runner import Agent, Posting
-        from nanobot_transcript.turns import AnswerClaims, LoopGuard, Relay, RelaySettings
 
-        given, settings, profile = agent.settings, self._settings, agent.profile
-        guard = LoopGuard(settings.turns.limits())
-        relay = settings.relay
-        seat = self._seats[agent.key]
-
-        def members(session_key: str) -> list[AgentProfile]:
-            return seat.people.look().members(session_key, agent.account)
-
+        given, settings, conversation = agent.settings, self._settings, self.conversations[agent.platform.name]
+        gate = conversation.gate(judge_for(settings.gate.judge, given.responder))
         posting: Posting | None = Posting(self.record.outbox) if settings.outbox.serve else None
         return Agent(
-            profile,
-            self.connectors[agent.platform.name].channel(seat),
+            agent.profile,
+            self.connectors[agent.platform.name].channel(self._seats[agent.key]),
             responder_for(given.responder, f"{agent.key}.responder"),
             options=self._options(given),
-            gate=self._gate(given),
-            guard=guard,
-            claims=AnswerClaims(self.record.leases, self.store, profile.name, settings.turns.claim.limits()),
-            members=members,
-            relay=Relay(
-                self.store,
-                profile,
-                RelaySettings(relay.mode, relay.max_age),
-                guard=guard,
-                members=members,
-                marks=self.record.marks,
-            ),
-            mode_of=settings.groups.mode_of,
-            offer_reply=posting.offer_reply if posting else None,
+            decider=conversation.decider(agent.profile, gate),
+            relay=conversation.relay(agent.profile),
+            policy=conversation.policy,
+            is_answer=posting.is_answer if posting else None,
             offer_action=posting.offer_action if posting else None,
             serve=posting.serve if posting else None,
             key=agent.key,
-            informed=seat.lists.known,
         )
 
-    def _maintain(self) -> None:
-        """Once an hour."""
-        self.record.store.maintain()
-        for people in {seat.people for seat in self._seats.values()}:
-            people.still_here()
-
     def _options(self, given: "AgentSettings") -> "LoopOptions":
-        from nanobot_transcript.runner import AnswerLimits, ContextLimits, LoopOptions
+        from nanobot_transcript.runner import AnswerLimits, LoopOptions
 
         settings = self._settings
         return LoopOptions(
             instructions=given.instructions,
-            context=ContextLimits(settings.context.max_entries, settings.context.max_chars),
+            context=settings.conversation().context,
             # The responder's own limit comes first and says more.
             answer=AnswerLimits(given.responder.timeout + _MARGIN, settings.runner.max_answer_chars),
             stale_after=settings.gate.stale_after,
             parallel_chats=settings.runner.parallel_chats,
             stream=given.responder.kind == "openai" if given.responder.stream is None else given.responder.stream,
-            claim_open=settings.turns.claim.answer,
             reaction="" if settings.runner.reaction == "off" else settings.runner.reaction,
             failure_text=settings.runner.failure_text or "",
         )
-
-    def _gate(self, given: "AgentSettings") -> "RelevanceGate":
-        from nanobot_transcript.relevance import RelevanceGate
-
-        gate = self._settings.gate
-        log = self.record.decisions if gate.log else None
-        judge, allow = judge_for(gate.judge, given.responder), gate.judge.allowance(self.record.budgets)
-        made = RelevanceGate(gate.options(), judge, log, allow=allow)
-        self.gates.append(made)
-        return made

@@ -43,14 +43,12 @@ def connect_of(platform: Platform) -> "Connect":
     return loaded
 
 
-def fallback_of(connectors: "Mapping[str, Connector]") -> "Fallback | None":
-    """The histories of the platforms as one: each is asked about its own chats. None where no platform has one."""
-    known = {name: connector.fallback for name, connector in connectors.items() if connector.fallback is not None}
-    if not known:
-        return None
+def fallback_of(connectors: "Mapping[str, Connector]") -> "Fallback":
+    """The histories of the platforms as one: each is asked about its own chats. ``connectors`` may be filled later."""
 
     async def ask(session_key: str, since_ms: float | None, limit: int) -> "Sequence[Entry]":
-        asked = known.get(split(session_key)[0])
+        connector = connectors.get(split(session_key)[0])
+        asked = connector.fallback if connector is not None else None
         return await asked(session_key, since_ms, limit) if asked is not None else ()
 
     return ask

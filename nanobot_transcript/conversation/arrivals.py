@@ -1,5 +1,6 @@
 """What comes in: a message that a bot heard becomes an entry, and is recorded before anybody acknowledges it."""
 
+import asyncio
 import logging
 import threading
 import time
@@ -8,6 +9,7 @@ from typing import Any, Final, cast
 
 from nanobot_transcript.conversation.people import Look, People
 from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
+from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.identity import account_of, is_person
@@ -134,6 +136,23 @@ class Arrivals:
         self._first_heard: FirstHeard = first_heard
         self._known: set[str] = set()
         self._mutex: threading.Lock = threading.Lock()
+
+    async def take(self, message: InboundMessage) -> tuple[bool, Exception | None]:
+        """``record`` and ``offer`` on an event loop: whether the message answers a post, and the first failure."""
+        failure = await ask(self._is_far, self.record, message)
+        if self._is_answer is None or not answers_something(message.entry):
+            return False, failure
+        answers, unasked = await asyncio.to_thread(self.offer, message)
+        return answers, failure or unasked
+
+    async def take_back(self, recalled: Recalled) -> Exception | None:
+        """``recall`` on an event loop."""
+        return await ask(self._is_far, self.recall, recalled)
+
+    @property
+    def _is_far(self) -> bool:
+        """True when the record may have to be waited for, as over a network."""
+        return self._store is not None and self._store.backend.blocking
 
     def record(self, message: InboundMessage) -> Exception | None:
         """Write a message down, unless it is private or was read from the record. The failure that another push of the

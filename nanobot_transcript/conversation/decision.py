@@ -79,38 +79,44 @@ class Choice(NamedTuple):
 
 class Decider:
     """Decides for one bot. Without a ``gate`` it answers what mentions it or replies to it; without ``claims`` nobody
-    claims anything. ``informed`` is waited for unless the message mentions this bot. For one event loop.
+    claims anything. ``claim_open``: what one of several bots answers although nobody is addressed and none feels meant.
+    ``informed`` is waited for unless the message mentions this bot. For one event loop.
     """
 
     def __init__(
         self,
         agent: AgentProfile,
-        gate: Gate | None,
-        guard: LoopGuard,
-        members: Members,
+        gate: Gate | None = None,
+        guard: LoopGuard | None = None,
+        members: Members | None = None,
         claims: AnswerClaims | None = None,
-        claim_open: ClaimOpen = "off",
+        claim_open: ClaimOpen = "questions",
         *,
         informed: Informed | None = None,
     ) -> None:
         self.agent: AgentProfile = agent
         self._gate: Gate | None = gate
-        self._guard: LoopGuard = guard
-        self._members: Members = members
+        self._guard: LoopGuard = guard or LoopGuard()
+        self.members: Members = members or (lambda session_key: (agent,))
+        """The members of a chat, this bot among them."""
         self._claims: AnswerClaims | None = claims
         self._claim_open: ClaimOpen = claim_open if claims is not None else "off"
         self._informed: Informed | None = informed
         self._standing_by: set[asyncio.Task[None]] = set()
+
+    def is_addressed(self, inbound: InboundMessage) -> bool:
+        """True for a message that mentions this bot, whatever else was said."""
+        return addresses(inbound.entry, self.agent, self.members(inbound.session_key))
 
     async def choose(self, inbound: InboundMessage, history: Sequence[Entry], now_ms: float) -> Choice:
         """Whether to answer. ``history`` are the recent entries, the message itself perhaps among them."""
         message = inbound.entry
         if inbound.private:
             return Choice(True, "private")
-        members = self._members(inbound.session_key)
+        members = self.members(inbound.session_key)
         if self._informed is not None and not addresses(message, self.agent, members):
             await self._informed(inbound.session_key)  # who is not known cannot be meant
-            members = self._members(inbound.session_key)
+            members = self.members(inbound.session_key)
         agent = _as_known(self.agent, members)
         if self._gate is None:
             meant = addressed(message, history, agent, members)
@@ -133,7 +139,7 @@ class Decider:
             self.stopped(inbound.session_key, message, allowed.reason)
             return allowed
         respond = bool(decision.respond) or self._may_claim(message, decision)
-        contested = decision.stage in _GUESSED
+        contested = decision.stage in _GUESSED and self._claims is not None
         return Choice(respond, decision.reason, allowed.hop, contested, decision.score)
 
     async def claim(self, message: InboundMessage, choice: Choice, take_over: TakeOver) -> Claim | None:
@@ -144,7 +150,7 @@ class Decider:
         claims, key, entry = self._claims, message.session_key, message.entry
         if claims is None:
             return None
-        alone = sum(member.kind == "bot" for member in self._members(key)) <= 1
+        alone = sum(member.kind == "bot" for member in self.members(key)) <= 1
         try:
             claim = await claims.win(key, entry, score=choice.score, alone=alone, stand_by=False)
         except StoreError as error:  # better no answer than four

@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from nanobot_transcript.conversation.live import LiveText
 from nanobot_transcript.entry import Entry, Ids
 
 __all__ = [
@@ -138,10 +137,9 @@ class SentMessage:
 class OutboundMessage:
     """Something to be said in a chat.
 
-    ``idempotency_key`` is the same at every attempt, so that the platform delivers at most once. ``live`` is given
-    while the text is still being written; a channel that cannot show that waits for its end. ``card`` replaces the
-    text for channels that have cards. A ``private`` message is not recorded. Once ``may_send`` says no, the message is
-    not sent, and what is shown of it is taken back.
+    ``idempotency_key`` is the same at every attempt, so that the platform delivers at most once. ``content`` is empty
+    while the text is still being written. ``card`` replaces the text for channels that have cards. A ``private``
+    message is not recorded. Once ``may_send`` says no, the message is not sent, and what is shown of it is taken back.
     """
 
     session_key: str
@@ -153,7 +151,6 @@ class OutboundMessage:
     hop: int | None = None
     private: bool = False
     card: Mapping[str, Any] | None = None
-    live: LiveText | None = None
     may_send: MaySend | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""One agent at work: which messages it answers, what it is told, what becomes of its answer."""
+"""One agent at work: its messages in order, each decided and, where it is for this agent, answered."""
 
 import asyncio
 import logging
@@ -8,25 +8,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from nanobot_transcript.conversation.decision import Choice, ClaimOpen, Decider, Gate, Informed, before
-from nanobot_transcript.conversation.people import Members
+from nanobot_transcript.conversation.decision import Choice, Decider
 from nanobot_transcript.conversation.ports import InboundMessage
-from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
+from nanobot_transcript.conversation.prompt import ContextLimits
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.runner.answering import AnswerLimits
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.lanes import Lanes
 from nanobot_transcript.runner.outcomes import Answering, Working
-from nanobot_transcript.runner.replying import Replies
+from nanobot_transcript.runner.replying import AnswerLimits, Replies
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.sessions import Sessions
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.ageing import age_ms
-from nanobot_transcript.turns.claim import AnswerClaims, Claim, is_answered
-from nanobot_transcript.turns.loop_guard import LoopGuard
-from nanobot_transcript.turns.speakers import id_at, ids_of
+from nanobot_transcript.turns.claim import Claim, is_answered
+from nanobot_transcript.turns.speakers import ids_of
 
 __all__ = ["AgentLoop", "LoopOptions"]
 
@@ -42,8 +39,9 @@ class LoopOptions:
 
     ``instructions`` go into every prompt. Messages older than ``stale_after`` seconds are recorded and not answered.
     At most ``parallel_chats`` chats are answered at a time, and ``backlog`` messages of one chat wait. ``stream``
-    shows an answer while it is being written, where the channel can. ``claim_open`` says what one of several bots
-    answers although nobody is addressed and none feels meant.
+    shows an answer while it is being written, where the channel can; ``reaction`` on a message shows that it is being
+    answered. ``failure_text`` is what a person is told who addressed the agent when its responder fails; an empty text
+    tells nothing.
     """
 
     instructions: str = ""
@@ -53,7 +51,6 @@ class LoopOptions:
     parallel_chats: int = 8
     backlog: int = 200
     stream: bool = True
-    claim_open: ClaimOpen = "questions"
     reaction: str = ""
     failure_text: str = ""
 
@@ -70,10 +67,9 @@ class _Turn:
 class AgentLoop:
     """Handles the messages of one agent: in order within a chat, chats side by side.
 
-    Without ``transcript_store`` it is an ordinary bot that knows only what it heard and said itself. Without ``gate``
-    it answers what mentions it or replies to it. ``guard`` bounds what bots say to each other, ``claims`` lets one of
-    several bots answer what is addressed to nobody. ``working`` shows that it answers. ``now_ms`` is the time in
-    milliseconds since 1970.
+    Without ``transcript_store`` it is an ordinary bot that knows only what it heard and said itself. Without a
+    ``decider`` it answers what mentions it or replies to it. ``working`` shows that it answers. ``now_ms`` is the time
+    in milliseconds since 1970.
     """
 
     def __init__(
@@ -83,11 +79,7 @@ class AgentLoop:
         bus: MessageBus,
         transcript_store: AsyncGroupTranscriptStore | None = None,
         *,
-        gate: Gate | None = None,
-        guard: LoopGuard | None = None,
-        claims: AnswerClaims | None = None,
-        members: Members | None = None,
-        informed: Informed | None = None,
+        decider: Decider | None = None,
         options: LoopOptions | None = None,
         working: Working | None = None,
         now_ms: Callable[[], float] = lambda: time.time() * 1000,
@@ -95,25 +87,22 @@ class AgentLoop:
         self.agent: AgentProfile = agent
         self._bus: MessageBus = bus
         self._store: AsyncGroupTranscriptStore | None = transcript_store
-        self._members: Members = members or (lambda _: (agent,))
         self._options: LoopOptions = options or LoopOptions()
         self._now_ms: Callable[[], float] = now_ms
-        self._decider: Decider = Decider(
-            agent, gate, guard or LoopGuard(), self._members, claims, self._options.claim_open, informed=informed
-        )
-        self._claims_what_is_open: bool = claims is not None
+        self._decider: Decider = decider or Decider(agent)
         self._sessions: Sessions = Sessions()
         self._handled: OrderedDict[tuple[str, str], None] = OrderedDict()
         parallel, backlog = self._options.parallel_chats, self._options.backlog
-        limits, stream = self._options.answer, self._options.stream
+        replies = Replies(responder, bus, self._options.answer, stream=self._options.stream)
         self._answering: Answering = Answering(
             agent,
-            Replies(responder, bus, limits, stream=stream),
+            replies,
             bus,
             self._decider,
             self._sessions,
             transcript_store,
-            self.build_messages,
+            instructions=self._options.instructions,
+            context=self._options.context,
             working=working,
             failure_text=self._options.failure_text,
         )
@@ -172,14 +161,21 @@ class AgentLoop:
         self._sessions.add(inbound.session_key, inbound.entry)
         if self._is_stale(inbound.entry, history) or is_answered(inbound.entry, history, by=self.agent):
             return
-        choice = await self._check_relevance(inbound, history)
-        logger.debug("%s: %s %s: %s", self.agent.name, inbound.message_id, choice.respond, choice.reason)
+        choice = await self._decider.choose(inbound, history, self._now_ms())
+        logger.debug("%s: %s %s: %s", self.agent.name, inbound.entry["message_id"], choice.respond, choice.reason)
         if not choice.respond:
             return
-        if choice.contested and self._claims_what_is_open:
-            await self._answer_if_claimed(inbound, history, choice)
-        else:
+        if not choice.contested:
             await self._answering.answer(inbound, history, choice, None)
+            return
+
+        async def take_over(claim: Claim) -> None:
+            self._put(_Turn(inbound, claim, choice))
+
+        claim = await self._decider.claim(inbound, choice, take_over)
+        if claim is not None:
+            async with claim:
+                await self._answering.answer(inbound, history, choice, claim)
 
     def _is_new(self, inbound: InboundMessage) -> bool:
         """False for a message that was handled already: platforms push again, relays overlap with pushes."""
@@ -202,45 +198,3 @@ class AgentLoop:
             except StoreError as error:
                 logger.error("%s goes by its own memory, the record cannot be read: %s", self.agent.name, error)
         return self._sessions.history(inbound.session_key)
-
-    async def _check_relevance(self, inbound: InboundMessage, history: Sequence[Entry]) -> Choice:
-        """Whether to answer a message, seen against the recent entries of its chat."""
-        return await self._decider.choose(inbound, history, self._now_ms())
-
-    # --- what nobody is addressed with
-
-    async def _answer_if_claimed(self, inbound: InboundMessage, history: Sequence[Entry], choice: Choice) -> None:
-        """Answer if this process is the first to claim the message; otherwise wait beside the lane for its turn."""
-
-        async def take_over(claim: Claim) -> None:
-            self._put(_Turn(inbound, claim, choice))
-
-        claim = await self._decider.claim(inbound, choice, take_over)
-        if claim is not None:
-            async with claim:
-                await self._answering.answer(inbound, history, choice, claim)
-
-    # --- the answer
-
-    async def build_messages(self, inbound: InboundMessage, transcript_history: Sequence[Entry]) -> Prompt:
-        """The prompt for a message; ``transcript_history`` are the recent entries of its chat."""
-        group = not inbound.private
-        return build_messages(
-            self.agent,
-            inbound.session_key,
-            inbound.entry,
-            transcript_history=transcript_history if group else None,
-            session_history=() if group else before(inbound.entry, transcript_history),
-            members=self._members(inbound.session_key) if group else (),
-            quoted=await self._quoted(inbound, transcript_history) if group else None,
-            instructions=self._options.instructions,
-            limits=self._options.context,
-        )
-
-    async def _quoted(self, inbound: InboundMessage, shown: Sequence[Entry]) -> Entry | None:
-        """The message that is replied to, when it is too old to be among those that are shown."""
-        target = id_at(inbound.entry, "reply_to")
-        newest = shown[-self._options.context.max_entries :]
-        if self._store is None or not target or any(target in ids_of(entry) for entry in newest):
-            return None
-        return await self._store.get(inbound.session_key, target)

@@ -1,24 +1,29 @@
 """The bus of one agent: what came in waits for its mind, what it says waits for the channel."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, Self, TypeVar
 
 from nanobot_transcript.conversation.ports import InboundMessage, OutboundMessage, SentMessage
 from nanobot_transcript.errors import DeliveryError
-from nanobot_transcript.runner.pipe import Pipe
+from nanobot_transcript.runner.live_text import LiveText
 
-__all__ = ["Delivery", "MessageBus"]
+__all__ = ["Delivery", "MessageBus", "Pipe"]
 
 _SIZE: Final = 1000
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Delivery:
-    """An outbound message and the place where its sender waits for the outcome."""
+    """An outbound message and the place where its sender waits for the outcome; ``live`` is its text while that is
+    still being written.
+    """
 
     message: OutboundMessage
+    live: LiveText | None = None
     outcome: "asyncio.Future[SentMessage]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def succeed(self, sent: SentMessage) -> None:
@@ -52,12 +57,12 @@ class MessageBus:
         """Messages for the agent, until ``close_inbound``."""
         return self._inbound
 
-    async def deliver(self, message: OutboundMessage) -> SentMessage:
-        """Hand a message to the channel and wait until it was sent and recorded.
+    async def deliver(self, message: OutboundMessage, live: LiveText | None = None) -> SentMessage:
+        """Hand a message to the channel and wait until it was sent and recorded; ``live`` is a text that still grows.
 
         Raises DeliveryError when it could not be sent.
         """
-        delivery = Delivery(message)
+        delivery = Delivery(message, live)
         if not await self._outbound.put(delivery):
             raise DeliveryError("The runner is stopping; nothing is sent any more.")
         return await delivery.outcome
@@ -73,3 +78,64 @@ class MessageBus:
     def close_outbound(self) -> None:
         """No new messages for the channel; those that wait are still sent."""
         self._outbound.close()
+
+
+class Pipe(Generic[_T]):
+    """A bounded queue with an end, which ``asyncio.Queue`` has only since Python 3.13.
+
+    Items in order. ``async for`` ends when the pipe is closed and empty.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size: int = size
+        self._items: deque[_T] = deque()
+        self._closed: bool = False
+        self._ready: asyncio.Event = asyncio.Event()
+        self._room: asyncio.Event = asyncio.Event()
+        self._room.set()
+
+    def offer(self, item: _T) -> bool:
+        """Put an item in, now. False when there is no room or the pipe is closed."""
+        if self._closed or len(self._items) >= self._size:
+            return False
+        self._items.append(item)
+        self._mark()
+        return True
+
+    async def put(self, item: _T) -> bool:
+        """Put an item in as soon as there is room. False when the pipe is closed."""
+        while not self.offer(item):
+            if self._closed:
+                return False
+            await self._room.wait()
+        return True
+
+    def close(self) -> None:
+        """Nothing more comes in; what is in can still be taken out."""
+        self._closed = True
+        self._mark()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> _T:
+        while not self._items:
+            if self._closed:
+                raise StopAsyncIteration
+            await self._ready.wait()
+        item = self._items.popleft()
+        self._mark()
+        return item
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def _mark(self) -> None:
+        for event, true in (
+            (self._ready, self._closed or bool(self._items)),
+            (self._room, self._closed or len(self._items) < self._size),
+        ):
+            if true:
+                event.set()
+            else:
+                event.clear()

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from nanobot_transcript.conversation.delivery import Recorder, Source
-from nanobot_transcript.conversation.live import LiveText
 from nanobot_transcript.conversation.ports import (
     Channel,
     LiveMessage,
@@ -28,6 +27,7 @@ from nanobot_transcript.errors import (
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.bus import Delivery, MessageBus
 from nanobot_transcript.runner.lanes import Lanes
+from nanobot_transcript.runner.live_text import LiveText
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
 __all__ = ["ChannelManager"]
@@ -91,26 +91,27 @@ class ChannelManager:
 
     async def _dispatch(self, delivery: Delivery) -> None:
         try:
-            sent, source = await self._sent(delivery.message)
+            sent, source = await self._sent(delivery)
         except TranscriptError as error:
             delivery.fail(error)
         except BaseException as error:
             delivery.fail(DeliveryError(f"The message was not sent: {type(error).__name__}."))
             raise
         else:
-            await self._record(delivery.message, sent, source)
+            await self._record(delivery, sent, source)
             delivery.succeed(sent)
 
-    async def _sent(self, message: OutboundMessage) -> tuple[SentMessage, Source]:
-        if message.live is None:
+    async def _sent(self, delivery: Delivery) -> tuple[SentMessage, Source]:
+        message, text = delivery.message, delivery.live
+        if text is None:
             return await self._send(message), "send"
         if isinstance(self._channel, StreamingChannel):
-            return await self._stream(self._channel, message, message.live), "stream"
-        whole = replace(message, content=await message.live.whole(), live=None)
-        return await self._send(whole), "send"
+            return await self._stream(self._channel, delivery, text), "stream"
+        return await self._send(replace(message, content=await text.whole())), "send"
 
-    async def _stream(self, channel: StreamingChannel, message: OutboundMessage, text: LiveText) -> SentMessage:
+    async def _stream(self, channel: StreamingChannel, delivery: Delivery, text: LiveText) -> SentMessage:
         """Show the text as it grows. What cannot be shown that way is sent when it is finished."""
+        message = delivery.message
         shown: LiveMessage | None = None
         try:
             await _check_may_send(message)
@@ -119,11 +120,11 @@ class ChannelManager:
                 await _check_may_send(message)  # minutes may have passed: before the last word it counts once more
         except BaseException as error:
             if shown is not None and shown.sent is not None:  # it broke off, and could not be taken back
-                await self._record(message, shown.sent, "stream")
+                await self._record(delivery, shown.sent, "stream")
             elif isinstance(error, DeliveryError | PlatformError):
                 logger.warning("An answer is sent as a whole: %s %s", error, error.hint)
                 key = f"{message.idempotency_key}-whole" if message.idempotency_key else ""
-                return await self._send(replace(message, content=await text.whole(), live=None, idempotency_key=key))
+                return await self._send(replace(message, content=await text.whole(), idempotency_key=key))
             raise
         if shown.sent is None:
             raise DeliveryError("The platform did not say what became of a streamed message.")
@@ -150,12 +151,11 @@ class ChannelManager:
             raise
         raise AssertionError("the last attempt returns or raises")
 
-    async def _record(self, message: OutboundMessage, sent: SentMessage, source: Source) -> None:
-        if self._recorder is None or message.private:
-            return
-        if message.live is not None:
-            message = replace(message, content=message.live.text)
-        await self._recorder.said(self._agent, message, sent, source)
+    async def _record(self, delivery: Delivery, sent: SentMessage, source: Source) -> None:
+        message, text = delivery.message, delivery.live
+        if self._recorder is not None and not message.private:
+            said = message if text is None else replace(message, content=text.text)
+            await self._recorder.said(self._agent, said, sent, source)
 
 
 async def _show(message: OutboundMessage, text: LiveText, shown: LiveMessage) -> None:

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nanobot_transcript.conversation.decision import Gate, Informed
-from nanobot_transcript.conversation.people import Members
+from nanobot_transcript.conversation.arrivals import IsAnswer
+from nanobot_transcript.conversation.decision import Decider
+from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import (
     Channel,
     InboundMessage,
@@ -21,12 +22,10 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
-from nanobot_transcript.runner.intake import Intake, ModeOf, OfferAction, OfferReply
+from nanobot_transcript.runner.intake import Intake, OfferAction
 from nanobot_transcript.runner.outcomes import Working
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
-from nanobot_transcript.turns.claim import AnswerClaims
-from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.relay import Relay
 
 __all__ = ["Agent", "HostedAgent", "Serve"]
@@ -41,29 +40,25 @@ Serve = Callable[["HostedAgent"], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What makes an agent; see ``AgentLoop`` for gate, guard and claims.
+    """What makes an agent.
 
-    ``relay`` brings what other bots said out of the record. ``offer_reply`` and ``offer_action`` are asked before a
-    message or a pressed button goes further, ``serve`` runs beside the agent. ``mode_of`` tells by chat id where it
-    is ``off`` or may only ``observe``. ``key`` is the setting that describes the agent, for messages about it.
-    ``informed`` waits a little until it is known who is in a chat.
+    Without a ``decider`` it answers what mentions it or replies to it. ``relay`` brings what other bots said out of
+    the record. ``is_answer`` and ``offer_action`` are asked before a message or a pressed button goes further,
+    ``serve`` runs beside the agent. ``policy`` tells in which chats it may do what. ``key`` is the setting that
+    describes the agent, for messages about it.
     """
 
     profile: AgentProfile
     channel: Channel
     responder: Responder
     options: LoopOptions = field(default_factory=LoopOptions)
-    gate: Gate | None = None
-    guard: LoopGuard | None = None
-    claims: AnswerClaims | None = None
-    members: Members | None = None
+    decider: Decider | None = None
     relay: Relay | None = None
-    offer_reply: OfferReply | None = None
+    is_answer: IsAnswer | None = None
     offer_action: OfferAction | None = None
     serve: Serve | None = None
-    mode_of: ModeOf = lambda chat_id: ""
+    policy: Policy = field(default_factory=Policy)
     key: str = ""
-    informed: Informed | None = None
 
 
 class HostedAgent:
@@ -77,11 +72,7 @@ class HostedAgent:
             agent.responder,
             self._bus,
             transcript_store,
-            gate=agent.gate,
-            guard=agent.guard,
-            claims=agent.claims,
-            members=agent.members,
-            informed=agent.informed,
+            decider=agent.decider,
             options=agent.options,
             working=_working(agent),
         )
@@ -90,9 +81,9 @@ class HostedAgent:
             self._bus,
             transcript_store,
             forget=self._loop.forget,
-            offer_reply=agent.offer_reply,
+            is_answer=agent.is_answer,
             offer_action=agent.offer_action,
-            mode_of=agent.mode_of,
+            policy=agent.policy,
             relayed=agent.relay is not None and agent.relay.settings.mode != "off",
         )
         self._sending: asyncio.Task[None] | None = None

@@ -3,15 +3,15 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from nanobot_transcript.conversation.decision import Choice, Decider
+from nanobot_transcript.conversation.decision import Choice, Decider, before
 from nanobot_transcript.conversation.delivery import answer_entry
 from nanobot_transcript.conversation.ports import InboundMessage, MaySend, OutboundMessage
-from nanobot_transcript.conversation.prompt import Prompt
+from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import ResponderError, TranscriptError, WithheldError
 from nanobot_transcript.identity import AgentProfile, is_bot
@@ -29,8 +29,6 @@ logger = logging.getLogger(__name__)
 _ADDRESSED: Final = frozenset({"mentioned", "named", "replied_to", "addressed", "private"})
 """Why a message is for this agent and for no other."""
 
-Build: TypeAlias = Callable[[InboundMessage, Sequence[Entry]], Awaitable[Prompt]]
-"""Makes the prompt for a message from the recent entries of its chat."""
 Working: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
 """Shows on a message, by its id, that it is being answered. Waits for nothing and never raises."""
 
@@ -38,8 +36,7 @@ Working: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
 class Answering:
     """Lets an agent's responder answer, one message after another; see ``AgentLoop`` for the parts.
 
-    ``failure_text`` is what a person is told who addressed the agent when its responder fails; an empty text tells
-    nothing.
+    ``instructions``, ``context`` and ``failure_text``: see ``LoopOptions``.
     """
 
     def __init__(
@@ -50,8 +47,9 @@ class Answering:
         decider: Decider,
         sessions: Sessions,
         store: AsyncGroupTranscriptStore | None,
-        build: Build,
         *,
+        instructions: str,
+        context: ContextLimits,
         working: Working | None = None,
         failure_text: str = "",
     ) -> None:
@@ -61,7 +59,8 @@ class Answering:
         self._decider: Decider = decider
         self._sessions: Sessions = sessions
         self._store: AsyncGroupTranscriptStore | None = store
-        self._build: Build = build
+        self._instructions: str = instructions
+        self._context: ContextLimits = context
         self._working: Working | None = working
         self._failure_text: str = failure_text.strip()
 
@@ -77,7 +76,7 @@ class Answering:
         message = _outbound(self._agent, inbound, choice.hop, may_send)
         try:
             async with self._shown(inbound):
-                said = await self._replies.reply(message, await self._build(inbound, history))
+                said = await self._replies.reply(message, await self._prompt(inbound, history))
         except WithheldError:
             lost = claim is not None and not claim.is_ours
             why = "another bot's now" if lost else "taken back"
@@ -102,9 +101,8 @@ class Answering:
                 self._sessions.add(inbound.session_key, answer_entry(said.message, said.sent, self._agent))
 
     def _shown(self, inbound: InboundMessage) -> AbstractAsyncContextManager[None]:
-        if self._working is None or inbound.message_id is None:
-            return nullcontext()
-        return self._working(inbound.message_id)
+        message_id = inbound.entry["message_id"]
+        return self._working(message_id) if self._working is not None and message_id else nullcontext()
 
     async def _apologise(self, message: OutboundMessage) -> None:
         """Say that there will be no answer, where that is wanted."""
@@ -117,6 +115,29 @@ class Answering:
             logger.warning("%s could not say that it does not answer: %s %s", self._agent.name, error, error.hint)
         else:
             self._sessions.add(message.session_key, answer_entry(word, sent, self._agent))
+
+    async def _prompt(self, inbound: InboundMessage, history: Sequence[Entry]) -> Prompt:
+        """The prompt for a message; ``history`` are the recent entries of its chat."""
+        group = not inbound.private
+        return build_messages(
+            self._agent,
+            inbound.session_key,
+            inbound.entry,
+            transcript_history=history if group else None,
+            session_history=() if group else before(inbound.entry, history),
+            members=self._decider.members(inbound.session_key) if group else (),
+            quoted=await self._quoted(inbound, history) if group else None,
+            instructions=self._instructions,
+            limits=self._context,
+        )
+
+    async def _quoted(self, inbound: InboundMessage, shown: Sequence[Entry]) -> Entry | None:
+        """The message that is replied to, when it is too old to be among those that are shown."""
+        target = id_at(inbound.entry, "reply_to")
+        newest = shown[-self._context.max_entries :]
+        if self._store is None or not target or any(target in ids_of(entry) for entry in newest):
+            return None
+        return await self._store.get(inbound.session_key, target)
 
     async def _is_recalled(self, inbound: InboundMessage, history: Sequence[Entry]) -> bool:
         """True when the message was in the record and is not any more."""
@@ -135,7 +156,7 @@ def _outbound(agent: AgentProfile, inbound: InboundMessage, hop: int, may_send: 
         "",
         reply_to=message["message_id"],
         thread_id=id_at(message, "thread_id"),
-        idempotency_key=_digest(agent.name, inbound.session_key, f"{inbound.message_id}"),
+        idempotency_key=_digest(agent.name, inbound.session_key, f"{message['message_id']}"),
         agent=agent.name,
         hop=hop,
         private=inbound.private,

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from nanobot_transcript.conversation.arrivals import answers_something
 from nanobot_transcript.conversation.ports import CardAction, OutboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
@@ -38,9 +37,9 @@ class Posting:
             self._outbox, send, agent=hosted.name, sits_in=sits_in, revise=revise, look_every=_LOOK_EVERY
         ).serve()
 
-    async def offer_reply(self, session_key: str, entry: Entry) -> bool:
-        """True when the message answers a post: then no turn begins. Raises StoreError kinds."""
-        return answers_something(entry) and await asyncio.to_thread(self._outbox.offer_reply, entry, session_key)
+    def is_answer(self, session_key: str, entry: Entry) -> bool:
+        """True when the message answers a post: then no turn begins. For a thread. Raises StoreError kinds."""
+        return self._outbox.offer_reply(entry, session_key)
 
     async def offer_action(self, action: CardAction) -> Mapping[str, Any] | None:
         """Give a pressed button to the poster; the card stays as it is. Raises StoreError kinds."""

@@ -1,19 +1,28 @@
 """From a prompt to a delivered answer: shown while it is being written, taken back when it does not come to an end."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from nanobot_transcript.conversation.live import LiveText
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.conversation.prompt import Prompt
-from nanobot_transcript.errors import ResponderError, TranscriptError
-from nanobot_transcript.runner.answering import AnswerLimits, pieces
+from nanobot_transcript.entry import well_formed
+from nanobot_transcript.errors import ResponderError, ResponderTimeoutError, TranscriptError
 from nanobot_transcript.runner.bus import MessageBus
+from nanobot_transcript.runner.live_text import LiveText
 from nanobot_transcript.runner.responders.contract import Responder
 
-__all__ = ["Replies", "Said"]
+__all__ = ["AnswerLimits", "Replies", "Said"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """How long an answer may take (seconds), whatever the responder's own limit, and how many characters it has."""
+
+    seconds: float = 600.0
+    characters: int = 50_000
 
 
 class Said(NamedTuple):
@@ -41,14 +50,13 @@ class Replies:
         text = LiveText()
         sending: asyncio.Task[SentMessage] | None = None
         try:
-            async with aclosing(pieces(self._responder, prompt, self._limits)) as said:
+            async with aclosing(_pieces(self._responder, prompt, self._limits)) as said:
                 async for piece in said:
                     text.add(piece)
                     if sending is not None and sending.done():  # it failed: nobody shows what is still to come
                         break
                     if self._stream and sending is None and text.text.strip():
-                        live = replace(message, live=text)
-                        sending = asyncio.get_running_loop().create_task(self._bus.deliver(live))
+                        sending = asyncio.get_running_loop().create_task(self._bus.deliver(message, text))
             return await self._finish(message, text, sending)
         except BaseException as error:
             await _take_back(text, sending, error)
@@ -72,3 +80,32 @@ async def _take_back(text: LiveText, sending: "asyncio.Task[SentMessage] | None"
     text.fail(error if isinstance(error, TranscriptError) else ResponderError("The answer was broken off."))
     if sending is not None:
         await asyncio.gather(sending, return_exceptions=True)
+
+
+async def _pieces(responder: Responder, prompt: Prompt, limits: AnswerLimits) -> AsyncGenerator[str]:
+    """The answer as it comes. Raises ResponderError when it is too long, ResponderTimeoutError when it is late."""
+    deadline = asyncio.get_running_loop().time() + limits.seconds
+    answer, length = responder.respond(prompt), 0
+    try:
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    piece = await anext(answer, None)
+            except TimeoutError as error:
+                raise ResponderTimeoutError(
+                    f"The answer was not complete after {limits.seconds:g} s.",
+                    hint="Ask less of it, or allow it more time.",
+                ) from error
+            if piece is None:
+                return
+            length += len(piece)
+            if length > limits.characters:
+                raise ResponderError(
+                    f"The answer has more than {limits.characters} characters.",
+                    hint="Tell the agent to be brief, or allow longer answers (runner.max_answer_chars).",
+                )
+            yield well_formed(piece)
+    finally:
+        close = getattr(answer, "aclose", None)
+        if close is not None:
+            await close()

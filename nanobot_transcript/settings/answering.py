@@ -1,22 +1,17 @@
 """Settings of who answers, and of what bots say to each other."""
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings.base import OFF, Section, setting
 from nanobot_transcript.settings.endpoints import EndpointSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from nanobot_transcript.relevance.openai_judge import OpenAIJudge
     from nanobot_transcript.relevance.options import GateOptions
-    from nanobot_transcript.turns import Budget, ClaimLimits, LoopLimits
+    from nanobot_transcript.turns import ClaimLimits, LoopLimits
 
 __all__ = ["ClaimSettings", "GateSettings", "JudgeSettings", "RelaySettings", "TurnsSettings"]
-
-_BUDGET: Final = "judge"
-_HOUR: Final = 3600.0
 
 
 class JudgeSettings(EndpointSettings):
@@ -48,14 +43,6 @@ class JudgeSettings(EndpointSettings):
         if endpoint.model is None:
             raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
         return OpenAIJudge(endpoint.model, base_url=endpoint.base_url, api_key=endpoint.secret, timeout=self.timeout)
-
-    def allowance(self, budget: "Budget") -> "Callable[[], bool]":
-        """Takes one question out of the budget that all bots of the store share; False when it is spent."""
-
-        def may_ask() -> bool:
-            return self.per_hour > 0 and budget.take(_BUDGET, limit=self.per_hour, window=_HOUR)
-
-        return may_ask
 
 
 class GateSettings(Section):

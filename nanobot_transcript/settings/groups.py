@@ -1,12 +1,12 @@
 """Settings of what a bot does in its groups."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, TypeAlias
 
+from nanobot_transcript.conversation.policy import Mode, Policy
 from nanobot_transcript.settings.base import OFF, Section, setting
 
-__all__ = ["ChatSettings", "ContextSettings", "GroupsSettings", "Mode"]
+__all__ = ["ChatSettings", "ContextSettings", "GroupsSettings"]
 
-Mode: TypeAlias = Literal["observe", "listen", "gate", "off"]
 _Mode: TypeAlias = Annotated[Mode, OFF]
 
 
@@ -38,10 +38,10 @@ class GroupsSettings(Section):
         example="oc_0123456789abcdef",
     )
 
-    def mode_of(self, chat_id: str) -> Mode:
-        """The mode that holds in a chat."""
-        chat = self.chats.get(chat_id)
-        return (chat.mode if chat else None) or self.mode
+    @property
+    def policy(self) -> Policy:
+        """These settings as hosts ask them."""
+        return Policy(self.mode, {chat_id: chat.mode for chat_id, chat in self.chats.items() if chat.mode})
 
 
 class ContextSettings(Section):

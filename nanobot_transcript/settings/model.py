@@ -26,6 +26,7 @@ from nanobot_transcript.settings.serving import FileboxSettings, HubSettings
 from nanobot_transcript.settings.storing import StoreSettings
 
 if TYPE_CHECKING:
+    from nanobot_transcript.conversation.composition import Options
     from nanobot_transcript.identity import AgentProfile as Profile
     from nanobot_transcript.record import Record
 
@@ -127,6 +128,26 @@ class _Common(BaseSettings):
             account: Profile(agent.name, tuple(agent.aliases), agent.description, account=account)
             for account, agent in self.agents.items()
         }
+
+    def conversation(self, *, only: str = "") -> "Options":
+        """How the bots of this process take part; ``only`` is what its only bot is called."""
+        from nanobot_transcript.conversation.composition import Options
+        from nanobot_transcript.conversation.prompt import ContextLimits
+        from nanobot_transcript.turns import RelaySettings as Relaying
+
+        return Options(
+            self.agent_profiles(),
+            only,
+            self.groups.policy,
+            ContextLimits(self.context.max_entries, self.context.max_chars),
+            self.gate.options(),
+            self.gate.log,
+            self.gate.judge.per_hour,
+            self.turns.limits(),
+            self.turns.claim.limits(),
+            self.turns.claim.answer,
+            Relaying(self.relay.mode, self.relay.max_age),
+        )
 
     def require(self, *keys: str) -> None:
         """Raise ConfigError when something at or below one of these keys refers to a variable that is not set."""

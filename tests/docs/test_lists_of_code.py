@@ -11,12 +11,12 @@ from support.listed import LANGUAGES, ROOT, differing, first_column, page, spans
 from nanobot_transcript import GroupTranscriptStore, errors
 from nanobot_transcript.cli.app import app
 from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.conversation.policy import Mode
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance.decision import Reason, Stage
 from nanobot_transcript.settings import describe
-from nanobot_transcript.settings.groups import Mode
 from transcript_channels.simulator.console import Console
 from transcript_channels.simulator.simulator import FeishuSimulator
 from transcript_mcp.filebox import hooks

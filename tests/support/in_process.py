@@ -184,7 +184,7 @@ class PluginInProcess(HostInProcess):
         self.bus = MessageBus()
         settings = self.settings()
         self.host = Host(settings, settings.open_record())
-        self.host.background.start()
+        self.host.conversation.background.start()
         set_config_path(path)  # else nanobot would read and write that of whoever runs the tests
         with _environment(HOME=str(home)):
             await self._assemble(config)
@@ -238,15 +238,15 @@ class PluginInProcess(HostInProcess):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.loop.aclose()
-        await self.host.gatekeeper.close()
-        await self.host.async_store.close()
-        assert self.host.background.drain(PATIENCE)
+        await self.host.conversation.aclose()
+        await self.host.conversation.store.close()
+        assert self.host.conversation.background.drain(PATIENCE)
         self.host.record.close()
 
     async def settled(self) -> None:
         """What the background thread learns from a message belongs to it."""
         await super().settled()
-        assert await asyncio.to_thread(self.host.background.drain, PATIENCE)
+        assert await asyncio.to_thread(self.host.conversation.background.drain, PATIENCE)
         await super().settled()
 
     def waits(self) -> bool:

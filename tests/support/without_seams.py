@@ -81,12 +81,12 @@ def loaded(folder: Path) -> dict[str, Any]:
         "answers": tool is not None and not str(tool.description).startswith("Not available"),
         "context": provider is not None,
         "forgetting": "get_or_create" in vars(sessions),
-        "judge": host is not None and host.deciders.model._load is not None,
+        "judge": host is not None and host.model._load is not None,
         "redirected": runtime._load_lark_runtime.__module__.startswith("transcript_channels")
         if hasattr(runtime, "_load_lark_runtime")
         else False,
         "parts": [ability for ability, part in PARTS.items() if kind is not None and part in kind.__mro__],
-        "recorded": host is not None and len(host.store.recent("feishu:oc_1", 9).entries),
+        "recorded": host is not None and len(host.record.store.recent("feishu:oc_1", 9).entries),
     }
 
 

@@ -91,8 +91,8 @@ def test_agents_and_chats_are_named_freely(write: Callable[[str], Path], monkeyp
     assert settings.agents["cli_a"].name == "Alpha"
     assert settings.agents["cli_a"].aliases == ["小阿"]
     assert settings.agents["cli_b"].aliases == ["B"]
-    assert settings.groups.mode_of("oc_1") == "off"
-    assert settings.groups.mode_of("oc_2") == "listen"
+    assert settings.groups.policy.mode_of("oc_1") == "off"
+    assert settings.groups.policy.mode_of("oc_2") == "listen"
 
 
 def test_a_bare_off_means_off_although_yaml_reads_false(write: Callable[[str], Path]) -> None:
@@ -102,7 +102,7 @@ def test_a_bare_off_means_off_although_yaml_reads_false(write: Callable[[str], P
 def test_sections_may_stand_empty(write: Callable[[str], Path]) -> None:
     settings = load_settings(write("store:\n  retention:\nagents:\ngroups:\n  chats:\n    oc_1:\n"))
     assert settings.store.retention.max_bytes is None
-    assert settings.groups.mode_of("oc_1") == "listen"
+    assert settings.groups.policy.mode_of("oc_1") == "listen"
 
 
 def test_an_empty_file_and_an_empty_variable_change_nothing(

@@ -38,9 +38,9 @@ class Beside:
         await load()
         client = host.clients.of(bot.app_id)
         if host.posts.served and client is not None:
-            profile = host.deciders.profile(bot.app_id)
+            profile = host.conversation.profile(bot.app_id)
             sits_in = partial(host.sits_in, bot)
-            await host.posts.serve(profile, client, host.async_store, host.may_post, sits_in)
+            await host.posts.serve(profile, client, host.conversation.store, host.conversation.records, sits_in)
 
 
 async def _kept_up(what: str, work: Callable[[], Awaitable[None]]) -> None:

@@ -80,7 +80,7 @@ class _Inbound(Core):
         if not message.in_group or message.from_bot:
             return
         try:
-            gated = isinstance(self, Gated) and self._transcript_host.policy.gates(message.chat_id)
+            gated = isinstance(self, Gated) and self._transcript_host.conversation.policy.gates(message.chat_id)
             if gated or self._is_group_message_for_bot(data.event.message):
                 key = f"{self.name}:{message.chat_id}"
                 topic = f":{message.root_id or message.message_id}" if self.config.topic_isolation else ""
@@ -160,7 +160,7 @@ class _Names(_Listening):
 
     def _transcript_introduce(self, open_id: str | None) -> None:
         try:
-            self._transcript_host.people.introduce(
+            self._transcript_host.conversation.people.introduce(
                 self._transcript_bot.app_id,
                 platform_name=self._transcript_platform_name,
                 open_id=open_id or "",

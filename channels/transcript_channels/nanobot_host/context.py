@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from nanobot_transcript.conversation.lines import Voices, encode
-from nanobot_transcript.conversation.prompt import ContextLimits, tell
+from nanobot_transcript.conversation.prompt import tell
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
 from nanobot_transcript.identity import AgentProfile, is_person, sender_ids, wrote
@@ -55,7 +55,7 @@ class GroupContext:
         turn = self._turn(request, is_fresh)
         if turn is None:
             return []
-        store, mark = self._host.async_store, turn.mark
+        store, mark = self._host.conversation.store, turn.mark
         await store.recent(turn.key, 1)  # waits a little for what nobody has heard
         edited = await self._edited(turn)
         entries, cursor = await self._unread(turn, edited)
@@ -77,12 +77,12 @@ class GroupContext:
 
     def _turn(self, request: Any, is_fresh: Callable[[str], bool]) -> _Turn | None:
         chat_id, bot = str(request.chat_id or ""), self._host.bot_on(str(request.channel or ""))
-        if bot is None or chat_id in self._host.private or not self._host.policy.shares(chat_id):
+        if bot is None or not self._host.conversation.shares(FEISHU.key(chat_id)):
             return None
         session = request.session_key or f"{request.channel}:{chat_id}"
         mark = None if is_fresh(session) else self._host.watermarks.load(bot.app_id, session)
         turns = (mark or Watermark("")).with_turn(request.message_id, request.original_user_text).turns
-        return _Turn(bot, self._host.deciders.profile(bot.app_id), FEISHU.key(chat_id), session, mark, turns)
+        return _Turn(bot, self._host.conversation.profile(bot.app_id), FEISHU.key(chat_id), session, mark, turns)
 
     def _news(self, turn: _Turn, entries: Iterable[Entry], edited: Mapping[str, Entry]) -> list[Entry]:
         """What of the entries the session was not told yet."""
@@ -109,18 +109,18 @@ class GroupContext:
         """What the session holds with a text that is no longer the newest, as it reads now."""
         key, mark = turn.key, turn.mark
         try:
-            changes = await self._host.async_store.changes(key, mark.cursor) if mark else None
+            changes = await self._host.conversation.store.changes(key, mark.cursor) if mark else None
         except InvalidCursorError:
             changes = None
         if changes is None or not changes.edited:
             return {}
         held = sorted(changes.edited & self._host.forgetting.ids_in(turn.session))
-        found = await self._host.async_store.get_many(key, held)
+        found = await self._host.conversation.store.get_many(key, held)
         return {message_id: found[message_id] for message_id in held if found.get(message_id, {}).get("edited")}
 
     async def _behind(self, key: str, mark: Watermark | None) -> Page:
         """The newest entries behind the mark: enough that ``max_entries`` remain when own ones are left out."""
-        store, enough = self._host.async_store, 2 * self._host.settings.context.max_entries + 8
+        store, enough = self._host.conversation.store, 2 * self._host.conversation.options.context.max_entries + 8
         if mark is None:
             return await store.recent(key, enough)
         try:
@@ -132,7 +132,7 @@ class GroupContext:
     async def _waited_for(self, key: str, mark: Watermark | None) -> list[Entry]:
         """What had no readable text at the last turn, as it reads now."""
         waiting = mark.waiting if mark else ()
-        found = [await self._host.async_store.get(key, message_id) for message_id in waiting]
+        found = [await self._host.conversation.store.get(key, message_id) for message_id in waiting]
         return [entry for entry in found if entry is not None]
 
     async def _waited_for_names(self, news: Iterable[Entry], turn: _Turn) -> bool:
@@ -140,7 +140,7 @@ class GroupContext:
 
         True even when the answer was there at once: it may have come after the news was read.
         """
-        look, lists = self._host.people.look(), self._host.lists
+        look, lists = self._host.conversation.people.look(), self._host.conversation.lists
         nameless = next((entry for entry in news if is_person(entry) and not look.knows(entry)), None)
         if nameless is None:
             return False
@@ -152,13 +152,13 @@ class GroupContext:
 
     def _told(self, turn: _Turn, news: list[Entry], asked: Entry | None) -> tuple[list[str], list[str], str]:
         """The lines, which messages they show, and a digest of the members that the session knows of."""
-        context, look = self._host.settings.context, self._host.people.look()
+        limits, look = self._host.conversation.options.context, self._host.conversation.people.look()
         members = look.members(turn.key, turn.bot.app_id)
         beside = [asked] if asked is not None else []
         voices = Voices(
             turn.agent,
             members,
-            [*news[-context.max_entries :], *beside],
+            [*news[-limits.max_entries :], *beside],
             called=look.shown,
             clean=safe,
             where=self._where,
@@ -168,7 +168,7 @@ class GroupContext:
         told = tell(
             voices,
             news,
-            ContextLimits(context.max_entries, context.max_chars),
+            limits,
             members=turn.mark is None or turn.mark.members != here,
             when=_SINCE,
             spent=_AROUND + sum(len(line) + 1 for line in author),

@@ -45,7 +45,8 @@ class GroupFileTool(Tool):
     def enabled(cls, ctx: Any) -> bool:
         """nanobot asks this first. False keeps the tool away from the agent."""
         installed = installation()
-        return installed.host is not None and "tool" in installed.abilities and installed.host.policy.shares_somewhere
+        host = installed.host
+        return host is not None and "tool" in installed.abilities and host.conversation.policy.shares_somewhere
 
     @classmethod
     def create(cls, ctx: Any) -> "GroupFileTool":
@@ -100,7 +101,7 @@ class GroupFileTool(Tool):
         return json.dumps(told | ({"name": wanted.name} if wanted.name else {}), ensure_ascii=False)
 
     async def _message(self, chat_id: str, message_id: str) -> Entry:
-        entry = await self._host.async_store.get(FEISHU.key(chat_id), message_id)
+        entry = await self._host.conversation.store.get(FEISHU.key(chat_id), message_id)
         if entry is None:
             raise UnknownNameError(
                 f"There is no message {message_id} in the record of this group chat.",

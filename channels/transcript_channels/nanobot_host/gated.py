@@ -55,6 +55,6 @@ class Gated(Core):
         heard = heard_in(data)
         if heard is None or not heard.message.in_group or heard.message.from_bot:
             return None
-        if not self._transcript_host.policy.gates(heard.message.chat_id):
+        if not self._transcript_host.conversation.policy.gates(heard.message.chat_id):
             return None
         return heard if self.is_allowed(heard.message.sender_ids.get("open_id", "unknown")) else None

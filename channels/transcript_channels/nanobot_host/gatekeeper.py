@@ -10,17 +10,21 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, cast
 from weakref import WeakValueDictionary
 
-from nanobot_transcript.conversation.decision import Choice
+from nanobot_transcript.conversation.composition import Conversation
+from nanobot_transcript.conversation.decision import Choice, Decider
 from nanobot_transcript.conversation.ports import InboundMessage
+from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
-from nanobot_transcript.identity import AgentProfile, is_bot
+from nanobot_transcript.identity import is_bot
+from nanobot_transcript.relevance import Judge, RelevanceGate
 from nanobot_transcript.relevance.decision import Outcome
-from nanobot_transcript.turns import Claim
-from nanobot_transcript.turns.speakers import addresses, hop_of
+from nanobot_transcript.turns import GUARD_HISTORY, Claim
+from nanobot_transcript.turns.speakers import hop_of
 from transcript_channels.nanobot_host.answers import Objection, Objects
 from transcript_channels.nanobot_host.commands import is_command
 from transcript_channels.nanobot_host.judging import HURRY
@@ -28,7 +32,6 @@ from transcript_channels.nanobot_host.judging import HURRY
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from transcript_channels.nanobot_host.deciders import Deciders
     from transcript_channels.nanobot_host.host import Bot
 
 __all__ = ["Gatekeeper", "Turn"]
@@ -99,8 +102,9 @@ class _Lane:
 class Gatekeeper:
     """Decides and, where several bots could answer, claims."""
 
-    def __init__(self, deciders: "Deciders") -> None:
-        self._deciders: Deciders = deciders
+    def __init__(self, conversation: Conversation, judge: Judge | None) -> None:
+        self._conversation: Conversation = conversation
+        self._judge: Judge | None = judge
         self._lanes: WeakValueDictionary[tuple[str, str], _Lane] = WeakValueDictionary()
 
     async def admit(self, turn: Turn) -> None:
@@ -110,10 +114,9 @@ class Gatekeeper:
         """
         turn = await self._looked_at(turn)
         try:
-            agent = self._deciders.profile(turn.bot.app_id)
+            decider = self.decider(turn.bot.app_id)
             command = is_command(turn.entry["content"]) and not is_bot(turn.entry)
-            members = self._deciders.members(turn.bot.app_id)(turn.session_key)
-            urgent = command or addresses(turn.entry, agent, members)
+            urgent = command or decider.is_addressed(turn.inbound)
         except Exception:
             logger.exception("It could not be decided who is meant by %s", turn.message_id)
             return await turn.begin(False)
@@ -121,10 +124,10 @@ class Gatekeeper:
         async with lane.place(urgent=urgent):
             token = HURRY.set(lane.hurry)
             try:
-                choice = await self._choice(turn, agent, urgent=urgent)
-                claim = await self._claim(turn, choice) if _is_to_be_claimed(choice) and not command else None
+                choice = await self._choice(turn, decider, urgent=urgent)
+                claim = await self._claim(turn, decider, choice) if _is_to_be_claimed(choice) and not command else None
             except Exception:
-                logger.exception("It could not be decided whether %s is for %s", turn.message_id, agent.name)
+                logger.exception("It could not be decided whether %s is for %s", turn.message_id, decider.agent.name)
                 return await turn.begin(False)
             finally:
                 HURRY.reset(token)
@@ -136,19 +139,29 @@ class Gatekeeper:
 
     async def relay(self, turn: Turn) -> None:
         """Let a bot's message begin a turn where no gate decides; the loop guard has the last word."""
-        turn, agent = await self._looked_at(turn), self._deciders.profile(turn.bot.app_id)
+        turn, decider = await self._looked_at(turn), self.decider(turn.bot.app_id)
         async with self._lane(turn).place(urgent=False):
-            history = await self._deciders.history(turn.session_key, _HISTORY, wait=False)
-            verdict = self._deciders.guard.allows(turn.entry, history, agent)
+            history = await self._history(turn.session_key, wait=False)
+            verdict = self._conversation.guard.allows(turn.entry, history, decider.agent)
             if verdict.allowed:
                 hop = 1 + max(verdict.hops, hop_of(turn.entry))
                 await self.begin(turn, Choice(True, verdict.reason, hop))
             else:
-                self._deciders.of(turn.bot.app_id).stopped(turn.session_key, turn.entry, verdict.reason)
+                decider.stopped(turn.session_key, turn.entry, verdict.reason)
 
-    async def close(self) -> None:
-        """Stand by no more, and let go of the judge."""
-        await self._deciders.close()
+    @cached_property
+    def gate(self) -> RelevanceGate:
+        """The gate of all bots of this process; for nanobot's event loop."""
+        return self._conversation.gate(self._judge)
+
+    def decider(self, app_id: str) -> Decider:
+        """What decides for a bot, as it is known now."""
+        return self._conversation.decider(self._conversation.profile(app_id), self.gate)
+
+    def ended(self, app_id: str, session_key: str, message_id: str, outcome: Outcome, why: str = "") -> None:
+        """Note what became of the answer of a bot to a message of a group."""
+        message = cast("Entry", {"message_id": message_id})  # nothing else of it is noted
+        self.decider(app_id).ended(InboundMessage(session_key, message), outcome, why)
 
     def _lane(self, turn: Turn) -> _Lane:
         key = (turn.bot.app_id, turn.session_key)
@@ -159,30 +172,56 @@ class Gatekeeper:
 
     # --- deciding
 
-    async def _choice(self, turn: Turn, agent: AgentProfile, *, urgent: bool) -> Choice:
-        history = await self._deciders.history(turn.session_key, _HISTORY, wait=not urgent)
-        choice = await self._deciders.of(turn.bot.app_id).choose(turn.inbound, history, time.time() * 1000)
-        logger.info(
-            "%s %s %s: %s", agent.name, "answers" if choice.respond else "leaves", turn.message_id, choice.reason
-        )
+    async def _choice(self, turn: Turn, decider: Decider, *, urgent: bool) -> Choice:
+        history = await self._history(turn.session_key, wait=not urgent)
+        choice = await decider.choose(turn.inbound, history, time.time() * 1000)
+        name, does = decider.agent.name, "answers" if choice.respond else "leaves"
+        logger.info("%s %s %s: %s", name, does, turn.message_id, choice.reason)
         return choice
 
-    async def _claim(self, turn: Turn, choice: Choice) -> Claim | None:
+    async def _claim(self, turn: Turn, decider: Decider, choice: Choice) -> Claim | None:
         """The claim of a message that several bots may feel meant by; None when another bot has it, or may have it."""
 
         async def take_over(claim: Claim) -> None:
             async with self._lane(turn).place(urgent=False):
                 await self.begin(turn, choice, claim)
 
-        return await self._deciders.of(turn.bot.app_id).claim(turn.inbound, choice, take_over)
+        return await decider.claim(turn.inbound, choice, take_over)
+
+    async def _history(self, session_key: str, *, wait: bool) -> list[Entry]:
+        """The newest entries of a chat; with ``wait`` once a gap that is being filled is filled.
+
+        Nothing when the record cannot be read: what is certain by the message itself is certain all the same.
+        """
+        try:
+            if wait:
+                return (await self._conversation.store.recent(session_key, _HISTORY)).entries
+            return await self._newest(session_key, _HISTORY)
+        except StoreError as error:
+            logger.error("A message is decided without the record: %s %s", error, error.hint)
+            return []
+
+    async def _newest(self, session_key: str, limit: int) -> list[Entry]:
+        """Without waiting for a gap to be filled."""
+        store = self._conversation.store.sync
+        return (await ask(store.backend.blocking, store.recent, session_key, limit)).entries
 
     # --- beginning
 
     async def _looked_at(self, turn: Turn) -> Turn:
-        return replace(turn, recorded=await self._deciders.is_recorded(turn.session_key, turn.message_id) is True)
+        return replace(turn, recorded=await self._is_recorded(turn) is True)
 
     async def _is_taken_back(self, turn: Turn) -> bool:
-        return turn.recorded and await self._deciders.is_recorded(turn.session_key, turn.message_id) is False
+        return turn.recorded and await self._is_recorded(turn) is False
+
+    async def _is_recorded(self, turn: Turn) -> bool | None:
+        """True for what stands in the record, False for what does not (any more); None when that cannot be told."""
+        try:
+            store = self._conversation.store.sync
+            return await ask(store.backend.blocking, store.get, turn.session_key, turn.message_id) is not None
+        except StoreError as error:
+            logger.error("Whether %s was taken back cannot be told: %s %s", turn.message_id, error, error.hint)
+            return None
 
     async def _command(self, turn: Turn, choice: Choice) -> None:
         """nanobot decides about its commands, apart from those that are another bot's."""
@@ -210,7 +249,7 @@ class Gatekeeper:
                 self._ended(turn, "withdrawn", "nanobot did not take the message; its log says why.")
 
     def _ended(self, turn: Turn, outcome: Outcome, why: str = "") -> None:
-        self._deciders.of(turn.bot.app_id).ended(turn.inbound, outcome, why)
+        self.decider(turn.bot.app_id).ended(turn.inbound, outcome, why)
 
     def _objection(self, turn: Turn) -> Objects:
         """Asked when an answer is ready. To a bot others may have used up the limit meanwhile."""
@@ -220,10 +259,18 @@ class Gatekeeper:
                 return Objection("withdrawn", "it was taken back")
             if not is_bot(turn.entry):
                 return None
-            passed = await self._deciders.limit_passed(turn.session_key, turn.entry, turn.bot.app_id)
-            return Objection(None, passed) if passed else None
+            return await self._stopped(turn)
 
         return objection
+
+    async def _stopped(self, turn: Turn) -> Objection | None:
+        """Why a bot's message is not to be answered any more. Raises StoreError."""
+        decider, history = self.decider(turn.bot.app_id), await self._newest(turn.session_key, GUARD_HISTORY)
+        verdict = self._conversation.guard.allows(turn.entry, history, decider.agent)
+        if verdict.allowed:
+            return None
+        decider.stopped(turn.session_key, turn.entry, verdict.reason)
+        return Objection(None, f"bots have said enough to each other ({verdict.reason})")
 
 
 def _is_to_be_claimed(choice: Choice) -> bool:

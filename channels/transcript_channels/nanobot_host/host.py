@@ -7,17 +7,14 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nanobot_transcript.conversation.arrivals import Arrivals, Reader
-from nanobot_transcript.conversation.background import Background
-from nanobot_transcript.conversation.lists import Lists
-from nanobot_transcript.conversation.people import People
+from nanobot_transcript.conversation.arrivals import Arrivals
+from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.coordination.behind import MarksBehind
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.record import Record
-from nanobot_transcript.session_key import split
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
@@ -27,14 +24,13 @@ from transcript_channels.nanobot_host import privacy, watermark
 from transcript_channels.nanobot_host.answers import Answers
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.clients import Clients, load
-from transcript_channels.nanobot_host.deciders import Deciders
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
 from transcript_channels.nanobot_host.histories import Histories
 from transcript_channels.nanobot_host.inbound import Inbound
+from transcript_channels.nanobot_host.judging import HostModel, judge_of
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.outcomes import Outcomes
-from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.posts import Posts
 from transcript_channels.nanobot_host.privacy import PrivateChats
 from transcript_channels.nanobot_host.turns import Turns
@@ -71,59 +67,47 @@ class Host:
     """The parts, each knowing only those it needs."""
 
     def __init__(self, settings: Settings, record: Record) -> None:
-        store = record.store
+        store, marks = record.store, _kept_behind(record.marks)
         self.settings: Settings = settings
         self.record: Record = record
-        self.store: GroupTranscriptStore = store
-        self.policy: Policy = Policy(settings.groups)
-        self.people: People = People(store.members, FEISHU, settings.agent_profiles(), only=settings.agent.name or "")
+        self.private: PrivateChats = PrivateChats(marks)
+        self.watermarks: Watermarks = Watermarks(marks)
         self.bots: dict[str, Bot] = {}
         self.clients: Clients = Clients(
             lambda app_id: self._of_channel(app_id, "config"), settings.section(FeishuSettings).base_url
         )
-        self.posts: Posts = Posts(record.outbox, self.people, served=settings.outbox.serve)
         self.histories: Histories | None = self._histories(store)
-        self.async_store: AsyncGroupTranscriptStore = AsyncGroupTranscriptStore.over(store, fallback=self.histories)
+        self.conversation: Conversation = Conversation(
+            record,
+            FEISHU,
+            settings.conversation(only=settings.agent.name or ""),
+            AsyncGroupTranscriptStore.over(store, fallback=self.histories),
+            is_private=self.private.__contains__,
+            hourly=self.watermarks.prune,
+        )
         if self.histories is not None:
             store.on_read = self._was_read
-        self.background: Background = Background(self._maintain)
-        marks = self._marks()
-        self.private: PrivateChats = PrivateChats(marks)
-        self.watermarks: Watermarks = Watermarks(marks)
-        self.lists: Lists = Lists(self.people, self.may_post)
-        self.deciders: Deciders = Deciders(settings, record, self.async_store, self.people, self.lists.known)
-        self.gatekeeper: Gatekeeper = Gatekeeper(self.deciders)
+        self.posts: Posts = Posts(record.outbox, self.conversation.people, served=settings.outbox.serve)
+        self.model: HostModel = HostModel()
+        if settings.gate.judge.kind == "openai":
+            settings.require("gate.judge")
+        self.gatekeeper: Gatekeeper = Gatekeeper(self.conversation, judge_of(settings.gate.judge, self.model))
         self.asking: Asking = Asking()
         self.forgetting: Forgetting = Forgetting(
-            store, self.watermarks, lambda: self.bots, self._loop, is_far=self.is_far
+            store, self.watermarks, lambda: self.bots, self._loop, is_far=self.conversation.is_far
         )
         self.arrivals: Arrivals = Arrivals(store, is_answer=self.posts.is_answer, first_heard=self._first_heard)
-        reader = Reader(self.people, self.background.submit, store)
         self.inbound: Inbound = Inbound(
-            reader,
-            self.arrivals,
-            self.policy,
-            self.private,
-            self.background,
-            self.forgetting,
-            self._sits,
-            self._heard,
+            self.conversation, self.arrivals, self.private, self.forgetting, self._sits, self._heard
         )
-        self.outcomes: Outcomes = Outcomes(self.deciders.ended, self.may_post, self.bot_on)
-        self.outbound: Outbound = Outbound(
-            self.async_store, self.policy, self.people, self.private, self.arrivals, self._answered, self._hop
-        )
-
-    @property
-    def is_far(self) -> bool:
-        """True when the record may have to be waited for, as over a network."""
-        return self.record.marks.blocking
+        self.outcomes: Outcomes = Outcomes(self.gatekeeper.ended, self.conversation.records, self.bot_on)
+        self.outbound: Outbound = Outbound(self.conversation, self.arrivals, self._answered, self._hop)
 
     def register(self, channel: Any) -> Bot:
         """A channel object nanobot made; one that replaces another keeps its turns."""
         config = channel.config
         app_id = str(getattr(config, "app_id", "") or "")
-        self.people.register(app_id, _given_name(config))
+        self.conversation.people.register(app_id, _given_name(config))
         bot = self.bots.get(app_id)
         if bot is None:
             bot = self.bots[app_id] = Bot(app_id, weakref.ref(channel))
@@ -136,12 +120,7 @@ class Host:
 
     def sits_in(self, bot: Bot, session_key: str) -> bool:
         """True when a bot was heard of in a chat, now or earlier."""
-        return self.lists.sits_in(bot.app_id, session_key)
-
-    def may_post(self, session_key: str) -> bool:
-        """True for groups in which posts of the outbox may be sent."""
-        channel, chat_id = split(session_key)
-        return channel == FEISHU.name and chat_id not in self.private and self.policy.records(chat_id)
+        return self.conversation.lists.sits_in(bot.app_id, session_key)
 
     def introduced(self, bot: Bot) -> None:
         """The platform has said who a bot is; to be called in any thread."""
@@ -152,23 +131,15 @@ class Host:
 
     def moved(self, bot: Bot, chat_id: str, *, joined: bool) -> None:
         """A bot was taken into a group, or put out of it; to be called in any thread."""
-        loop, change = self._loop(), self.lists.joined if joined else self.lists.left
+        loop, change = self._loop(), self.conversation.lists.joined if joined else self.conversation.lists.left
         if loop is not None:
             loop.call_soon_threadsafe(change, bot.app_id, FEISHU.key(chat_id))
 
     def connected(self, bot: Bot) -> None:
         """The long connection of a bot is open; to be called in any thread."""
         loop = self._loop()
-        if loop is not None and self.async_store.gaps is not None:
+        if loop is not None and self.conversation.store.gaps is not None:
             loop.call_soon_threadsafe(lambda: loop.create_task(self._ask_for_missed(bot)))
-
-    def _marks(self) -> Marks:
-        marks = self.record.marks
-        if not marks.blocking:
-            return marks
-        behind = MarksBehind(marks, watermark.KIND, privacy.KIND)
-        atexit.register(behind.drain, _LAST_WORDS)
-        return behind
 
     async def _take_seats(self, bot: Bot) -> None:
         """Let the other bots know where this one sits, before it has said anything there."""
@@ -177,21 +148,21 @@ class Host:
 
         client = self.clients.of(bot.app_id)
         if client is not None:
-            self.lists.attend(bot.app_id, FeishuGroups(client))
-            await self.lists.take_seats(bot.app_id)
+            self.conversation.lists.attend(bot.app_id, FeishuGroups(client))
+            await self.conversation.lists.take_seats(bot.app_id)
 
     def _sits(self, app_id: str, session_key: str) -> None:
         """A bot is about to have heard a message of a group, in the thread of the long connection."""
         loop = self._loop()
         if loop is not None:
-            loop.call_soon_threadsafe(self.lists.joined, app_id, session_key)
+            loop.call_soon_threadsafe(self.conversation.lists.joined, app_id, session_key)
 
     def _heard(self, app_id: str, inbound: InboundMessage, nameless: str, ids: Ids) -> None:
         """A bot heard a message of a group, in the thread of the long connection."""
         loop = self._loop()
         if loop is None:
             return
-        loop.call_soon_threadsafe(self.lists.heard, app_id, inbound.session_key, nameless, ids)
+        loop.call_soon_threadsafe(self.conversation.lists.heard, app_id, inbound.session_key, nameless, ids)
         if self.histories is not None:
             loop.call_soon_threadsafe(self.histories.heard, app_id, inbound)
 
@@ -212,32 +183,32 @@ class Host:
         )
 
     def _seated(self, session_key: str) -> list[str]:
-        if not self.may_post(session_key):
+        if not self.conversation.records(session_key):
             return []
         return [app_id for app_id, bot in self.bots.items() if self.sits_in(bot, session_key)]
 
     def _was_read(self, session_key: str) -> None:
         """The plain store is read in several threads, and some have a loop of their own."""
-        gaps = self.async_store.gaps
+        gaps = self.conversation.store.gaps
         if gaps is not None and _running_loop() is self._loop():
             gaps.touch(session_key)
 
     def _first_heard(self, session_key: str, since_ms: float | None) -> None:
         """This process hears of a chat for the first time. In the thread of the long connection."""
         loop = self._loop()
-        if loop is not None and self.async_store.gaps is not None:
-            loop.call_soon_threadsafe(self.async_store.missed, session_key, since_ms)
+        if loop is not None and self.conversation.store.gaps is not None:
+            loop.call_soon_threadsafe(self.conversation.store.missed, session_key, since_ms)
 
     async def _ask_for_missed(self, bot: Bot) -> None:
         """Ask for the chats that were talked in last; others are asked for when they are used."""
         try:
-            newest = sorted(await self.async_store.chats(), key=lambda chat: chat.last_write_ms, reverse=True)
+            newest = sorted(await self.conversation.store.chats(), key=lambda chat: chat.last_write_ms, reverse=True)
             seated = [chat.session_key for chat in newest if self.sits_in(bot, chat.session_key)]
         except StoreError as error:
             logger.warning("Gaps in the record are not looked for: %s %s", error, error.hint)
             return
         for key in seated[:_ASKED_AT_ONCE]:
-            self.async_store.missed(key)
+            self.conversation.store.missed(key)
 
     # --- inside
 
@@ -263,10 +234,14 @@ class Host:
         """The loop nanobot runs on, once a channel was started."""
         return next((loop for app_id in self.bots if (loop := self._of_channel(app_id, "_loop"))), None)
 
-    def _maintain(self) -> None:
-        self.store.maintain()
-        self.watermarks.prune()
-        self.people.still_here()
+
+def _kept_behind(marks: Marks) -> Marks:
+    """Marks that no event loop waits for, where the record may have to be waited for."""
+    if not marks.blocking:
+        return marks
+    behind = MarksBehind(marks, watermark.KIND, privacy.KIND)
+    atexit.register(behind.drain, _LAST_WORDS)
+    return behind
 
 
 def _given_name(config: Any) -> str:

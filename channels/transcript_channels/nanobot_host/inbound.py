@@ -8,15 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nanobot_transcript.conversation.arrivals import Arrivals, Reader
-from nanobot_transcript.conversation.background import Background
+from nanobot_transcript.conversation.arrivals import Arrivals
+from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.ports import InboundMessage, Recalled
 from nanobot_transcript.entry import Ids
 from transcript_channels.feishu import Message, message_from_event, recall_from_event
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.plain import plain
-from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats
 
 __all__ = ["Heard", "Inbound", "heard_in"]
@@ -57,20 +56,16 @@ class Inbound:
 
     def __init__(
         self,
-        reader: Reader,
+        conversation: Conversation,
         arrivals: Arrivals,
-        policy: Policy,
         private: PrivateChats,
-        background: Background,
         forgetting: Forgetting,
         sits: Callable[[str, str], None],
         heard: Callable[[str, InboundMessage, str, Ids], None],
     ) -> None:
-        self._reader: Reader = reader
+        self._conversation: Conversation = conversation
         self._arrivals: Arrivals = arrivals
-        self._policy: Policy = policy
         self._private: PrivateChats = private
-        self._background: Background = background
         self._forgetting: Forgetting = forgetting
         self._delivered: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._sits: Callable[[str, str], None] = sits
@@ -98,9 +93,9 @@ class Inbound:
             if message.chat_type:
                 self._private.remember(message.chat_id)
             return Heard(message)
-        if not self._policy.records(message.chat_id):
+        if not self._conversation.policy.records(message.chat_id):
             return Heard(message)
-        inbound = self._reader.read(message.arrival(observer))
+        inbound = self._conversation.reader.read(message.arrival(observer))
         self._sits(observer, inbound.session_key)
         failure = self._arrivals.record(inbound)
         nameless = "" if message.from_bot or inbound.entry.get("sender_name") else inbound.entry["sender"]
@@ -116,12 +111,12 @@ class Inbound:
     def recall(self, data: Any) -> None:
         """Hide a message that was taken back. Raises StoreError, so that the platform tells it again."""
         recall = recall_from_event(plain(data))
-        if recall is None or recall.chat_id in self._private or not self._policy.records(recall.chat_id):
+        if recall is None or not self._conversation.records(FEISHU.key(recall.chat_id)):
             return
         failure = self._arrivals.recall(Recalled(FEISHU.key(recall.chat_id), recall.message_id, recall.ts_ms))
         if failure is not None:
             raise failure
-        self._background.submit(self._forgetting.recalled, recall.message_id)
+        self._conversation.background.submit(self._forgetting.recalled, recall.message_id)
 
     def _remember(self, handled: tuple[str, str]) -> None:
         self._delivered[handled] = None

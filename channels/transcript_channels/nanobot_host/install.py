@@ -49,9 +49,7 @@ def installation() -> Installation:
 
 
 def _install(settings: Settings) -> Installation:
-    from transcript_channels.nanobot_host.policy import Policy
-
-    active = Policy(settings.groups).active
+    active = settings.groups.policy.active
     base_url = settings.section(FeishuSettings).base_url
     if not active and not base_url:
         return _nothing()
@@ -65,7 +63,7 @@ def _install(settings: Settings) -> Installation:
     host = Host(settings, settings.open_record())
     patched = _replace_channel(host, abilities)
     _report(findings, patched, host)
-    host.background.start()
+    host.conversation.background.start()
     return Installation(host, abilities)
 
 

@@ -9,18 +9,15 @@ from functools import partial
 from typing import Any, Final, Literal, cast
 
 from nanobot_transcript.conversation.arrivals import Arrivals
+from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.delivery import Recorder
-from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, is_bot
-from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.speakers import hop_of
 from transcript_channels.feishu import text_of
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.deliveries import Delivery, Outgoing
-from transcript_channels.nanobot_host.policy import Policy
-from transcript_channels.nanobot_host.privacy import PrivateChats
 
 __all__ = ["Outbound", "Streams"]
 
@@ -40,26 +37,20 @@ class Outbound:
 
     def __init__(
         self,
-        store: AsyncGroupTranscriptStore,
-        policy: Policy,
-        people: People,
-        private: PrivateChats,
+        conversation: Conversation,
         arrivals: Arrivals,
         answered: Answered,
         hop_of: HopOf = lambda app_id, trigger: None,
     ) -> None:
-        self._store: AsyncGroupTranscriptStore = store
-        self._policy: Policy = policy
-        self._people: People = people
-        self._private: PrivateChats = private
+        self._conversation: Conversation = conversation
         self._arrivals: Arrivals = arrivals
         self._answered: Answered = answered
         self._hop_of: HopOf = hop_of
-        self.recorder: Recorder = Recorder(store)
+        self.recorder: Recorder = Recorder(conversation.store)
 
     def concerns(self, chat_id: str) -> bool:
         """True when messages to this address are recorded."""
-        return chat_id not in self._private and self._policy.records(chat_id)
+        return self._conversation.records(FEISHU.key(chat_id))
 
     async def plain(self, outgoing: Outgoing, app_id: str, *, complete: bool) -> None:
         """A message that was sent as a whole; of one that failed half-way, the parts that arrived."""
@@ -94,12 +85,12 @@ class Outbound:
         return None
 
     async def _holds(self, chat_id: str) -> bool:
-        return bool((await self._store.recent(FEISHU.key(chat_id), 1)).entries)
+        return bool((await self._conversation.store.recent(FEISHU.key(chat_id), 1)).entries)
 
     async def _said(
         self, chat_id: str, outgoing: Outgoing, text: str, app_id: str, source: Literal["send", "stream"]
     ) -> None:
-        look, key, first = self._people.look(), FEISHU.key(chat_id), outgoing.delivered[0]
+        look, key, first = self._conversation.people.look(), FEISHU.key(chat_id), outgoing.delivered[0]
         sent = SentMessage(
             first.message_id,
             cast("Any", first.create_time),  # the store reads what the platform wrote
@@ -114,7 +105,7 @@ class Outbound:
         async def recorded() -> None:
             self._answered(app_id, chat_id, outgoing.trigger, first.message_id, text)
             with suppress(StoreError):  # the entry tells it, too
-                await asyncio.to_thread(self._people.sits, key, app_id)
+                await asyncio.to_thread(self._conversation.people.sits, key, app_id)
 
         agent, hop_of = AgentProfile(look.agent_name(app_id)), partial(self._hop, key, outgoing.trigger, app_id)
         await self.recorder.said(agent, message, sent, source, hop_of=hop_of, recorded=recorded)
@@ -124,7 +115,7 @@ class Outbound:
         counted = self._hop_of(app_id, trigger)
         if counted is not None or trigger is None:
             return counted
-        answered = await self._store.get(key, trigger)
+        answered = await self._conversation.store.get(key, trigger)
         return 1 + (hop_of(answered) if answered is not None and is_bot(answered) else 0)
 
 

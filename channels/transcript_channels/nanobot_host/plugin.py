@@ -56,7 +56,7 @@ class GroupTranscriptTool(Tool):
     def enabled(cls, ctx: Any) -> bool:
         """nanobot asks this first. False keeps the tool away from the agent; nothing else depends on it."""
         installed = installation()
-        if installed.host is None or not installed.host.policy.shares_somewhere:
+        if installed.host is None or not installed.host.conversation.policy.shares_somewhere:
             return False
         attend(installed.host, ctx, installed.abilities)
         return not installed.abilities.isdisjoint({"tool", "context"})
@@ -155,7 +155,7 @@ a tool must have beyond ours costs the tool and the context: see ``seams``.
 def attend(host: Host, ctx: Any, abilities: Collection[str]) -> None:
     """Take from nanobot's ``ToolContext`` what the abilities need that are no tool: its model and its sessions."""
     if "judge" in abilities:
-        host.deciders.model.attend(getattr(ctx, "provider_snapshot_loader", None))
+        host.model.attend(getattr(ctx, "provider_snapshot_loader", None))
     host.outcomes.attend(getattr(ctx, "bus", None))
     if "forgetting" in abilities:
         host.forgetting.attend(getattr(ctx, "sessions", None))

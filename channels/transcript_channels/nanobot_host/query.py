@@ -62,7 +62,7 @@ class Query:
         else:
             wanted = _all(wanted, _since(start)) if start is not None else wanted
             entries, cursor = await self._newest(key, limit, wanted, query)
-        look = self._host.people.look()
+        look = self._host.conversation.people.look()
         voices = Voices(
             look.profile(app_id), look.members(key, app_id), entries, called=look.shown, clean=safe, where=self._where
         )
@@ -71,7 +71,7 @@ class Query:
 
     async def _newest(self, key: str, limit: int, wanted: _Wanted, query: str | None) -> tuple[list[Entry], str]:
         """The newest matching entries; a word is looked up in the whole transcript, the rest in its newer part."""
-        store = self._host.async_store
+        store = self._host.conversation.store
         if query:
             cursor = await store.end(key)
             hits = await store.search(query, key, _FARTHEST)
@@ -88,7 +88,7 @@ class Query:
         found: list[Entry] = []
         try:
             while len(found) < limit:
-                page = await self._host.async_store.read(key, cursor, limit - len(found))
+                page = await self._host.conversation.store.read(key, cursor, limit - len(found))
                 found += [entry for entry in page.entries if wanted(entry)]
                 cursor = page.cursor
                 if not page.entries:
@@ -104,7 +104,7 @@ class Query:
         if not member or not member.strip():
             return _anything
         name = member.strip().lstrip("@").casefold()
-        look = self._host.people.look()
+        look = self._host.conversation.people.look()
         known = look.names_in(key)
         exact = {sender for sender, called in known.items() if name in (called.casefold(), sender.casefold())}
         senders = exact or {sender for sender, called in known.items() if name in called.casefold()}

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import account_of
 from nanobot_transcript.session_key import split
-from nanobot_transcript.turns import Relay, RelaySettings
-from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.gatekeeper import Turn
 from transcript_channels.nanobot_host.wording import safe
 
@@ -36,23 +34,14 @@ class Relaying:
 
     async def run(self) -> None:
         """Hand on what comes, without end. Returns at once when that is switched off."""
-        settings, deciders = self._host.settings.relay, self._host.deciders
-        relay = Relay(
-            self._host.async_store,
-            deciders.profile(self._bot.app_id),
-            RelaySettings(settings.mode, settings.max_age),
-            guard=deciders.guard,
-            members=deciders.members(self._bot.app_id),
-            seen=self._bot.turns.began,
-            marks=self._host.record.marks,
-        )
+        conversation = self._host.conversation
+        relay = conversation.relay(conversation.profile(self._bot.app_id), seen=self._bot.turns.began)
         relay.on_stop = self._stopped
         await relay.run(self._take)
 
     def _stopped(self, session_key: str, entry: Entry, reason: str) -> None:
-        deciders = self._host.deciders
         if self._chat_of(session_key) is not None:
-            deciders.of(self._bot.app_id).stopped(session_key, entry, reason)
+            self._host.gatekeeper.decider(self._bot.app_id).stopped(session_key, entry, reason)
 
     async def _take(self, session_key: str, entry: Entry) -> None:
         try:
@@ -60,7 +49,7 @@ class Relaying:
             if chat_id is None:
                 return
             turn = Turn(self._bot, session_key, entry, partial(self._begin, chat_id, entry))
-            if self._gated and self._host.policy.gates(chat_id):
+            if self._gated and self._host.conversation.policy.gates(chat_id):
                 await self._host.gatekeeper.admit(turn)
             else:
                 await self._host.gatekeeper.relay(turn)
@@ -69,10 +58,8 @@ class Relaying:
 
     def _chat_of(self, session_key: str) -> str | None:
         """The chat, if the bot sits in it and may answer there."""
-        channel, chat_id = split(session_key)
-        if channel != FEISHU.name or chat_id in self._host.private or not self._host.policy.shares(chat_id):
-            return None
-        return chat_id if self._host.sits_in(self._bot, session_key) else None
+        may = self._host.conversation.shares(session_key) and self._host.sits_in(self._bot, session_key)
+        return split(session_key)[1] if may else None
 
     async def _begin(self, chat_id: str, entry: Entry, admitted: bool) -> None:
         channel = self._bot.channel()

@@ -18,7 +18,7 @@ def group_of(host: "Host", request: Any) -> "tuple[Bot, str]":
     bot = host.bot_on(str(getattr(request, "channel", "") or ""))
     if bot is None or chat_id in host.private:
         raise NoGroupError("this conversation is not a group chat, so there is no record of it.")
-    if not host.policy.shares(chat_id):
+    if not host.conversation.policy.shares(chat_id):
         raise NoGroupError("the record of this group chat is not shared with agents.")
     return bot, chat_id
 

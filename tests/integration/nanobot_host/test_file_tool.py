@@ -46,7 +46,7 @@ class Place:
     def record(self, message: Message) -> str:
         text = text_of(message.msg_type, message.content)
         key = f"feishu:{message.chat.chat_id}"
-        self.host.store.append(key, "user", text, "on_ada", message.message_id, msg_type=message.msg_type)
+        self.host.record.store.append(key, "user", text, "on_ada", message.message_id, msg_type=message.msg_type)
         return message.message_id
 
     async def ask(self, message_id: str, key: str | None = None, **options: Any) -> str:
@@ -67,14 +67,14 @@ async def place(tmp_path: Path, modes: dict[str, Any]) -> AsyncIterator[Place]:
         sections = {"store": {"dir": tmp_path / "transcripts"}, "feishu": {"base_url": feishu.base_url}, **modes}
         settings = Settings.model_validate(sections)
         host = Host(settings, settings.open_record())
-        host.background.start()
+        host.conversation.background.start()
         made = Place(feishu, host, tmp_path / "workspace")
         yield made
         client = host.clients.of(made.alpha.app_id)
         assert client is not None
         await client.close()
-        assert host.background.drain(PATIENCE)
-        host.store.close()
+        assert host.conversation.background.drain(PATIENCE)
+        host.record.store.close()
 
 
 async def test_a_picture_comes_into_the_workspace_where_read_file_shows_it(place: Place) -> None:
@@ -103,7 +103,7 @@ async def test_nothing_is_fetched_that_does_not_stand_in_the_record_of_this_grou
     other = place.feishu.add_group("Other", [place.ada, place.alpha])
     elsewhere = place.record(await place.feishu.send_file(other, place.ada, b"x", "a.pdf"))
     gone = place.record(await place.feishu.send_file(place.group, place.ada, b"x", "a.pdf"))
-    place.host.store.recall(f"feishu:{place.group.chat_id}", gone)
+    place.host.record.store.recall(f"feishu:{place.group.chat_id}", gone)
     for message_id in (unheard.message_id, elsewhere, gone, "", "../x"):
         assert "There is no message" in await place.ask(message_id)
     said = place.record(await place.feishu.say(place.group, place.ada, "hello"))

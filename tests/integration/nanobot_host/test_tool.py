@@ -30,10 +30,10 @@ SESSION = "feishu:oc_1"
 def host(tmp_path: Path) -> Iterator[Host]:
     settings = Settings.model_validate({"store": {"dir": tmp_path / "transcripts"}})
     opened = Host(settings, settings.open_record())
-    opened.background.start()
+    opened.conversation.background.start()
     yield opened
-    assert opened.background.drain(PATIENCE)
-    opened.store.close()
+    assert opened.conversation.background.drain(PATIENCE)
+    opened.record.store.close()
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ async def test_a_record_that_cannot_be_read_stops_no_turn(
     tool: GroupTranscriptTool, channel: Any, host: Host, caplog: pytest.LogCaptureFixture
 ) -> None:
     say(channel, "om_1", "hello there")
-    host.store.close()
-    for path in host.store.base_dir.glob("*.jsonl"):
+    host.record.store.close()
+    for path in host.record.store.base_dir.glob("*.jsonl"):
         path.unlink()
         path.mkdir()
     assert await tool._provide(request()) is None
@@ -129,7 +129,8 @@ async def test_ids_beside_messages_are_kept_on_the_disk_and_never_sent_to_a_mode
     session = sessions.get_or_create(SESSION)
     session.add_message("user", "Alpha?")
     session.add_message("assistant", "Yes, Ypsilon.")
-    mark = Watermark(host.store.end(SESSION), "oc_1", host.store.end(SESSION)).with_turn("om_ask", "Alpha?")
+    end = host.record.store.end(SESSION)
+    mark = Watermark(end, "oc_1", end).with_turn("om_ask", "Alpha?")
     host.watermarks.save("cli_a", SESSION, mark.with_answer("om_out", "Yes, Ypsilon."))
     sessions.save(sessions.get_or_create(SESSION))
     reborn = SessionManager(tmp_path / "workspace")
@@ -138,8 +139,8 @@ async def test_ids_beside_messages_are_kept_on_the_disk_and_never_sent_to_a_mode
     assert [message["_group_transcript"] for message in kept.messages] == ["om_ask", "om_out"]
     assert "om_" not in str(kept.get_history())
     say(channel, "om_ask", "Alpha?")
-    host.store.append(SESSION, "assistant", "Yes, Ypsilon.", "Alpha", "om_out")
-    host.store.recall(SESSION, "om_out")
+    host.record.store.append(SESSION, "assistant", "Yes, Ypsilon.", "Alpha", "om_out")
+    host.record.store.recall(SESSION, "om_out")
     assert "Ypsilon" not in str(reborn.get_or_create(SESSION).get_history())
     assert "Ypsilon" not in str(SessionManager(tmp_path / "workspace").get_or_create(SESSION).messages)
 
@@ -159,7 +160,7 @@ async def test_what_an_interrupted_turn_left_is_cleaned_before_it_is_taken_up_ag
         sessions.save_runtime_checkpoint(session)
     else:
         sessions.save(session)
-    host.store.recall(SESSION, "om_1")
+    host.record.store.recall(SESSION, "om_1")
     reborn = SessionManager(tmp_path / "workspace")
     host.forgetting.attend(reborn)
     assert "Ypsilon" in shown

@@ -14,6 +14,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.conversation.arrivals import Reader
+from nanobot_transcript.conversation.decision import Decider
 from nanobot_transcript.conversation.people import People
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import Entry
@@ -74,7 +75,7 @@ class Office:
             channel,
             responder,
             options=options,
-            members=lambda key: people.look().members(key, app.app_id),
+            decider=Decider(profile, members=lambda key: people.look().members(key, app.app_id)),
             **parts,
         )
 
@@ -262,7 +263,7 @@ async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_b
     alpha = office.app("Alpha")
     outbox = Outbox(office.store.base_dir)
     posting = Posting(outbox)
-    parts = {"offer_reply": posting.offer_reply, "offer_action": posting.offer_action, "serve": posting.serve}
+    parts = {"is_answer": posting.is_answer, "offer_action": posting.offer_action, "serve": posting.serve}
     await office.start(office.agent(alpha, ScriptedResponder([Line("no")]), **parts))
     button = {"tag": "button", "text": {"tag": "plain_text", "content": "Yes"}, "value": {"choice": "yes"}}
     post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?", button))

@@ -5,10 +5,9 @@ from typing import Any, get_args
 import pytest
 
 from nanobot_transcript.cli.gate_mode import decided_by, who_decides
+from nanobot_transcript.conversation.policy import Mode, Policy
 from nanobot_transcript.runner import InboundMessage, MessageBus
 from nanobot_transcript.runner.intake import Intake
-from nanobot_transcript.settings.groups import GroupsSettings, Mode
-from transcript_channels.nanobot_host.policy import Policy
 
 ENTRY: Any = {"role": "user", "content": "x", "sender": "on_ada", "message_id": "om_1", "ts": 1.0}
 MODES = get_args(Mode)
@@ -16,14 +15,14 @@ MODES = get_args(Mode)
 
 @pytest.mark.parametrize("mode", MODES)
 def test_in_nanobot_the_gate_decides_where_the_plugin_asks_it(mode: Mode) -> None:
-    asks = Policy(GroupsSettings(mode=mode)).gates("oc_team")
+    asks = Policy(mode).gates("oc_team")
     assert decided_by(mode)["nanobot"] == ("gate" if asks else "group_policy")
 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_under_run_the_gate_decides_where_messages_reach_the_agent(mode: Mode) -> None:
     bus = MessageBus()
-    await Intake(bus, mode_of=lambda chat_id: mode).publish(InboundMessage("feishu:oc_team", ENTRY))
+    await Intake(bus, policy=Policy(mode)).publish(InboundMessage("feishu:oc_team", ENTRY))
     assert decided_by(mode)["run"] == ("gate" if bus.waiting else "nobody")
 
 

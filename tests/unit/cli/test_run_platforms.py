@@ -94,11 +94,6 @@ async def test_each_chat_is_asked_for_at_its_own_platform() -> None:
     asked: list[str] = []
     one, other = history_of("one", asked), history_of("other", asked)
     fallback = fallback_of({"one": Connected(one), "other": Connected(other), "silent": Connected(None)})
-    assert fallback is not None
     for session_key in ("one:1", "other:1", "silent:1", "unknown:1"):
         assert list(await fallback(session_key, None, 10)) == []
     assert asked == ["one: one:1", "other: other:1"]
-
-
-def test_without_any_history_there_is_no_fallback() -> None:
-    assert fallback_of({"silent": Connected(None)}) is None

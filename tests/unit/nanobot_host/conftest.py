@@ -35,13 +35,13 @@ def make_host(tmp_path: Path) -> Iterator[MakeHost]:
     def make(**sections: Any) -> Host:
         settings = Settings(**{"store": {"dir": tmp_path / "transcripts"}, **sections})
         opened.append(Host(settings, settings.open_record()))
-        opened[-1].background.start()
+        opened[-1].conversation.background.start()
         return opened[-1]
 
     yield make
     for host in opened:
-        assert host.background.drain(PATIENCE)
-        host.store.close()
+        assert host.conversation.background.drain(PATIENCE)
+        host.record.store.close()
 
 
 @pytest.fixture

@@ -33,16 +33,16 @@ def started(host: Host) -> Any:
 
 async def test_a_bot_learns_its_name_later_and_new_entries_use_it(host: Host, started: Any) -> None:
     channel = started(3)
-    await until(lambda: (bot := host.store.members.bot_of("cli_a")) and bot.open_ids == {"cli_a": "ou_self"})
-    assert host.people.look().agent_name("cli_a") == "Alpha"
+    await until(lambda: (bot := host.record.store.members.bot_of("cli_a")) and bot.open_ids == {"cli_a": "ou_self"})
+    assert host.conversation.people.look().agent_name("cli_a") == "Alpha"
     assert channel._bot_open_id == "ou_self"
     await channel.send(Outbound("oc_1", "hello"))
-    assert [entry["sender"] for entry in host.store.recent("feishu:oc_1").entries] == ["Alpha"]
+    assert [entry["sender"] for entry in host.record.store.recent("feishu:oc_1").entries] == ["Alpha"]
 
 
 async def test_what_was_told_is_not_asked_for_again(host: Host, started: Any) -> None:
     channel = started(0)
-    assert host.people.look().agent_name("cli_a") == "Alpha"
+    assert host.conversation.people.look().agent_name("cli_a") == "Alpha"
     assert not [one for one in threading.enumerate() if one.name == "group-transcript-asking"]
     assert channel._client.silent == 0
 
@@ -89,7 +89,7 @@ async def test_nothing_of_a_group_reaches_nanobot_before_the_bot_knows_who_it_is
         handling.append(asyncio.create_task(channel._on_message(event)))
     await handling[2]
     assert [one["metadata"]["message_id"] for one in channel.handled] == ["om_2"]
-    assert len(host.store.recent("feishu:oc_1").entries) == 2
+    assert len(host.record.store.recent("feishu:oc_1").entries) == 2
     channel._fetch_bot_open_id()
     await asyncio.gather(*handling)
     assert [one["metadata"]["message_id"] for one in channel.handled] == ["om_2", "om_0", "om_1"]

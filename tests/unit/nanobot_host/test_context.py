@@ -126,7 +126,7 @@ async def test_what_the_bot_said_from_elsewhere_is_shown_as_its_own_words(group:
 
 
 async def test_each_turn_is_told_who_asks(group: Group) -> None:
-    group.host.store.members.remember_person("on_ada", "Ada")
+    group.host.record.store.members.remember_person("on_ada", "Ada")
     asked = group.say("Alpha, who am I?")
     asker, *_ = await group.documents(asked)
     assert (asker["id"], asker["from"]) == (asked, "Ada")
@@ -140,18 +140,20 @@ async def test_the_members_are_told_once_and_again_when_they_change(group: Group
         return [one["name"] for one in documents if "kind" in one]
 
     group.say("hello", person="bo")
-    assert group.host.background.drain(PATIENCE)
+    assert group.host.conversation.background.drain(PATIENCE)
     asked = group.say("Alpha?", person="bo")
-    assert group.host.background.drain(PATIENCE)
+    assert group.host.conversation.background.drain(PATIENCE)
     assert names(await group.documents(asked)) == ["Alpha", "on_bo"]
     later = group.say("Alpha??")
-    assert group.host.background.drain(PATIENCE)
+    assert group.host.conversation.background.drain(PATIENCE)
     assert names(await group.documents(later)) == ["Alpha", "on_ada", "on_bo"]
     assert names(await group.documents(group.say("Alpha???"))) == []
 
 
 async def test_another_bots_words_are_marked_as_a_bots(group: Group) -> None:
-    group.host.store.append(KEY, "assistant", "I did it", "Beta", "om_b", sender_kind="bot", ids={"app_id": "cli_b"})
+    group.host.record.store.append(
+        KEY, "assistant", "I did it", "Beta", "om_b", sender_kind="bot", ids={"app_id": "cli_b"}
+    )
     told = await group.turn(group.say("Alpha?"))
     assert [(line["from"], line["bot"], line["text"]) for line in told] == [("Beta", True, "I did it")]
 
@@ -163,7 +165,7 @@ async def test_another_bots_card_is_shown_once_it_is_written(group: Group) -> No
     group.say("in between")
     assert await group.texts(group.say("Alpha?")) == ["in between"]
     assert await group.texts(group.say("Alpha, now?")) == []
-    group.host.store.append(
+    group.host.record.store.append(
         KEY,
         "assistant",
         "the text",
@@ -211,7 +213,7 @@ async def test_a_gap_of_thousands_is_skipped_not_read(make_host: Any, make_chann
     group = Group(host, make_channel(host))
     await group.turn(group.say("Alpha?"))
     for number in range(300):
-        host.store.append(KEY, "user", f"line {number}", "on_ada", f"om_x{number}")
+        host.record.store.append(KEY, "user", f"line {number}", "on_ada", f"om_x{number}")
     assert await group.texts(group.say("Alpha??")) == ["line 298", "line 299"]
     assert await group.texts(group.say("Alpha???")) == []
 
@@ -283,7 +285,7 @@ async def test_people_are_shown_by_name(group: Group) -> None:
     ada = {"key": "@_user_1", "id": {"union_id": "on_ada"}, "name": "Ada"}
     group.say("hello")
     group.say("@_user_1?", person="bo", mentions=[ada])
-    assert group.host.background.drain(PATIENCE)
+    assert group.host.conversation.background.drain(PATIENCE)
     told = await group.turn(group.say("Alpha?"))
     assert [line["from"] for line in told] == ["Ada", "on_bo"]
     assert told[0]["time"] == "2025-11-20 12:00"
@@ -306,7 +308,7 @@ async def test_what_is_taken_back_while_a_turn_waits_for_names_is_not_shown(grou
     group.say("keep")
     secret.append(group.say("secret"))
     asked = group.say("Alpha?")
-    group.host.lists.attend("cli_a", Platform())  # pyright: ignore[reportArgumentType]
+    group.host.conversation.lists.attend("cli_a", Platform())  # pyright: ignore[reportArgumentType]
     told = await group.turn(asked)
     assert [(line["from"], line["text"]) for line in told] == [("Ada", "keep")]
 

@@ -114,7 +114,7 @@ def agent(start: Any) -> Agent:
 @pytest.fixture
 def other(agent: Agent) -> Any:
     """The record as another process sees it: another bot's, or a command."""
-    with GroupTranscriptStore(agent.host.store.base_dir) as store:
+    with GroupTranscriptStore(agent.host.record.store.base_dir) as store:
         yield store
 
 
@@ -186,7 +186,7 @@ async def test_in_place_of_another_record_what_this_one_does_not_hold_counts_as_
 ) -> None:
     agent.hear("om_1", "the code is Ypsilon")
     await agent.ask("om_3", "Alpha?", "yes?")
-    agent.host.store.purge(KEY)
+    agent.host.record.store.purge(KEY)
     agent.hear("om_3", "Alpha?")
     agent.host.watermarks.change(
         "cli_a", SESSION, lambda mark: mark and replace(mark, cursor="e1.x.1", checked="e1.x.1")

@@ -49,7 +49,7 @@ class Talk:
     def answer(self, text: str, reply_to: str, agent: str = "Alpha", app_id: str = "cli_a", **fields: Any) -> None:
         """A bot said something."""
         self._now += 1000
-        self.host.store.append(
+        self.host.record.store.append(
             KEY,
             "assistant",
             text,
@@ -88,7 +88,7 @@ def talk(make_host: Any, make_channel: Any) -> Callable[..., Talk]:
                 return SimpleNamespace(content=await asked(), finish_reason="stop")
 
             provider = SimpleNamespace(chat_with_retry=chat_with_retry)
-            host.deciders.model.attend(lambda: SimpleNamespace(provider=provider, model="m"))
+            host.model.attend(lambda: SimpleNamespace(provider=provider, model="m"))
         return Talk(host, make_channel(host))
 
     return make
@@ -99,7 +99,7 @@ async def test_what_is_for_nobody_ends_before_nanobot_sees_it(talk: Callable[...
     await here.say("I had noodles for lunch.")
     meant = await here.say("Alpha, and you?")
     assert here.handled == [meant]
-    assert len(here.host.store.recent(KEY, 10).entries) == 2
+    assert len(here.host.record.store.recent(KEY, 10).entries) == 2
 
 
 async def test_what_follows_on_an_answer_is_answered_without_a_mention(talk: Callable[..., Talk]) -> None:
@@ -148,9 +148,9 @@ async def test_an_error_of_the_model_is_no_verdict(make_host: Any) -> None:
         return SimpleNamespace(content="yes, an error", finish_reason="error")
 
     provider = SimpleNamespace(chat_with_retry=chat_with_retry)
-    host.deciders.model.attend(lambda: SimpleNamespace(provider=provider, model="m"))
+    host.model.attend(lambda: SimpleNamespace(provider=provider, model="m"))
     with pytest.raises(Exception, match="yes, an error"):
-        await host.deciders.model(SimpleNamespace(messages=list))
+        await host.model(SimpleNamespace(messages=list))
 
 
 async def test_messages_keep_their_order_while_the_judge_thinks(talk: Callable[..., Talk]) -> None:
@@ -218,7 +218,7 @@ async def test_a_gate_that_fails_leaves_the_decision_to_nanobot(
     def nobody(app_id: str) -> AgentProfile:
         raise RuntimeError(app_id)
 
-    monkeypatch.setattr(here.host.deciders, "profile", nobody)
+    monkeypatch.setattr(here.host.conversation, "profile", nobody)
     await here.say("not for the bot")
     meant = await here.say("Alpha, hello")
     assert here.handled == [meant]
@@ -227,8 +227,8 @@ async def test_a_gate_that_fails_leaves_the_decision_to_nanobot(
 
 async def test_commands_are_nanobots_unless_they_are_another_bots(talk: Callable[..., Talk]) -> None:
     here = talk()
-    here.host.store.members.remember_bot("cli_b", "Beta")
-    here.host.store.members.saw(KEY, "Beta")
+    here.host.record.store.members.remember_bot("cli_b", "Beta")
+    here.host.record.store.members.saw(KEY, "Beta")
     await here.say("/stop")
     mine = await here.say("@Alpha /new")
     await here.say("/new@Beta Alpha")
@@ -240,15 +240,15 @@ async def test_nobody_in_particular_is_answered_by_the_first_to_claim(talk: Call
     mine = await here.say("does anybody know the train times?")
     assert here.handled == [mine]
     message_id, event = here.hear("and does anybody know the fare?")
-    entry = here.host.store.get(KEY, message_id)
+    entry = here.host.record.store.get(KEY, message_id)
     assert entry is not None
-    other = AnswerClaims(here.host.record.leases, here.host.async_store, "Beta")
+    other = AnswerClaims(here.host.record.leases, here.host.conversation.store, "Beta")
     claim = await other.win(KEY, entry, alone=True)
     assert claim is not None
     await here.channel._on_message(event)
     assert here.handled == [mine]
-    await here.host.gatekeeper.close()
-    log = FileDecisionLog(here.host.store.base_dir)
+    await here.host.conversation.aclose()
+    log = FileDecisionLog(here.host.record.store.base_dir)
     assert [one["reason"] for one in log.read(KEY, mine)] == ["score_low", "claimed"]
     assert [one["reason"] for one in log.read(KEY, message_id)] == ["score_low", "claim_seen"]
 
@@ -262,10 +262,10 @@ async def test_what_another_bot_claimed_and_left_is_answered_and_noted_as_taken_
     await here.channel._on_message(event)
     assert here.handled == []
     lease.release(other)  # Beta died over it
-    await here.host.deciders.of("cli_a").stood_by()
+    await here.host.gatekeeper.decider("cli_a").stood_by()
     assert here.handled == [message_id]
-    await here.host.gatekeeper.close()
-    noted = FileDecisionLog(here.host.store.base_dir).read(KEY, message_id)
+    await here.host.conversation.aclose()
+    noted = FileDecisionLog(here.host.record.store.base_dir).read(KEY, message_id)
     found = [(one["respond"], one["reason"]) for one in noted]
     assert found == [(False, "score_low"), (False, "claim_seen"), (True, "taken_over")]
 
@@ -274,7 +274,7 @@ async def test_where_the_loop_guard_stops_what_the_gate_lets_through_that_is_not
     here = talk(turns={"max_hops": 1})
     await here.say("Alpha and Beta, discuss it")
     here.answer("@Alpha and you?", "om_1", agent="Beta", app_id="cli_b", hop=1)
-    entry = here.host.store.recent(KEY, 1).entries[-1]
+    entry = here.host.record.store.recent(KEY, 1).entries[-1]
     begun: list[bool] = []
 
     async def begin(decided: bool) -> None:
@@ -282,7 +282,7 @@ async def test_where_the_loop_guard_stops_what_the_gate_lets_through_that_is_not
 
     await here.host.gatekeeper.admit(Turn(here.channel._transcript_bot, KEY, entry, begin))
     assert begun == []
-    noted = FileDecisionLog(here.host.store.base_dir).read(KEY, entry["message_id"])
+    noted = FileDecisionLog(here.host.record.store.base_dir).read(KEY, entry["message_id"])
     assert [(one["respond"], one["reason"]) for one in noted] == [(True, "named"), (False, "hop_limit")]
 
 
@@ -290,7 +290,7 @@ async def test_a_note_that_cannot_be_taken_keeps_nobody_from_answering(
     talk: Callable[..., Talk], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     here = talk(turns={"claim": {"longest_wait": 0}})
-    gate, taken = here.host.deciders.gate, here.host.deciders.gate.note
+    gate, taken = here.host.gatekeeper.gate, here.host.gatekeeper.gate.note
 
     def full(decision: Any) -> None:
         if decision.stage == "claim":
@@ -333,7 +333,7 @@ async def test_a_message_that_is_taken_back_while_the_judge_thinks_becomes_no_tu
     waiting = asyncio.ensure_future(here.channel._on_message(event))
     async with asyncio.timeout(PATIENCE):
         await thinking.wait()
-        assert here.host.store.recall(KEY, unclear)
+        assert here.host.record.store.recall(KEY, unclear)
         thought.set()
         await waiting
     assert here.handled == before
@@ -343,11 +343,11 @@ async def test_an_answer_to_what_was_taken_back_meanwhile_is_not_sent(talk: Call
     here = talk()
     asked = await here.say("@Alpha, when?")
     other = await here.say("@Alpha, and where?")
-    assert here.host.store.recall(KEY, asked)
+    assert here.host.record.store.recall(KEY, asked)
     for message_id in (asked, other):
         await here.channel.send_delta("oc_1", "On Friday.", {"message_id": message_id})
         await here.channel.send_delta("oc_1", "", {"message_id": message_id}, stream_end=True)
-    answers = [entry for entry in here.host.store.recent(KEY, 10).entries if entry.get("agent") == "Alpha"]
+    answers = [entry for entry in here.host.record.store.recent(KEY, 10).entries if entry.get("agent") == "Alpha"]
     assert [entry.get("reply_to") for entry in answers] == [other]
 
 
@@ -357,8 +357,8 @@ async def test_an_answer_carries_one_hop_more_than_what_it_answers(talk: Callabl
     await here.channel.send_delta("oc_1", "On Friday.", {"message_id": asked})
     await here.channel.send_delta("oc_1", "", {"message_id": asked}, stream_end=True)
     here.answer("Really?", asked, "Beta", "cli_b", hop=3)
-    newest = here.host.store.recent(KEY, 1).entries[0]
+    newest = here.host.record.store.recent(KEY, 1).entries[0]
     await here.channel.send_delta("oc_1", "Yes.", {"message_id": newest["message_id"]})
     await here.channel.send_delta("oc_1", "", {"message_id": newest["message_id"]}, stream_end=True)
-    said = [entry for entry in here.host.store.recent(KEY, 10).entries if entry.get("agent") == "Alpha"]
+    said = [entry for entry in here.host.record.store.recent(KEY, 10).entries if entry.get("agent") == "Alpha"]
     assert [entry.get("hop") for entry in said] == [1, 4]

@@ -51,12 +51,12 @@ def on_nanobots_loop(channel: Any) -> None:
 
 def texts(host: Host) -> list[str]:
     """What is in the record; looking there asks for nothing."""
-    return [entry["content"] for entry in host.store.backend.recent(KEY, 10).entries]
+    return [entry["content"] for entry in host.record.store.backend.recent(KEY, 10).entries]
 
 
 def hear(host: Host, channel: Any, at: int = 1763640000000) -> None:
     channel._on_message_sync(sdk_object(group_event("om_1", "the first that was heard", create_time=at)))
-    assert host.background.drain(PATIENCE)
+    assert host.conversation.background.drain(PATIENCE)
 
 
 async def test_the_first_word_of_a_new_group_brings_the_day_before(
@@ -101,7 +101,7 @@ async def test_switched_off_nothing_is_asked(
     on_nanobots_loop(channel)
     hear(host, channel)
     host.connected(channel._transcript_bot)
-    await host.async_store.recent(KEY, 10)
+    await host.conversation.store.recent(KEY, 10)
     assert feishu.calls.call_count == 0
 
 
@@ -115,9 +115,9 @@ async def test_without_the_scope_one_line_says_so_and_nothing_fails(
     on_nanobots_loop(channel)
     hear(host, channel)
     for _ in range(2):
-        await host.async_store.recent(KEY, 10)
-        host.async_store.missed(KEY)
-    await host.async_store.recent(KEY, 10)
+        await host.conversation.store.recent(KEY, 10)
+        host.conversation.store.missed(KEY)
+    await host.conversation.store.recent(KEY, 10)
     assert caplog.text.count("im:message.group_msg") == 1
     assert "Traceback" not in caplog.text
 
@@ -126,11 +126,11 @@ async def test_without_credentials_or_a_seat_nobody_is_asked(make_host: Any, mak
     host = make_host(feishu=AT_BASE)
     channel = make_channel(host, app_secret="s")
     on_nanobots_loop(channel)
-    await host.async_store.recent("feishu:oc_elsewhere", 10)
+    await host.conversation.store.recent("feishu:oc_elsewhere", 10)
     nameless = make_channel(host, app_id="cli_n")
     nameless._on_message_sync(sdk_object(group_event("om_1", chat_id="oc_n", app_id="cli_n")))
-    assert host.background.drain(PATIENCE)
-    await host.async_store.recent("feishu:oc_n", 10)
+    assert host.conversation.background.drain(PATIENCE)
+    await host.conversation.store.recent("feishu:oc_n", 10)
     assert feishu.calls.call_count == 0
 
 
@@ -142,12 +142,12 @@ async def test_reading_in_another_thread_asks_for_nothing(make_host: Any, make_c
 
     def in_a_loop_of_its_own() -> None:
         async def read() -> None:
-            host.store.recent(KEY, 1)
+            host.record.store.recent(KEY, 1)
 
         asyncio.run(read())
 
     await asyncio.to_thread(in_a_loop_of_its_own)
     assert feishu.calls.call_count == 0
-    host.store.recent(KEY, 1)
-    await host.async_store.recent(KEY, 1)
+    host.record.store.recent(KEY, 1)
+    await host.conversation.store.recent(KEY, 1)
     assert feishu["history"].call_count == 1

@@ -18,7 +18,7 @@ def receive(channel: Any, message_id: str, text: str = "hello", **options: Any) 
 
 
 def texts(host: Host, key: str = KEY) -> list[str]:
-    return [entry["content"] for entry in host.store.recent(key, 100).entries]
+    return [entry["content"] for entry in host.record.store.recent(key, 100).entries]
 
 
 def read_only(folder: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_message_is_recorded_and_then_delivered(host: Host, channel: Any) -> N
     channel.received = type("Probe", (list,), {"append": lambda self, data: seen.append(texts(host))})()
     receive(channel, "om_1", "@_user_1 hi", mentions=[{"key": "@_user_1", "id": {"open_id": "ou_bo"}, "name": "Bo"}])
     assert seen == [["@Bo hi"]]
-    entry = host.store.get(KEY, "om_1")
+    entry = host.record.store.get(KEY, "om_1")
     assert entry is not None
     assert (entry["role"], entry["sender"], entry["ts"]) == ("user", "on_ada", 1763640000000)
     assert entry.get("ids") == {"union_id": "on_ada", "open_id": "ou_ada@cli_a"}
@@ -50,8 +50,8 @@ def test_two_bots_that_receive_the_same_message_record_it_once(make_host: Any, m
 def test_a_private_chat_leaves_no_trace_and_is_delivered(host: Host, channel: Any, chat_type: Any) -> None:
     receive(channel, "om_1", "my secret", chat_type=chat_type, chat_id="oc_private")
     assert len(channel.received) == 1
-    assert host.store.chats() == []
-    for path in host.store.base_dir.rglob("*"):
+    assert host.record.store.chats() == []
+    for path in host.record.store.base_dir.rglob("*"):
         assert "oc_private" not in path.name
         assert not path.is_file() or b"oc_private" not in path.read_bytes()
 
@@ -59,7 +59,7 @@ def test_a_private_chat_leaves_no_trace_and_is_delivered(host: Host, channel: An
 def test_another_bots_message_is_recorded_and_never_delivered(host: Host, channel: Any) -> None:
     receive(channel, "om_1", "I am a bot", sender_type="bot", person="beta")
     assert channel.received == []
-    entry = host.store.get(KEY, "om_1")
+    entry = host.record.store.get(KEY, "om_1")
     assert entry is not None
     assert (entry["role"], entry.get("source"), entry.get("sender_kind")) == ("assistant", "peer_event", "bot")
 
@@ -78,7 +78,7 @@ def test_what_is_no_message_is_delivered_as_before(host: Host, channel: Any) -> 
     for data in (None, object(), sdk_object({"event": None}), sdk_object({"event": {"message": {"chat_id": 7}}})):
         channel._on_message_sync(data)
     assert len(channel.received) == 4
-    assert host.store.chats() == []
+    assert host.record.store.chats() == []
 
 
 def test_a_failed_append_asks_for_another_push_and_the_agent_has_the_message_once(
@@ -113,7 +113,7 @@ def test_a_recalled_message_is_hidden_and_does_not_come_back(host: Host, channel
     host.inbound.recall(sdk_object(recall_event("om_1")))
     receive(channel, "om_1", "forget this")
     assert texts(host) == []
-    assert host.store.get(KEY, "om_1") is None
+    assert host.record.store.get(KEY, "om_1") is None
 
 
 def test_a_recall_in_a_chat_that_was_never_seen_leaves_no_trace(host: Host, channel: Any) -> None:
@@ -121,13 +121,13 @@ def test_a_recall_in_a_chat_that_was_never_seen_leaves_no_trace(host: Host, chan
     host.inbound.recall(sdk_object(recall_event("om_1", "oc_private")))
     host.inbound.recall(sdk_object(recall_event("om_1", "oc_never_seen")))
     host.inbound.recall(None)
-    assert host.store.chats() == []
+    assert host.record.store.chats() == []
 
 
 def test_a_recall_that_cannot_be_recorded_asks_for_another_push(host: Host, channel: Any) -> None:
     receive(channel, "om_1")
-    host.store.close()
-    for path in host.store.base_dir.glob("*.jsonl"):
+    host.record.store.close()
+    for path in host.record.store.base_dir.glob("*.jsonl"):
         path.unlink()
         path.mkdir()
     with pytest.raises(StoreError):
@@ -189,12 +189,12 @@ def test_a_message_for_nobody_belongs_to_no_session(channel: Any) -> None:
 def test_a_peer_that_recorded_its_message_itself_is_recognised_from_then_on(make_host: Any, make_channel: Any) -> None:
     alpha, beta = make_host(), make_host()
     make_channel(beta, app_id="cli_b", name="Beta")
-    beta.store.append(KEY, "assistant", "mine", "Beta", "om_1", sender_kind="bot", ids={"app_id": "cli_b"})
+    beta.record.store.append(KEY, "assistant", "mine", "Beta", "om_1", sender_kind="bot", ids={"app_id": "cli_b"})
     channel = make_channel(alpha)
     receive(channel, "om_1", "mine", sender_type="bot", person="beta")
-    assert alpha.background.drain(PATIENCE)
+    assert alpha.conversation.background.drain(PATIENCE)
     receive(channel, "om_2", "me again", sender_type="bot", person="beta")
-    entry = alpha.store.get(KEY, "om_2")
+    entry = alpha.record.store.get(KEY, "om_2")
     assert entry is not None
     assert entry["sender"] == "Beta"
     assert entry.get("ids", {}).get("app_id") == "cli_b"
@@ -206,12 +206,12 @@ def test_a_peer_is_recognised_also_where_the_record_does_not_tell_a_copy(
     """As one that writes later than it says so."""
     alpha, beta = make_host(), make_host()
     make_channel(beta, app_id="cli_b", name="Beta")
-    beta.store.append(KEY, "assistant", "mine", "Beta", "om_1", sender_kind="bot", ids={"app_id": "cli_b"})
-    channel, append = make_channel(alpha), alpha.store.append
-    monkeypatch.setattr(alpha.store, "append", lambda *args, **fields: append(*args, **fields) or True)
+    beta.record.store.append(KEY, "assistant", "mine", "Beta", "om_1", sender_kind="bot", ids={"app_id": "cli_b"})
+    channel, append = make_channel(alpha), alpha.record.store.append
+    monkeypatch.setattr(alpha.record.store, "append", lambda *args, **fields: append(*args, **fields) or True)
     receive(channel, "om_1", "mine", sender_type="bot", person="beta")
-    assert alpha.background.drain(PATIENCE)
-    bot = alpha.store.members.bot_of("cli_b")
+    assert alpha.conversation.background.drain(PATIENCE)
+    bot = alpha.record.store.members.bot_of("cli_b")
     assert bot is not None
     assert bot.open_ids.get("cli_a")
 
@@ -220,7 +220,7 @@ def test_each_bot_that_hears_of_a_group_tells_so_and_who_has_no_name(host: Host,
     told: list[tuple[str, str, str]] = []
     host.inbound._heard = lambda app_id, heard, nameless, ids: told.append((app_id, heard.session_key, nameless))
     receive(make_channel(host), "om_1")
-    host.store.members.remember_person("on_ada", "Ada")
+    host.record.store.members.remember_person("on_ada", "Ada")
     receive(make_channel(host, app_id="cli_b"), "om_1", app_id="cli_b")
     receive(make_channel(host), "om_2", "my secret", chat_type="p2p", chat_id="oc_private")
     assert told == [("cli_a", KEY, "on_ada"), ("cli_b", KEY, "")]

@@ -20,7 +20,7 @@ TURN = {"message_id": "om_ask", "chat_type": "group"}
 
 
 def entries(host: Host, key: str = KEY) -> list[Entry]:
-    return host.store.recent(key, 100).entries
+    return host.record.store.recent(key, 100).entries
 
 
 def only(host: Host) -> Entry:
@@ -170,7 +170,7 @@ async def test_a_private_chat_leaves_no_trace(host: Host, channel: Any, streamed
         else:
             await channel.send(Outbound(address, "psst"))
     assert len(channel._client.sent) == 2
-    assert host.store.chats() == []
+    assert host.record.store.chats() == []
 
 
 async def test_a_private_chat_stays_private_after_a_restart(make_host: Any, make_channel: Any) -> None:
@@ -178,7 +178,7 @@ async def test_a_private_chat_stays_private_after_a_restart(make_host: Any, make
     first._on_message_sync(sdk_object(group_event("om_1", chat_type="p2p", chat_id="oc_private")))
     host = make_host()
     await make_channel(host).send(Outbound("oc_private", "psst"))
-    assert host.store.chats() == []
+    assert host.record.store.chats() == []
 
 
 async def test_a_reply_that_the_platform_put_elsewhere_is_not_recorded_in_the_addressed_chat(
@@ -186,19 +186,19 @@ async def test_a_reply_that_the_platform_put_elsewhere_is_not_recorded_in_the_ad
 ) -> None:
     channel._client.chat_of_reply = "oc_unknown"
     await channel.send(Outbound("oc_1", "where am I?", dict(TURN)))
-    assert host.store.chats() == []
+    assert host.record.store.chats() == []
     assert "delivered to another chat" in caplog.text
 
 
 async def test_a_reply_that_the_platform_put_into_a_group_of_the_record_is_recorded_there(
     host: Host, channel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host.store.append("feishu:oc_known", "user", "earlier", "ou_ada", "om_0")
+    host.record.store.append("feishu:oc_known", "user", "earlier", "ou_ada", "om_0")
     channel._client.chat_of_reply = "oc_known"
     monkeypatch.setattr(host.arrivals, "_store", None)  # it is for the thread of the connection, and not for the loop
     await channel.send(Outbound("oc_1", "where am I?", dict(TURN)))
-    assert [chat.session_key for chat in host.store.chats()] == ["feishu:oc_known"]
-    assert {entry["content"] for entry in host.store.get_recent("feishu:oc_known")} == {"earlier", "where am I?"}
+    assert [chat.session_key for chat in host.record.store.chats()] == ["feishu:oc_known"]
+    assert {entry["content"] for entry in host.record.store.get_recent("feishu:oc_known")} == {"earlier", "where am I?"}
 
 
 async def test_a_reply_that_the_platform_put_into_another_known_group_is_recorded_there(
@@ -263,7 +263,7 @@ async def test_the_own_text_takes_the_place_of_what_a_peer_overheard(make_host: 
 async def test_streams_that_never_end_do_not_pile_up(host: Host, channel: Any) -> None:
     for number in range(300):
         await channel.send_delta("oc_1", f"open {number}", {"message_id": f"om_{number}"})
-    recorded = [entry["content"] for entry in host.store.recent(KEY, 1000).entries]
+    recorded = [entry["content"] for entry in host.record.store.recent(KEY, 1000).entries]
     assert recorded == [f"open {number}" for number in range(300 - 256)]
 
 

@@ -12,7 +12,6 @@ from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.settings.groups import GroupsSettings
 from transcript_channels.nanobot_host.plain import plain
-from transcript_channels.nanobot_host.policy import Policy
 from transcript_channels.nanobot_host.privacy import PrivateChats
 from transcript_channels.nanobot_host.turns import Turns
 
@@ -31,7 +30,7 @@ from transcript_channels.nanobot_host.turns import Turns
 def test_a_chat_has_its_own_mode_or_that_of_all(
     groups: dict[str, object], records: bool, shares: bool, active: bool, somewhere: bool
 ) -> None:
-    policy = Policy(GroupsSettings.model_validate(groups))
+    policy = GroupsSettings.model_validate(groups).policy
     assert (policy.records("oc_1"), policy.shares("oc_1")) == (records, shares)
     assert (policy.active, policy.shares_somewhere) == (active, somewhere)
 

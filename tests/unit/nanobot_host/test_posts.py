@@ -32,7 +32,7 @@ def posted(host: Host) -> str:
 
 
 def post(host: Host) -> str:
-    with Outbox(host.store.base_dir) as outbox:
+    with Outbox(host.record.store.base_dir) as outbox:
         made = outbox.post(KEY, "Ship it?")
         job = outbox.take("somebody", [KEY])
         assert job is not None
@@ -41,7 +41,7 @@ def post(host: Host) -> str:
 
 
 def answers(host: Host, made: str) -> list[tuple[str, str]]:
-    with Outbox(host.store.base_dir) as outbox:
+    with Outbox(host.record.store.base_dir) as outbox:
         return [(answer.kind, answer.text or str(answer.value)) for answer in outbox.answers(made)]
 
 
@@ -54,7 +54,7 @@ def test_a_reply_to_a_post_is_an_answer_and_no_turn(host: Host, channel: Any, po
     channel._on_message_sync(reply())
     assert channel.received == []
     assert answers(host, posted) == [("reply", "@Alpha yes")]
-    assert len(host.store.recent(KEY, 5).entries) == 1
+    assert len(host.record.store.recent(KEY, 5).entries) == 1
     assert channel._transcript_bot.turns.session_of("om_1") is None
 
 
@@ -66,7 +66,7 @@ def test_a_reply_to_anything_else_is_nanobots(host: Host, channel: Any, posted: 
 
 
 def test_an_answer_that_cannot_be_kept_is_pushed_again(host: Host, channel: Any, posted: str) -> None:
-    database = host.store.base_dir / ".state" / "outbox" / "outbox.db"
+    database = host.record.store.base_dir / ".state" / "outbox" / "outbox.db"
     kept = database.read_bytes()
     for path in database.parent.iterdir():
         path.unlink()
@@ -121,19 +121,19 @@ async def test_a_long_post_that_breaks_off_is_recorded_as_far_as_the_group_sees_
         agent = AgentProfile("Alpha", ids=frozenset({"Alpha", app.app_id}), account=app.app_id)
 
         def content() -> str:
-            return "".join(entry["content"] for entry in host.store.recent(key, 5).entries)
+            return "".join(entry["content"] for entry in host.record.store.recent(key, 5).entries)
 
         async with FeishuClient(app.app_id, app.app_secret, feishu.base_url) as client:
             limited = client.budgeted(lambda: enough.is_set() or next(calls) < 2)
-            with Outbox(host.store.base_dir) as outbox:
+            with Outbox(host.record.store.base_dir) as outbox:
                 outbox.post(key, text)
             serving = asyncio.create_task(
-                host.posts.serve(agent, limited, host.async_store, lambda key: True, lambda key: True)
+                host.posts.serve(agent, limited, host.conversation.store, lambda key: True, lambda key: True)
             )
             try:
                 await until(lambda: content() != "")
                 seen = [message.message_id for message in feishu.messages(group)]
-                (entry,) = host.store.recent(key, 5).entries
+                (entry,) = host.record.store.recent(key, 5).entries
                 assert entry.get("message_ids") == seen
                 assert content() == "\n\n".join(message.text for message in feishu.messages(group))
                 enough.set()
@@ -142,4 +142,4 @@ async def test_a_long_post_that_breaks_off_is_recorded_as_far_as_the_group_sees_
                 serving.cancel()
                 await asyncio.gather(serving, return_exceptions=True)
         assert "".join(message.text for message in feishu.messages(group)).replace("\n", "") == text.replace("\n", "")
-        assert len(host.store.recent(key, 5).entries) == 1
+        assert len(host.record.store.recent(key, 5).entries) == 1

@@ -19,11 +19,11 @@ def query(host: Host) -> Query:
     """A chat in which Ada and Bo took turns, ten lines, a minute apart."""
     for number in range(10):
         person = "ada" if number % 2 == 0 else "bo"
-        host.store.append(KEY, "user", f"line {number}", f"on_{person}", f"om_{number}", NOON + number * 60_000)
+        host.record.store.append(KEY, "user", f"line {number}", f"on_{person}", f"om_{number}", NOON + number * 60_000)
     for person, name in (("on_ada", "Ada Wong"), ("on_bo", "Bo")):
-        host.store.members.remember_person(person, name)
-        host.store.members.saw(KEY, person)
-    host.store.append("feishu:oc_2", "user", "elsewhere, line 1", "on_ada", "om_x")
+        host.record.store.members.remember_person(person, name)
+        host.record.store.members.saw(KEY, person)
+    host.record.store.append("feishu:oc_2", "user", "elsewhere, line 1", "on_ada", "om_x")
     return Query(host, UTC)
 
 
@@ -53,9 +53,9 @@ async def test_a_member_is_found_by_name_part_of_it_or_id(query: Query) -> None:
 async def test_since_takes_a_time_an_age_or_a_cursor(query: Query, host: Host) -> None:
     assert await ask(query, since="2025-11-20T12:08") == lines(8, 9)
     assert await ask(query, since="2025-11-20T13:08+01:00") == lines(8, 9)
-    cursor = host.store.read(KEY, None, 4).cursor
+    cursor = host.record.store.read(KEY, None, 4).cursor
     assert await ask(query, since=cursor, limit=2) == lines(4, 5)
-    host.store.append(KEY, "user", "an hour ago", "on_ada", "om_new", int(time.time() * 1000) - 3_600_000)
+    host.record.store.append(KEY, "user", "an hour ago", "on_ada", "om_new", int(time.time() * 1000) - 3_600_000)
     assert await ask(query, since="3600s") == await ask(query, since="60m") == await ask(query, since="1h") == []
     assert await ask(query, since="7200s") == await ask(query, since="120m") == ["an hour ago"]
     assert await ask(query, since="2h") == await ask(query, since="1d") == ["an hour ago"]
@@ -65,7 +65,7 @@ async def test_an_answer_carries_the_cursor_for_the_next_question(query: Query, 
     answer = await query.answer("oc_1", "cli_a", limit=1)
     cursor = answer.text.rpartition("since=")[2]
     assert await ask(query, since=cursor) == []
-    host.store.append(KEY, "user", "line 10", "on_ada", "om_10")
+    host.record.store.append(KEY, "user", "line 10", "on_ada", "om_10")
     assert await ask(query, since=cursor) == lines(10)
 
 
@@ -83,7 +83,7 @@ async def test_a_wrong_since_says_what_is_right(query: Query) -> None:
 
 async def test_too_much_text_is_cut_from_the_oldest_on(query: Query, host: Host) -> None:
     for number in range(8):
-        host.store.append(KEY, "user", "x" * 9000, "on_ada", f"om_long_{number}")
+        host.record.store.append(KEY, "user", "x" * 9000, "on_ada", f"om_long_{number}")
     answer = await query.answer("oc_1", "cli_a")
     assert len(answer.text) < 30_000
     assert "did not fit" in answer.text

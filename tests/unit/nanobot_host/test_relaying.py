@@ -37,7 +37,7 @@ async def relaying(host: Host, channel: Any, *, gated: bool = False) -> AsyncIte
     """Alpha sits in the chat and hears what is said there."""
     channel.bus, channel.supports_streaming = Bus(), True
     channel._on_message_sync(sdk_object(group_event("om_0", "hello", create_time=now())))
-    assert host.background.drain(PATIENCE)
+    assert host.conversation.background.drain(PATIENCE)
     relay = asyncio.create_task(Relaying(host, channel._transcript_bot, gated=gated).run())
     try:
         yield channel.bus
@@ -53,7 +53,7 @@ def now() -> int:
 
 def beta_says(host: Host, message_id: str, text: str, **fields: Any) -> None:
     options = {"agent": "Beta", "sender_kind": "bot", "ids": {"app_id": "cli_b"}, **fields}
-    host.store.append(KEY, "assistant", text, "Beta", message_id, now(), **options)
+    host.record.store.append(KEY, "assistant", text, "Beta", message_id, now(), **options)
 
 
 async def test_what_mentions_the_bot_goes_to_nanobots_bus_like_a_persons_message(
@@ -77,7 +77,7 @@ async def test_what_mentions_the_bot_goes_to_nanobots_bus_like_a_persons_message
 
 async def test_a_pushed_message_of_a_bot_is_handed_on_once(make_host: Any, make_channel: Any) -> None:
     host = make_host(relay=MENTIONS)
-    host.store.members.remember_bot("cli_b", "Beta", open_ids={"cli_a": "ou_beta@cli_a"})
+    host.record.store.members.remember_bot("cli_b", "Beta", open_ids={"cli_a": "ou_beta@cli_a"})
     channel = make_channel(host)
     async with relaying(host, channel) as bus:
         event = group_event("om_1", "@Alpha look", person="beta", sender_type="bot", create_time=now())
@@ -94,13 +94,13 @@ async def test_a_pushed_message_of_a_bot_is_handed_on_once(make_host: Any, make_
 async def test_where_the_bot_may_not_answer_it_hears_nobody(make_host: Any, make_channel: Any, mode: str) -> None:
     host = make_host(relay=MENTIONS, groups={"mode": "listen", "chats": {"oc_1": {"mode": mode}}})
     other = "feishu:oc_2"
-    host.store.members.saw(KEY, "Alpha")
+    host.record.store.members.saw(KEY, "Alpha")
     async with relaying(host, make_channel(host)) as bus:
         beta_says(host, "om_1", "@Alpha here")
         for key in (other, "feishu:oc_3"):  # Alpha sits in one of them
-            host.store.members.saw(other, "Alpha")
+            host.record.store.members.saw(other, "Alpha")
             options: dict[str, Any] = {"agent": "Beta", "sender_kind": "bot"}
-            host.store.append(key, "assistant", "@Alpha there", "Beta", f"om_{key}", now(), **options)
+            host.record.store.append(key, "assistant", "@Alpha there", "Beta", f"om_{key}", now(), **options)
         await until(lambda: bus.messages)
         assert [message.chat_id for message in bus.messages] == ["oc_2"]
 
@@ -121,7 +121,8 @@ async def test_the_loop_guard_comes_first_and_has_the_last_word(make_host: Any, 
         await until(lambda: len(bus.messages) == 2)
         assert [message.metadata["message_id"] for message in bus.messages] == ["om_1", "om_5"]
     stopped = [
-        (one["message_id"], one["agent"], one["reason"]) for one in FileDecisionLog(host.store.base_dir).read(KEY)
+        (one["message_id"], one["agent"], one["reason"])
+        for one in FileDecisionLog(host.record.store.base_dir).read(KEY)
     ]
     assert set(stopped) == {(f"om_{number}", "Alpha", "hop_limit") for number in (1, 2, 3)}
 

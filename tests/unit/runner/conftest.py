@@ -11,12 +11,15 @@ from support.memory_chat import KEY, MemoryChannel, MemoryChat, profile
 from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
+from nanobot_transcript.conversation.decision import Decider
+from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.runner.hosting import Agent
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
 from nanobot_transcript.runner.runner import Runner
+from nanobot_transcript.turns import AnswerClaims, LoopGuard
 
 
 @dataclass
@@ -42,15 +45,20 @@ class Stage:
         script: Responder | str | Callable[[Prompt], str] = "I am here.",
         *,
         channel: type[MemoryChannel] = MemoryChannel,
+        gate: Any = None,
+        guard: LoopGuard | None = None,
+        members: Members | None = None,
+        claims: AnswerClaims | None = None,
         **parts: Any,
     ) -> MemoryChannel:
         agent = profile(name)
+        decider = Decider(agent, gate, guard, members, claims)
         seat = channel(self.chat, agent)
         if isinstance(script, str):
             script = ScriptedResponder([Line(script)])
         elif not hasattr(script, "respond"):
             script = ScriptedResponder(script)  # pyright: ignore[reportArgumentType]
-        self.agents.append(Agent(agent, seat, script, **parts))  # pyright: ignore[reportArgumentType]
+        self.agents.append(Agent(agent, seat, script, decider=decider, **parts))  # pyright: ignore[reportArgumentType]
         return seat
 
     async def start(self, **options: Any) -> Runner:

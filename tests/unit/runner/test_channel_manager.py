@@ -10,7 +10,6 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.conversation.delivery import Recorder
-from nanobot_transcript.conversation.live import LiveText
 from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
 from nanobot_transcript.errors import (
     DeliveryError,
@@ -22,6 +21,7 @@ from nanobot_transcript.errors import (
 )
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
+from nanobot_transcript.runner.live_text import LiveText
 
 
 class Sending:
@@ -34,9 +34,10 @@ class Sending:
         self.manager = ChannelManager(self.bus, self.seat, self.seat.agent, store, delays=(0, 0))
         self.running = asyncio.get_running_loop().create_task(self.manager.run())
 
-    async def say(self, text: str, **options: Any) -> SentMessage:
+    async def say(self, text: str, live: LiveText | None = None, **options: Any) -> SentMessage:
+        message = OutboundMessage(KEY, text, idempotency_key=text, agent="Alpha", **options)
         async with asyncio.timeout(PATIENCE):
-            return await self.bus.deliver(OutboundMessage(KEY, text, idempotency_key=text, agent="Alpha", **options))
+            return await self.bus.deliver(message, live)
 
     async def end(self) -> None:
         self.bus.close_outbound()

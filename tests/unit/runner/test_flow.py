@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from support.waiting import PATIENCE
 
-from nanobot_transcript.conversation.live import LiveText
+from nanobot_transcript.runner.bus import Pipe
 from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.pipe import Pipe
+from nanobot_transcript.runner.live_text import LiveText
 from nanobot_transcript.runner.sessions import Sessions
 
 

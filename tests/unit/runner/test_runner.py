@@ -8,6 +8,7 @@ from support.loop_clock import outlast
 from support.memory_chat import KEY, MemoryChannel
 from support.waiting import PATIENCE
 
+from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, StoreFullError
@@ -200,14 +201,14 @@ async def test_work_beside_an_agent_that_fails_ends_the_runner_with_its_error(st
 async def test_a_message_that_answers_a_post_starts_no_turn(stage: Any) -> None:
     offered: list[str] = []
 
-    async def offer(key: str, entry: Any) -> bool:
+    def is_answer(key: str, entry: Any) -> bool:
         offered.append(entry["content"])
         return "for the poster" in entry["content"]
 
-    stage.add("Alpha", offer_reply=offer)
+    stage.add("Alpha", is_answer=is_answer)
     await stage.start()
-    await stage.chat.say("@Alpha this is for the poster")
-    await stage.chat.say("@Alpha this is for you")
+    await stage.chat.say("@Alpha this is for the poster", reply_to="om_post")
+    await stage.chat.say("@Alpha this is for you", reply_to="om_post")
     await stage.chat.answers(1)
     await stage.quiet()
     assert len(offered) == 2
@@ -216,8 +217,7 @@ async def test_a_message_that_answers_a_post_starts_no_turn(stage: Any) -> None:
 
 
 async def test_a_chat_can_be_left_out_or_only_observed(stage: Any) -> None:
-    modes = {"oc_off": "off", "oc_observed": "observe"}
-    stage.add("Alpha", mode_of=lambda chat_id: modes.get(chat_id, "listen"))
+    stage.add("Alpha", policy=Policy(chats={"oc_off": "off", "oc_observed": "observe"}))
     await stage.start()
     for key in ("memory:oc_off", "memory:oc_observed", KEY):
         await stage.chat.say("@Alpha hello", key=key)
@@ -277,7 +277,7 @@ async def test_in_a_chat_that_is_off_recalls_and_buttons_leave_no_trace(stage: A
     async def offer(action: CardAction) -> None:
         pressed.append(action)
 
-    intake = Intake(MessageBus(), stage.store, offer_action=offer, mode_of=lambda chat_id: "off")
+    intake = Intake(MessageBus(), stage.store, offer_action=offer, policy=Policy("off"))
     await intake.publish(Recalled(KEY, "om_1", 1.0))
     await intake.publish(CardAction(KEY, "om_2", {"choice": "yes"}, "on_ada"))
     assert pressed == []
@@ -288,5 +288,5 @@ async def test_in_a_chat_that_is_off_recalls_and_buttons_leave_no_trace(stage: A
 async def test_what_was_recorded_before_a_chat_was_switched_off_can_still_be_taken_back(stage: Any) -> None:
     entry = stage.chat.entry("a secret")
     await Intake(MessageBus(), stage.store).publish(InboundMessage(KEY, entry))
-    await Intake(MessageBus(), stage.store, mode_of=lambda chat_id: "off").publish(Recalled(KEY, entry["message_id"]))
+    await Intake(MessageBus(), stage.store, policy=Policy("off")).publish(Recalled(KEY, entry["message_id"]))
     assert await stage.record() == []

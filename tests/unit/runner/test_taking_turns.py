@@ -80,11 +80,10 @@ async def test_the_one_that_fits_best_answers(stage: Any) -> None:
 
 
 async def test_who_is_addressed_for_certain_answers_without_a_claim(stage: Any) -> None:
-    four(stage, **{name: FixedGate(True, stage=Stage.CERTAIN, score=1.0) for name in ("Alpha", "Beta")})
-    four_gates = {agent.profile.name: agent.gate for agent in stage.agents}
-    four_gates["Gamma"].decision = four_gates["Delta"].decision = Decision(
-        False, Reason.OTHER_MENTIONED, 0, Stage.OTHERS
-    )
+    gates = {name: FixedGate(True, stage=Stage.CERTAIN, score=1.0) for name in ("Alpha", "Beta")}
+    gates |= {name: FixedGate(False) for name in ("Gamma", "Delta")}
+    gates["Gamma"].decision = gates["Delta"].decision = Decision(False, Reason.OTHER_MENTIONED, 0, Stage.OTHERS)
+    four(stage, **gates)
     await stage.start()
     await stage.chat.say("@Alpha and @Beta, both of you?")
     await stage.chat.answers(2)
@@ -347,7 +346,7 @@ async def test_where_the_guard_stops_what_the_platform_pushed_that_is_noted(stag
 async def test_a_post_is_sent_by_the_agent_recorded_once_and_its_answer_starts_no_turn(stage: Any) -> None:
     outbox = Outbox(stage.folder)
     posting = Posting(outbox)
-    stage.add("Alpha", offer_reply=posting.offer_reply, offer_action=posting.offer_action, serve=posting.serve)
+    stage.add("Alpha", is_answer=posting.is_answer, offer_action=posting.offer_action, serve=posting.serve)
     await stage.start()
     post = await asyncio.to_thread(outbox.post, KEY, "Shall we ship?", idempotency_key="ship-1")
     assert await stage.chat.answers(1) == ["Shall we ship?"]

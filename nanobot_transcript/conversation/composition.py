@@ -1,0 +1,153 @@
+"""The whole of it: what happens with the messages of one platform's groups, for the bots of this process."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from nanobot_transcript.conversation.arrivals import Reader
+from nanobot_transcript.conversation.background import Background
+from nanobot_transcript.conversation.decision import ClaimOpen, Decider, Gate
+from nanobot_transcript.conversation.lists import Lists
+from nanobot_transcript.conversation.people import Members, People
+from nanobot_transcript.conversation.policy import Policy
+from nanobot_transcript.conversation.prompt import ContextLimits
+from nanobot_transcript.coordination.contract import Budget
+from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.platform import Platform
+from nanobot_transcript.record import Record
+from nanobot_transcript.relevance import GateOptions, Judge, RelevanceGate
+from nanobot_transcript.session_key import split
+from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
+from nanobot_transcript.turns import AnswerClaims, ClaimLimits, LoopGuard, LoopLimits, Relay, RelaySettings
+
+__all__ = ["Conversation", "Options"]
+
+_BUDGET: Final = "judge"
+_HOUR: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the bots of a process take part.
+
+    ``agents`` is what is known of bots beforehand, by account; ``only`` what the only bot of this process is called.
+    ``questions_per_hour`` is how often all bots of the record together may ask a judge; ``log`` says whether decisions
+    are noted. ``claim_open``: see ``Decider``.
+    """
+
+    agents: Mapping[str, AgentProfile] = field(default_factory=dict)
+    only: str = ""
+    policy: Policy = field(default_factory=Policy)
+    context: ContextLimits = field(default_factory=ContextLimits)
+    gate: GateOptions = field(default_factory=GateOptions)
+    log: bool = True
+    questions_per_hour: int = 60
+    guard: LoopLimits = field(default_factory=LoopLimits)
+    claim: ClaimLimits = field(default_factory=ClaimLimits)
+    claim_open: ClaimOpen = "questions"
+    relay: RelaySettings = field(default_factory=RelaySettings)
+
+
+class Conversation:
+    """Who is here, what comes in, what is decided; each part knows only those it needs.
+
+    ``store`` is the record's for the event loop. ``is_private`` says of a chat id that it is no group. ``hourly`` is
+    done once an hour, with the maintenance of the record.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        platform: Platform,
+        options: Options,
+        store: AsyncGroupTranscriptStore,
+        *,
+        is_private: Callable[[str], bool] = lambda chat_id: False,
+        hourly: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.record: Record = record
+        self.platform: Platform = platform
+        self.options: Options = options
+        self.policy: Policy = options.policy
+        self.store: AsyncGroupTranscriptStore = store
+        self.people: People = People(record.store.members, platform, options.agents, only=options.only)
+        self.lists: Lists = Lists(self.people, self.records)
+        self.background: Background = Background(self._maintain)
+        self.reader: Reader = Reader(self.people, self.background.submit, record.store)
+        self.guard: LoopGuard = LoopGuard(options.guard)
+        self._is_private: Callable[[str], bool] = is_private
+        self._hourly: Callable[[], object] = hourly
+        self._gates: list[RelevanceGate] = []
+        self._deciders: dict[str, Decider] = {}
+
+    @property
+    def is_far(self) -> bool:
+        """True when the record may have to be waited for, as over a network."""
+        return self.store.sync.backend.blocking
+
+    def records(self, session_key: str) -> bool:
+        """True for groups of this platform whose messages are written down."""
+        platform, chat_id = split(session_key)
+        return platform == self.platform.name and not self._is_private(chat_id) and self.policy.records(chat_id)
+
+    def shares(self, session_key: str) -> bool:
+        """True for groups of this platform in which an agent is given what was said, and may answer."""
+        return self.records(session_key) and self.policy.shares(split(session_key)[1])
+
+    def profile(self, account: str) -> AgentProfile:
+        """Who a bot is now; the same object as long as nothing changes, by which the gate knows it again."""
+        return self.people.look().profile(account)
+
+    def members(self, account: str) -> Members:
+        """The members of chats for a bot, itself among them."""
+        return lambda session_key: self.people.look().members(session_key, account)
+
+    def gate(self, judge: Judge | None) -> RelevanceGate:
+        """A gate; for one event loop. It is closed with the conversation."""
+        options, log = self.options, self.record.decisions if self.options.log else None
+        gate = RelevanceGate(
+            options.gate, judge, log, allow=_allowance(self.record.budgets, options.questions_per_hour)
+        )
+        self._gates.append(gate)
+        return gate
+
+    def decider(self, agent: AgentProfile, gate: Gate) -> Decider:
+        """What decides for a bot that is called so now."""
+        account, options = agent.account, self.options
+        decider = self._deciders.get(account)
+        if decider is None or decider.agent.name != agent.name:
+            claims = AnswerClaims(self.record.leases, self.store, agent.name, options.claim)
+            members, informed = self.members(account), self.lists.known
+            decider = Decider(agent, gate, self.guard, members, claims, options.claim_open, informed=informed)
+            self._deciders[account] = decider
+        decider.agent = agent
+        return decider
+
+    def relay(self, agent: AgentProfile, *, seen: Callable[[str], bool] = lambda message_id: False) -> Relay:
+        """What brings a bot the words of others out of the record; ``seen`` says what it was told already."""
+        return Relay(
+            self.store,
+            agent,
+            self.options.relay,
+            guard=self.guard,
+            members=self.members(agent.account),
+            seen=seen,
+            marks=self.record.marks,
+        )
+
+    async def aclose(self) -> None:
+        """Decide no more, and let go of the judges. The record stays open."""
+        for decider in self._deciders.values():
+            await decider.close()
+        for gate in self._gates:
+            await gate.aclose()
+
+    def _maintain(self) -> None:
+        self.record.store.maintain()
+        self.people.still_here()
+        self._hourly()
+
+
+def _allowance(budget: Budget, per_hour: int) -> Callable[[], bool]:
+    """Takes one question out of the budget that all bots of the record share; False when it is spent."""
+    return lambda: per_hour > 0 and budget.take(_BUDGET, limit=per_hour, window=_HOUR)
