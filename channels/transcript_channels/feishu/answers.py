@@ -1,18 +1,21 @@
-"""What the open API answers: decoded, and its failures as errors of our tree.
+"""What the open API answers: its bytes, what they say, failures as errors of our tree, and when to try a call again.
 
 The platform's codes: https://open.feishu.cn/document/server-docs/api-call-guide/generic-error-code and, for messages,
 https://open.feishu.cn/document/server-docs/im-v1/message/error-code
 """
 
+import asyncio
 import json
+import random
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from math import isfinite
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
+import httpx
 import msgspec
 
 from nanobot_transcript.errors import (
@@ -28,11 +31,25 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 
-__all__ = ["LARGE", "Answer", "decode", "failure", "grant_url"]
+__all__ = [
+    "LARGE",
+    "Answer",
+    "Patience",
+    "Pauses",
+    "Saving",
+    "Tries",
+    "UnsentError",
+    "decode",
+    "failure",
+    "grant_url",
+    "read_answer",
+]
 
 LARGE: Final = 256 * 1024
 """Bytes from which an answer is taken apart in a thread."""
 
+_LARGEST_ANSWER: Final = 16 * 1024 * 1024
+_PIECE: Final = 1024 * 1024
 _MOST_PARTS: Final = 150_000
 
 _Kind = tuple[type[PlatformError], str, str]
@@ -46,6 +63,7 @@ _SCOPE_MISSING: Final = (99991672, 230027)
 _CHAT_LIMIT: Final = 230020
 _STALE_TOKEN: Final = frozenset({99991661, 99991663, 99991664, 99991668, 99991671, 99991677})
 _URL: Final = re.compile(r"https?://[^\s\"'<>，。]+")
+_JITTER: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +97,52 @@ class Answer:
     def log_id(self) -> str:
         """What the platform's support asks for."""
         return self.headers.get("x-tt-logid", "") or self.headers.get("x-request-id", "")
+
+
+async def read_answer(response: httpx.Response) -> bytes:
+    """The whole of an answer. Raises httpx.DecodingError beyond 16 MB."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > _LARGEST_ANSWER:
+            raise httpx.DecodingError("the answer is too large")
+        parts.append(part)
+    return b"".join(parts)
+
+
+class Saving:
+    """Writes what an API gives out into ``file``, at most ``most`` bytes; a failure comes as JSON and is kept apart.
+
+    Each answer begins the file anew, so that a call may be tried again.
+    """
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file: BinaryIO = file
+        self._most: int = most
+
+    async def read(self, response: httpx.Response) -> bytes | None:
+        """None for a file, else the answer. Raises TooLargeError, and OSError when it cannot be written."""
+        if not _gives_file(response):
+            return await read_answer(response)
+        self._refuse_above(_announced(response))
+        await asyncio.to_thread(self._begin)
+        size = 0
+        async for part in response.aiter_bytes(_PIECE):
+            size += len(part)
+            self._refuse_above(size)
+            await asyncio.to_thread(self._file.write, part)  # a disk may be slow, and the event loop has other work
+        return None
+
+    def _begin(self) -> None:
+        self._file.seek(0)
+        self._file.truncate()
+
+    def _refuse_above(self, size: int) -> None:
+        if size > self._most:
+            raise TooLargeError(
+                f"The file has more than {self._most // (1024 * 1024)} MB.", hint="Ask for it in another way."
+            )
 
 
 def decode(raw: bytes) -> dict[str, Any] | None:
@@ -128,6 +192,91 @@ def failure(answer: Answer, app_id: str, console: str, needs: Sequence[str] = ()
 def grant_url(console: str, app_id: str, scopes: Sequence[str]) -> str:
     """The page of the developer console where scopes are applied for."""
     return f"{console}/app/{app_id}/auth?q={','.join(scopes)}&op_from=openapi&token_type=tenant"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds and numbers that bound a call.
+
+    ``timeout``: one request with its answer. ``attempts``: how often it is made at most. ``waiting``: seconds that all
+    waits of a call together may take; a limit that lasts longer is reported at once. ``backoff``: the first wait when
+    the platform does not say how long; each further one doubles. ``quota_rest``: how long nothing is asked after the
+    month's quota is used up.
+    """
+
+    timeout: float = 15.0
+    attempts: int = 4
+    waiting: float = 60.0
+    backoff: float = 0.5
+    quota_rest: float = 3600.0
+
+
+class UnsentError(NoAnswerError):
+    """No connection came about, so the request cannot have had an effect."""
+
+
+class Tries:
+    """The attempts of one call."""
+
+    def __init__(self, patience: Patience, *, repeatable: bool) -> None:
+        self._patience: Patience = patience
+        self._repeatable: bool = repeatable
+        self._made: int = 0
+        self._left: float = patience.waiting
+
+    def may_wait(self, seconds: float) -> bool:
+        """Take a wait from what is left; False when it is too long."""
+        if seconds > self._left:
+            return False
+        self._left -= seconds
+        return True
+
+    def next_after(self, error: PlatformError) -> float | None:
+        """Seconds to wait before the call is made again, None when it is not."""
+        self._made += 1
+        if self._made >= self._patience.attempts:
+            return None
+        backoff = self._patience.backoff * 2 ** (self._made - 1)
+        if isinstance(error, RateLimitedError):
+            wait = max(error.retry_after, backoff)
+        elif isinstance(error, UnsentError) or (isinstance(error, NoAnswerError) and self._repeatable):
+            wait = backoff
+        else:
+            return None
+        # several bots that were limited together are not to come back together
+        return wait * (1 + random.random() * _JITTER)
+
+
+class Pauses:
+    """Until when something (an API, a chat) is left alone, by the clock of ``clock``."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock: Callable[[], float] = clock
+        self._until: dict[str, float] = {}
+
+    def hold(self, key: str, seconds: float) -> None:
+        """Leave ``key`` alone for so long."""
+        now = self._clock()
+        self._until = {held: until for held, until in self._until.items() if until > now}
+        self._until[key] = max(now + seconds, self._until.get(key, 0.0))
+
+    def left(self, *keys: str) -> float:
+        """Seconds until none of the keys is held."""
+        now = self._clock()
+        return max([0.0, *(self._until.get(key, 0.0) - now for key in keys)])
+
+
+def _gives_file(response: httpx.Response) -> bool:
+    """JSON is a failure unless it has the name of a file: people also send each other JSON."""
+    if not response.is_success:
+        return False
+    named = "content-disposition" in response.headers
+    return named or not response.headers.get("content-type", "").lower().startswith("application/json")
+
+
+def _announced(response: httpx.Response) -> int:
+    length = response.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdecimal() and len(length) < 20 else 0
 
 
 def _scope_missing(answer: Answer, app_id: str, console: str, needs: Sequence[str]) -> NotPermittedError:
@@ -202,7 +351,6 @@ _LOOK_UP: Final = "Look the code up in the documents of the open platform."
 _JOIN: Final = "Add the bot to the group."
 _NOT_ANY_MORE: Final = "Nothing can be done about this message; send a new one."
 _SHORTER: Final = "A text may have 150 KB, a post or card 30 KB."
-
 _KNOWN: Final[dict[int, _Kind]] = {
     10003: (CredentialsRefusedError, "Feishu knows no such app id", _CHECK_APP),
     10012: (CredentialsRefusedError, "Feishu knows no such app id", _CHECK_APP),

@@ -23,10 +23,19 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from transcript_channels.feishu.addresses import FEISHU_URL, LARK_URL, console_of, is_loopback, web_origin
-from transcript_channels.feishu.answer_bytes import Saving, read_answer
-from transcript_channels.feishu.answers import LARGE, Answer, decode, failure
+from transcript_channels.feishu.answers import (
+    LARGE,
+    Answer,
+    Patience,
+    Pauses,
+    Saving,
+    Tries,
+    UnsentError,
+    decode,
+    failure,
+    read_answer,
+)
 from transcript_channels.feishu.connections import Connections
-from transcript_channels.feishu.patience import Patience, Pauses, Tries, UnsentError
 from transcript_channels.feishu.tokens import TenantToken, Token
 
 __all__ = ["FEISHU_URL", "LARK_URL", "BotInfo", "FeishuClient", "Spend"]
