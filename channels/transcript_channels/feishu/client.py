@@ -1,4 +1,4 @@
-"""Feishu's open API over one pooled HTTP client: tokens, limits, retries, and failures as errors of our tree."""
+"""One app at Feishu's open API: its connections, its access token, limits that are kept, and calls tried again."""
 
 import asyncio
 import copy
@@ -6,10 +6,11 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from inspect import isawaitable
 from math import isfinite, nan
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final, NamedTuple, Self
 
 import httpx
 
@@ -35,23 +36,26 @@ from transcript_channels.feishu.answers import (
     failure,
     read_answer,
 )
-from transcript_channels.feishu.connections import Connections
-from transcript_channels.feishu.tokens import TenantToken, Token
 
-__all__ = ["FEISHU_URL", "LARK_URL", "BotInfo", "FeishuClient", "Spend"]
+__all__ = ["FEISHU_URL", "LARK_URL", "BotInfo", "Connections", "FeishuClient", "Spend"]
 
 logger = logging.getLogger(__name__)
 
-_Read = Callable[[httpx.Response], Awaitable[bytes | None]]
 Spend = Callable[[], bool | Awaitable[bool]]
 """Asked before each request: False when the budget of calls is spent. May be a coroutine function."""
+
+_Read = Callable[[httpx.Response], Awaitable[bytes | None]]
 
 _TOKEN_PATH: Final = "/open-apis/auth/v3/tenant_access_token/internal"
 _QUOTA: Final = "quota"
 _LEAST_LIFE: Final = 5.0
 _USUAL_LIFE: Final = 300.0
 _LONGEST_LIFE: Final = 86_400.0
+_AHEAD: Final = 600.0
 _ID: Final = re.compile(r"/(?:[a-z]{2,4}_[^/]+|\d[^/]*)")
+_POOL: Final = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=60.0)
+_REACH: Final = "Look at the network, at proxies, and at the address of the API."
+_ENVIRONMENT: Final = "Look at SSL_CERT_FILE, SSL_CERT_DIR and the proxies in the environment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,13 @@ class _Request:
     def api(self) -> str:
         """The API without the ids in its path: a limit counts for all calls to it."""
         return f"{self.method} {_ID.sub('/*', self.path)}"
+
+
+class _Token(NamedTuple):
+    """A token and how many seconds it lasts."""
+
+    value: str
+    seconds: float
 
 
 class FeishuClient:
@@ -109,7 +120,7 @@ class FeishuClient:
         self._clock: Callable[[], float] = clock
         self._borrowed: bool = False
         self._connections: Connections = Connections(http, trust_env=not is_loopback(self.base_url))
-        self._tokens: TenantToken = TenantToken(self._fetch_token, clock)
+        self._tokens: _TenantToken = _TenantToken(self._fetch_token, clock)
         self._pauses: Pauses = Pauses(clock)
 
     def budgeted(self, spend: Spend | None) -> Self:
@@ -267,7 +278,7 @@ class FeishuClient:
         if not (await allowed if isawaitable(allowed) else allowed):
             raise CallBudgetError("The budget of calls to Feishu is spent.", hint="Wait, or raise the budget.")
 
-    async def _fetch_token(self) -> Token:
+    async def _fetch_token(self) -> _Token:
         credentials = {"app_id": self.app_id, "app_secret": self._secret}
         answer = await self._exchange(_Request("POST", _TOKEN_PATH, body=credentials), {})
         body = answer.body or {}
@@ -276,7 +287,7 @@ class FeishuClient:
             raise self._hidden(failure(answer, self.app_id, self.console))
         if not isinstance(value, str) or not value.isascii() or not value.isprintable() or not value:
             raise UnexpectedAnswerError("Feishu's answer holds no access token.", hint="Look at the API's address.")
-        return Token(value, _life(seconds))
+        return _Token(value, _life(seconds))
 
     async def _exchange(self, request: _Request, headers: Mapping[str, str], read: _Read = read_answer) -> Answer:
         """Send a request and read its answer. Raises NoAnswerError and UnexpectedAnswerError."""
@@ -310,7 +321,91 @@ class FeishuClient:
         return error
 
 
-_REACH: Final = "Look at the network, at proxies, and at the address of the API."
+class _TenantToken:
+    """The access token of one app, fetched once for everybody who waits.
+
+    ``fetch`` asks the platform; ``clock`` counts seconds.
+    A token is renewed ten minutes (of a short one: half its life) before it ends. While that fails, the old one is used
+    until its end.
+    """
+
+    def __init__(self, fetch: Callable[[], Awaitable[_Token]], clock: Callable[[], float]) -> None:
+        self._fetch: Callable[[], Awaitable[_Token]] = fetch
+        self._clock: Callable[[], float] = clock
+        self._value: str = ""
+        self._renew: float = 0.0
+        self._ends: float = 0.0
+        self._under_way: asyncio.Task[str] | None = None
+
+    async def get(self) -> str:
+        """A token. All who wait at the same time share one request. Raises PlatformError."""
+        if self._value and self._clock() < self._renew:
+            return self._value
+        try:
+            return await self._renewed()
+        except PlatformError as error:
+            if self._value and self._clock() < self._ends:
+                logger.warning("The access token could not be renewed, the old one still holds: %s", error)
+                return self._value
+            raise
+
+    def refuse(self, value: str) -> None:
+        """The platform does not accept this token any more; one that came after it stays."""
+        if value == self._value:
+            self._value = ""
+
+    def hide(self, text: str) -> str:
+        """A text without the token."""
+        return text.replace(self._value, "…") if self._value else text
+
+    async def _renewed(self) -> str:
+        task = self._under_way
+        if task is None:
+            task = self._under_way = asyncio.create_task(self._ask())
+            task.add_done_callback(self._over)
+        return await asyncio.shield(task)  # who gives up waiting does not take it from the others
+
+    async def _ask(self) -> str:
+        token = await self._fetch()
+        now = self._clock()
+        self._value, self._ends = token.value, now + token.seconds
+        self._renew = self._ends - min(_AHEAD, token.seconds / 2)
+        return token.value
+
+    def _over(self, task: "asyncio.Task[str]") -> None:
+        self._under_way = None
+        if not task.cancelled():
+            task.exception()  # seen, also when nobody waits any more
+
+
+class Connections:
+    """The pooled HTTP client of one app, made when it is first needed.
+
+    ``given`` is used as it is and stays open; without it a client is made and closed here.
+    Making one reads all the certificates of the trust store, tens of milliseconds: that is left to a thread.
+    """
+
+    def __init__(self, given: httpx.AsyncClient | None = None, *, trust_env: bool = True) -> None:
+        self._given: httpx.AsyncClient | None = given
+        self._trust_env: bool = trust_env
+        self._making: asyncio.Task[httpx.AsyncClient] | None = None
+
+    async def get(self) -> httpx.AsyncClient:
+        """The client; the same for all who ask. Raises ConfigError when proxies or certificates are set up wrongly."""
+        if self._given is not None:
+            return self._given
+        if self._making is None:
+            self._making = asyncio.create_task(asyncio.to_thread(_made_client, self._trust_env))
+        try:
+            return await asyncio.shield(self._making)  # who gives up waiting does not take it from the others
+        except (OSError, ValueError, httpx.InvalidURL) as error:
+            raise ConfigError(f"No connection can be made: {error}.", hint=_ENVIRONMENT) from None
+
+    async def close(self) -> None:
+        """Close what was made here."""
+        if self._making is not None:
+            with suppress(OSError, ValueError, httpx.InvalidURL):
+                await (await self._making).aclose()
 
 
 def _life(expire: Any) -> float:
@@ -329,3 +424,7 @@ def _why(error: Exception) -> str:
 def _spelled(value: Any) -> Any:
     """A parameter of a query as the platform writes it; a list stands for a parameter given several times."""
     return str(value).lower() if isinstance(value, bool) else value
+
+
+def _made_client(trust_env: bool) -> httpx.AsyncClient:
+    return httpx.AsyncClient(limits=_POOL, trust_env=trust_env)

@@ -26,8 +26,7 @@ from nanobot_transcript.errors import (
     UnexpectedAnswerError,
 )
 from transcript_channels.feishu.answers import Answer, Patience, decode, failure
-from transcript_channels.feishu.client import FeishuClient
-from transcript_channels.feishu.connections import Connections
+from transcript_channels.feishu.client import Connections, FeishuClient
 
 PATH = "/open-apis/im/v1/chats"
 BAD_GATEWAY = httpx.Response(502, html="<html><body>Bad Gateway</body></html>")
