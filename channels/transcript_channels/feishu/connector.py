@@ -19,8 +19,7 @@ from transcript_channels.feishu.fallback import FallbackOptions, HistoryFallback
 from transcript_channels.feishu.history import FeishuHistory
 from transcript_channels.feishu.long_connection import LongConnection
 from transcript_channels.feishu.settings import FeishuSettings, WebhookSettings
-from transcript_channels.feishu.webhook import FeishuWebhook
-from transcript_channels.feishu.webhook_server import WebhookServer
+from transcript_channels.feishu.webhook import FeishuWebhook, WebhookServer
 
 __all__ = ["FeishuConnector", "connect"]
 

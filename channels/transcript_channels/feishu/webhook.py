@@ -1,29 +1,39 @@
-"""Events that the platform pushes to an address of ours: an aiohttp handler.
+"""Events that the platform pushes to an address of ours: a handler for aiohttp, and a port for several bots.
 
-Answers the check of the address, opens what is encrypted, lets in only what the platform signed, and hands each event
-over before it is acknowledged.
+The handler answers the check of the address and hands each event over before it is acknowledged. It lets in what the
+platform signed and encrypted, with the right token, at about its time and once:
+https://open.feishu.cn/document/event-subscription-guide/event-subscriptions/event-subscription-configure-/encrypt-key-encryption-configuration-case
 """
 
 import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
 import logging
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
 from aiohttp import web
 
-from transcript_channels.feishu.envelopes import Envelopes, RefusedError, Seen
+from nanobot_transcript.errors import ConfigError, TranscriptError
+from transcript_channels.feishu.answers import decode
 from transcript_channels.feishu.long_connection import OnEvent
 
-__all__ = ["FeishuWebhook", "WebhookOptions"]
+__all__ = ["Envelopes", "FeishuWebhook", "RefusedError", "Seen", "WebhookOptions", "WebhookSeat", "WebhookServer"]
 
 logger = logging.getLogger(__name__)
 
 _CALLBACKS: Final = frozenset({"card.action.trigger", "url.preview.get"})
 _LONGEST_CHALLENGE: Final = 1024
 _ON_THEIR_WAY: Final = 8
+_MOST_BYTES: Final = 1024 * 1024
+_BLOCK: Final = 16
+_LONGEST_HEADER: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +161,211 @@ class FeishuWebhook:
             del self._taking[key]
 
 
+class WebhookServer:
+    """Listens at ``host:port`` as long as a bot has a seat at it; port 0 is a free one."""
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._host: str = host
+        self._port: int = port
+        self._seats: dict[str, WebhookSeat] = {}
+        self._runner: web.AppRunner | None = None
+        self._opening: asyncio.Lock = asyncio.Lock()
+
+    @property
+    def url(self) -> str:
+        """Its address on this machine; empty while it does not listen."""
+        addresses = self._runner.addresses if self._runner is not None else []
+        return f"http://{addresses[0][0]}:{addresses[0][1]}" if addresses else ""
+
+    def seat(self, path: str, webhook: FeishuWebhook, on_state: Callable[[str], None]) -> "WebhookSeat":
+        """A connection for the bot whose events come to ``path``."""
+        return WebhookSeat(self, path, webhook, on_state)
+
+    async def take(self, seat: "WebhookSeat") -> None:
+        """Let requests in for a seat. Raises ConfigError when the port cannot be had."""
+        async with self._opening:
+            self._seats[seat.path] = seat
+            if self._runner is not None:
+                return
+            application = web.Application(client_max_size=_MOST_BYTES)
+            application.router.add_post("/{path:.*}", self._handle)
+            # What a stranger packs is not unpacked, also not when it is refused: the platform packs nothing.
+            self._runner = web.AppRunner(application, access_log=None, handle_signals=False, auto_decompress=False)
+            await self._runner.setup()
+            try:
+                await web.TCPSite(self._runner, self._host, self._port).start()
+            except OSError as error:
+                await self._runner.cleanup()
+                self._runner = None
+                raise ConfigError(
+                    f"The webhook cannot listen at {self._host}:{self._port}: {error.strerror or error}.",
+                    hint="Choose another port, or end the program that has it.",
+                ) from error
+            logger.info("The webhook listens at %s", self.url)
+
+    async def leave(self, seat: "WebhookSeat") -> None:
+        """Take no more requests for a seat; without any the port is given back."""
+        async with self._opening:
+            self._seats.pop(seat.path, None)
+            if not self._seats and self._runner is not None:
+                await self._runner.cleanup()
+                self._runner = None
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        seat = self._seats.get(request.path)
+        if seat is None:
+            raise web.HTTPNotFound
+        return await seat.webhook.handle(request)
+
+
+class WebhookSeat:
+    """One bot at a webhook server. ``on_state`` is told ``connected``, or ``failed`` for good."""
+
+    def __init__(
+        self, server: WebhookServer, path: str, webhook: FeishuWebhook, on_state: Callable[[str], None]
+    ) -> None:
+        self.path: str = path
+        self.webhook: FeishuWebhook = webhook
+        self.failure: TranscriptError | None = None
+        self._server: WebhookServer = server
+        self._on_state: Callable[[str], None] = on_state
+        self._starting: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to listen on the running event loop; returns at once."""
+        self._starting = asyncio.get_running_loop().create_task(self._start())
+
+    async def aclose(self) -> bool:
+        """Stop listening; requests that are being handled are handled to their end."""
+        if self._starting is not None:
+            await asyncio.gather(self._starting, return_exceptions=True)
+        await self._server.leave(self)
+        return True
+
+    async def _start(self) -> None:
+        try:
+            await self._server.take(self)
+        except TranscriptError as error:
+            self.failure = error
+            self._on_state("failed")
+        else:
+            self._on_state("connected")
+
+
+class RefusedError(Exception):
+    """A request that is not let in; ``status`` is the HTTP status to answer with."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Seen:
+    """Remembers keys for ``seconds``, at most ``most`` of them; the oldest go first."""
+
+    def __init__(self, most: int, seconds: float, clock: Callable[[], float]) -> None:
+        self._most: int = most
+        self._seconds: float = seconds
+        self._clock: Callable[[], float] = clock
+        self._until: OrderedDict[str, tuple[float, Any]] = OrderedDict()
+
+    def add(self, key: str, value: Any = None) -> bool:
+        """Remember a key and a value; False when it was known."""
+        if self.known(key):
+            return False
+        self._until[key] = (self._clock() + self._seconds, value)
+        while len(self._until) > self._most:
+            self._until.popitem(last=False)
+        return True
+
+    def known(self, key: str) -> bool:
+        """True for a key that is remembered."""
+        now = self._clock()
+        while self._until and next(iter(self._until.values()))[0] <= now:
+            self._until.popitem(last=False)
+        return key in self._until
+
+    def value(self, key: str) -> Any:
+        """What was remembered with a key."""
+        return self._until.get(key, (0.0, None))[1]
+
+    def forget(self, key: str) -> None:
+        """The key may come again."""
+        self._until.pop(key, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelopes:
+    """Opens the requests for one app. ``window``: seconds by which the sender's clock may differ.
+
+    Raises ConfigError without a key and a token, because then anybody could send events.
+    """
+
+    encrypt_key: str
+    verification_token: str
+    window: float
+    clock: Callable[[], float]
+    nonces: Seen
+
+    def __post_init__(self) -> None:
+        if not self.encrypt_key and not self.verification_token:
+            raise ConfigError(
+                "A webhook without an encrypt key and without a verification token would take events from anybody.",
+                hint="Copy them from the app's page on events and callbacks, under encryption strategy.",
+            )
+
+    def open(self, body: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any], str]:
+        """The JSON object in a request, and the mark of this very request (empty when it is not signed).
+
+        Raises RefusedError for whatever does not come from the platform, or is a replay of what did.
+        """
+        mark = self._signed(body, headers)
+        outer = decode(body)
+        if outer is None:
+            raise RefusedError(400, "no JSON object")
+        event = self._decrypted(outer) if self.encrypt_key else outer
+        if not mark and self.encrypt_key and event.get("type") != "url_verification":
+            raise RefusedError(401, "no signature")
+        self._check_token(event)
+        if mark and not self.nonces.add(mark):
+            raise RefusedError(403, "the same request again")
+        return event, mark
+
+    def _signed(self, body: bytes, headers: Mapping[str, str]) -> str:
+        """The mark of a request whose signature fits; the empty string when there is none."""
+        stamp, nonce = headers.get("X-Lark-Request-Timestamp", ""), headers.get("X-Lark-Request-Nonce", "")
+        signature = headers.get("X-Lark-Signature", "")
+        if not self.encrypt_key or not (stamp or nonce or signature):
+            return ""
+        if max(map(len, (stamp, nonce, signature))) > _LONGEST_HEADER:
+            raise RefusedError(401, "headers that are too long")
+        signed = hashlib.sha256(
+            f"{stamp}{nonce}{self.encrypt_key}".encode("utf-8", "surrogateescape") + body
+        ).hexdigest()
+        if not _same(signed, signature):
+            raise RefusedError(401, "a wrong signature")
+        if not stamp.isdecimal() or not stamp.isascii() or abs(self.clock() - int(stamp)) > self.window:
+            raise RefusedError(401, "a time that is too far off")
+        return signed
+
+    def _decrypted(self, outer: Mapping[str, Any]) -> dict[str, Any]:
+        sealed = outer.get("encrypt")
+        if not isinstance(sealed, str):
+            raise RefusedError(401, "an event that is not encrypted")
+        event = decode(_decrypt(sealed, self.encrypt_key))
+        if event is None:
+            raise RefusedError(400, "nothing that the encrypt key opens")
+        return event
+
+    def _check_token(self, event: Mapping[str, Any]) -> None:
+        if not self.verification_token:
+            return
+        header = event.get("header")
+        token = header.get("token") if isinstance(header, Mapping) else event.get("token")
+        if not isinstance(token, str) or not _same(token, self.verification_token):
+            raise RefusedError(401, "a wrong verification token")
+
+
 def _name(event: dict[str, Any]) -> tuple[str, str]:
     """What tells an event from others (empty: it is none), and its type; of both schemas."""
     header, body = event.get("header"), event.get("event")
@@ -170,3 +385,35 @@ def _said(status: int, message: str) -> web.Response:
 
 def _taken(answer: dict[str, Any]) -> web.Response:
     return web.json_response(answer)
+
+
+def _same(given: str, wanted: str) -> bool:
+    """Compared in a time that tells nothing."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode("utf-8", "replace"))
+
+
+def _decrypt(sealed: str, key: str) -> bytes:
+    """The text that was sealed; an empty one when the key does not fit."""
+    aes = _aes()
+    try:
+        raw = base64.b64decode(sealed, validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+    if len(raw) < 2 * _BLOCK or len(raw) % _BLOCK:
+        return b""
+    cipher = aes.new(hashlib.sha256(key.encode()).digest(), aes.MODE_CBC, raw[:_BLOCK])
+    padded = cipher.decrypt(raw[_BLOCK:])
+    missing = padded[-1]
+    if not 1 <= missing <= _BLOCK or padded[-missing:] != bytes([missing]) * missing:
+        return b""
+    return padded[:-missing]
+
+
+def _aes() -> Any:
+    try:
+        from Crypto.Cipher import AES
+    except ImportError as error:
+        raise ConfigError(
+            "An encrypted webhook needs pycryptodome.", hint="pip install 'nanobot-transcript[feishu]'"
+        ) from error
+    return AES

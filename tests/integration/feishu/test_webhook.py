@@ -16,8 +16,7 @@ from support.waiting import PATIENCE
 from support.webhooks import served
 
 from transcript_channels.feishu import message_from_event
-from transcript_channels.feishu.webhook import FeishuWebhook
-from transcript_channels.feishu.webhook_server import WebhookServer
+from transcript_channels.feishu.webhook import FeishuWebhook, WebhookServer
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person, Webhook
 
 SECRETS = [

@@ -32,8 +32,7 @@ from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.feishu.long_connection import LongConnection
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.feishu.webhook import FeishuWebhook
-from transcript_channels.feishu.webhook_server import WebhookSeat, WebhookServer
+from transcript_channels.feishu.webhook import FeishuWebhook, WebhookSeat, WebhookServer
 from transcript_channels.simulator import App, Chat, FeishuSimulator, Person, Reply, ScriptedModel
 
 

@@ -17,8 +17,7 @@ from support.waiting import PATIENCE
 from support.webhooks import seal, served, sign
 
 from nanobot_transcript.errors import ConfigError
-from transcript_channels.feishu.envelopes import Envelopes, RefusedError, Seen
-from transcript_channels.feishu.webhook import FeishuWebhook, WebhookOptions
+from transcript_channels.feishu.webhook import Envelopes, FeishuWebhook, RefusedError, Seen, WebhookOptions
 
 KEY, TOKEN = "the encrypt key", "the token"
 
