@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from transcript_channels.feishu.attachments import placeholder
-from transcript_channels.feishu.mentions import Mentions
+from transcript_channels.feishu.fields import Mentions
 
 __all__ = ["card_text"]
 

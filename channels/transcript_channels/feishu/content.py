@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from transcript_channels.feishu.attachments import placeholder
 from transcript_channels.feishu.cards import card_text
-from transcript_channels.feishu.mentions import Mentions
+from transcript_channels.feishu.fields import Mentions
 
 __all__ = ["text_of"]
 

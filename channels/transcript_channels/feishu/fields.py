@@ -1,6 +1,10 @@
-"""Single values out of the platform's dictionaries, whatever is really in them. Nothing here raises."""
+"""What stands in the platform's dictionaries: texts, ids, times and mentions, whatever is really in them.
 
-from collections.abc import Mapping
+Nothing here raises.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from nanobot_transcript.conversation.ports import MentionedMember
@@ -8,7 +12,10 @@ from nanobot_transcript.entry import Ids
 from nanobot_transcript.identity import ACCOUNT
 from transcript_channels.feishu.platform import FEISHU
 
-__all__ = ["ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
+__all__ = ["Mentions", "ids_of", "mentions_of", "milliseconds", "part", "position", "string"]
+
+_EVERYONE: Final = "all"
+"""How a mention of the whole group reads, after the ``@``."""
 
 _PERSON: Final = "user"
 _ID_TYPES: Final = (*FEISHU.person_ids, ACCOUNT)
@@ -16,6 +23,12 @@ _LONGEST_POSITION: Final = 19
 _FAR: Final = 10**18
 _EARLIEST_MS: Final = 100_000_000_000  # below it a time is in seconds: as milliseconds it would be 1973
 _EMPTY: Final[Mapping[str, Any]] = {}
+_ALL_KEYS: Final = ("@_all", "@all")
+_AT_ELEMENT: Final = re.compile(
+    r"<at\s+(?:user_id|open_id|id)\s*+=\s*+[\"']?([^\"'>\s]*+)[\"']?\s*+>([^<]*+)</at>", re.IGNORECASE
+)
+_PLACEHOLDER: Final = re.compile("@[A-Za-z0-9_]+")
+_UNKNOWN: Final = "someone"
 
 
 def part(value: Any, *path: str) -> Mapping[str, Any]:
@@ -46,13 +59,6 @@ def mentions_of(value: Any) -> tuple[MentionedMember, ...]:
     return tuple(_mention(item) for item in value if isinstance(item, Mapping) and string(item, "name"))
 
 
-def _mention(item: Mapping[str, Any]) -> MentionedMember:
-    said = string(item, "mentioned_type")
-    kind = "bot" if said in ("bot", "app") else "human" if said == _PERSON else None
-    ids = ids_of(item.get("id"), item.get("id_type"))
-    return MentionedMember(string(item, "name").strip(), ids, string(item, "key"), kind)
-
-
 def milliseconds(value: Any) -> float | None:
     """A time in milliseconds since 1970 from a number or a numeric text, seconds included."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -72,3 +78,63 @@ def position(value: Any) -> int | None:
         return None
     digits = str(value) if isinstance(value, str) or abs(value) < _FAR else ""
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < _LONGEST_POSITION else None
+
+
+class Mentions:
+    """The ``mentions`` list of one message: names by placeholder and by id; malformed ones are left out.
+
+    With it placeholders such as ``@_user_1`` and ``<at>`` elements become ``@Name``.
+    """
+
+    def __init__(self, mentions: Any = ()) -> None:
+        self._by_key: dict[str, str] = {}
+        self._by_id: dict[str, str] = {"all": _EVERYONE}
+        for mention in mentions if isinstance(mentions, list | tuple) else ():
+            self._add(mention)
+
+    def resolve(self, text: str) -> str:
+        """The text with every mention as ``@Name``; a placeholder nobody explains stays as it is."""
+        if "@" not in text and "<at" not in text:
+            return text
+        return _PLACEHOLDER.sub(self._key, _AT_ELEMENT.sub(self._element, text))
+
+    def at(self, user_id: Any, name: Any = "") -> str:
+        """One mention by id or placeholder, with the name the platform gave if it gave one."""
+        key = user_id if isinstance(user_id, str) else ""
+        given = name.strip() if isinstance(name, str) else ""
+        known = self._by_id.get(key) or self._by_key.get(key)
+        return "@" + (_EVERYONE if key in _ALL_KEYS else given or known or _UNKNOWN)
+
+    def _add(self, mention: Any) -> None:
+        if not isinstance(mention, Mapping):
+            return
+        name, key, ids = mention.get("name"), mention.get("key"), mention.get("id")
+        if not isinstance(name, str) or not name.strip():
+            return
+        if isinstance(key, str) and key:
+            self._by_key[key] = name.strip()
+        for value in _values(ids):
+            self._by_id.setdefault(value, name.strip())
+
+    def _key(self, match: re.Match[str]) -> str:
+        key = match[0]
+        return f"@{_EVERYONE}" if key in _ALL_KEYS else f"@{self._by_key[key]}" if key in self._by_key else key
+
+    def _element(self, match: re.Match[str]) -> str:
+        return self.at(match[1], match[2])
+
+
+def _mention(item: Mapping[str, Any]) -> MentionedMember:
+    said = string(item, "mentioned_type")
+    kind = "bot" if said in ("bot", "app") else "human" if said == _PERSON else None
+    ids = ids_of(item.get("id"), item.get("id_type"))
+    return MentionedMember(string(item, "name").strip(), ids, string(item, "key"), kind)
+
+
+def _values(ids: Any) -> Iterable[str]:
+    """Events give an object of ids, the history API a single one."""
+    if isinstance(ids, str):
+        return (ids,) if ids else ()
+    if not isinstance(ids, Mapping):
+        return ()
+    return tuple(value for value in ids.values() if isinstance(value, str) and value)
