@@ -12,9 +12,8 @@ from typing import Any, Final, Generic, TypeVar, cast
 from nanobot_transcript.entry import well_formed
 from nanobot_transcript.errors import PlatformError, UnexpectedAnswerError
 from transcript_channels.feishu.answers import Patience
-from transcript_channels.feishu.bodies import CARD_BYTES, card_content, plain
+from transcript_channels.feishu.bodies import CARD_BYTES, card_content, plain, split_markdown
 from transcript_channels.feishu.client import FeishuClient
-from transcript_channels.feishu.splitting import split_markdown
 
 __all__ = ["CardStream"]
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.feishu_answers import ok, refused
 
 from nanobot_transcript.errors import (
@@ -19,7 +17,7 @@ from nanobot_transcript.errors import (
     RequestRefusedError,
     UnexpectedAnswerError,
 )
-from transcript_channels.feishu.bodies import CARD_BYTES, TEXT_BYTES, At, post_contents, text_contents
+from transcript_channels.feishu.bodies import CARD_BYTES, TEXT_BYTES, At
 from transcript_channels.feishu.content import text_of
 from transcript_channels.feishu.sender import FeishuSender, Sent, uuid_for
 
@@ -75,13 +73,6 @@ async def test_what_an_agent_wrote_mentions_nobody_by_itself(team, sender) -> No
         assert "@_all" not in json.dumps(message.content)
 
 
-async def test_a_mention_inside_a_block_of_code_is_code(team) -> None:
-    (content,) = post_contents("@Ada see\n```\n@Ada\n```", [at(team, team.ada)])
-    rows = json.loads(content)["zh_cn"]["content"]
-    assert rows[0][0]["tag"] == "at"
-    assert rows[1] == [{"tag": "md", "text": "```\n@Ada\n```"}]
-
-
 async def test_a_long_text_comes_in_parts_and_in_order(team, sender) -> None:
     text = "\n".join(f'line {number}: 你好 "quoted"' for number in range(9000))
     sent = await sender.text(team.group.chat_id, text)
@@ -97,24 +88,6 @@ async def test_nothing_is_not_sent(team, sender) -> None:
         with pytest.raises(RequestRefusedError):
             await sender.text(team.group.chat_id, text)
     assert team.feishu.calls_to(f"POST {SEND}") == []
-
-
-@given(st.text(max_size=300), st.integers(1, 400))
-def test_every_content_is_within_the_platforms_limits(piece: str, times: int) -> None:
-    mentions = [At("ou_" + "a" * 32, "a"), At("ou_b", "Ada")]
-    for limit, contents in (
-        (TEXT_BYTES, text_contents(piece * times + "@a ", mentions)),
-        (CARD_BYTES, post_contents(piece * times + "@a\n" * times, mentions, title="t" * 500)),
-    ):
-        assert all(len(json.dumps({"content": content}, ensure_ascii=False).encode()) <= limit for content in contents)
-
-
-@pytest.mark.parametrize("piece", ["<at>", "<at ", "</at>", "@Ada", "```\n", "a" * 30 + " ", "\u0301", "👍🏽"])
-def test_hostile_texts_are_taken_apart_in_time(piece: str) -> None:
-    text = piece * (100_000 // len(piece))
-    mentions = [At("ou_a", "Ada"), At("ou_b", "Ad")]
-    assert all(len(content.encode()) <= TEXT_BYTES for content in text_contents(text, mentions))
-    assert all(len(content.encode()) <= CARD_BYTES for content in post_contents(text, mentions))
 
 
 # --- replies and topics
