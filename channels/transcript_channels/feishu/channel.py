@@ -34,8 +34,7 @@ from transcript_channels.feishu.fields import ids_of, part, string
 from transcript_channels.feishu.groups import FeishuGroups
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.reactions import Reactions
-from transcript_channels.feishu.sender import FeishuSender, Sent
-from transcript_channels.feishu.streaming import CardStream
+from transcript_channels.feishu.sender import CardStream, FeishuSender, Sent
 
 __all__ = ["Connection", "FeishuChannel", "Listen", "action_from_event"]
 
