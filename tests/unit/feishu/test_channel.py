@@ -47,7 +47,7 @@ async def test_a_message_carries_an_emoji_while_it_is_being_answered(team, tmp_p
 
 
 async def test_an_emoji_that_may_not_be_shown_is_asked_for_once_and_holds_nobody_up(team, tmp_path, caplog) -> None:
-    caplog.set_level("DEBUG", "transcript_channels.feishu.reactions")
+    caplog.set_level("DEBUG", "transcript_channels.feishu.channel")
     team.alpha.revoke(scopes.MESSAGE, scopes.MESSAGE_READ)
     channel = FeishuChannel(AgentProfile("Alpha"), team.client, People(FileMembers(tmp_path), FEISHU))
     asked = await team.feishu.say(team.group, team.ada, "tell me")
