@@ -6,7 +6,7 @@ While it works on an answer, an emoji says so.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, Protocol, cast
@@ -256,9 +256,11 @@ class FeishuChannel:
         await self._sender.revise(message_id, card)
         return text_of("interactive", dict(card))
 
-    def working(self, message_id: str, reaction: str) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def working(self, message_id: str, reaction: str) -> AsyncIterator[None]:
         """See ``ReactingChannel``."""
-        return self._reactions.working(message_id, reaction)
+        async with self._reactions.working(message_id, reaction):
+            yield
 
     @asynccontextmanager
     async def stream(self, message: OutboundMessage) -> AsyncIterator[LiveMessage]:
