@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from nanobot_transcript.conversation.people import Look, People
+from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import Arrival, InboundMessage, Recalled
 from nanobot_transcript.coordination.doors import ask
 from nanobot_transcript.entry import Entry, EntryFields
 from nanobot_transcript.errors import InvalidEntryError, StoreError
 from nanobot_transcript.identity import account_of, is_person
+from nanobot_transcript.session_key import split
 from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["Arrivals", "FirstHeard", "IsAnswer", "Reader", "answers_something", "entry_of", "fields_of", "record_entry"]
@@ -121,32 +123,40 @@ class Reader:
 class Arrivals:
     """Records what comes in. For any thread; nothing here waits for a network of its own.
 
-    Without a ``store`` nothing is recorded.
+    Without a ``store`` nothing is recorded. ``policy`` is for ``take``: who records by ``record`` has looked there.
     """
 
     def __init__(
         self,
         store: GroupTranscriptStore | None,
         *,
+        policy: Policy | None = None,
         is_answer: IsAnswer | None = None,
         first_heard: FirstHeard = lambda session_key, since_ms: None,
     ) -> None:
         self._store: GroupTranscriptStore | None = store
+        self._policy: Policy = policy or Policy()
         self._is_answer: IsAnswer | None = is_answer
         self._first_heard: FirstHeard = first_heard
         self._known: set[str] = set()
         self._mutex: threading.Lock = threading.Lock()
 
     async def take(self, message: InboundMessage) -> tuple[bool, Exception | None]:
-        """``record`` and ``offer`` on an event loop: whether the message answers a post, and the first failure."""
-        failure = await ask(self._is_far, self.record, message)
-        if self._is_answer is None or not answers_something(message.entry):
-            return False, failure
-        answers, unasked = await asyncio.to_thread(self.offer, message)
-        return answers, failure or unasked
+        """``record`` and ``offer`` on an event loop, where the chat is not off. Whether the message may begin a turn,
+        and the first failure; whatever happens to the record, it may.
+        """
+        chat_id = split(message.session_key)[1]
+        if not message.private and not self._policy.records(chat_id):
+            return False, None
+        failure, answers = await ask(self._is_far, self.record, message), False
+        if self._is_answer is not None and answers_something(message.entry):
+            answers, unasked = await asyncio.to_thread(self.offer, message)
+            failure = failure or unasked
+        shared = message.private or self._policy.shares(chat_id)
+        return message.complete and shared and not answers, failure
 
     async def take_back(self, recalled: Recalled) -> Exception | None:
-        """``recall`` on an event loop."""
+        """``recall`` on an event loop; also of a chat that was switched off since."""
         return await ask(self._is_far, self.recall, recalled)
 
     @property

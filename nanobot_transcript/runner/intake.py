@@ -41,7 +41,7 @@ class Intake:
         self._store: AsyncGroupTranscriptStore | None = transcript_store
         self._loop: asyncio.AbstractEventLoop | None = None
         store = transcript_store.sync if transcript_store is not None else None
-        self._arrivals: Arrivals = Arrivals(store, is_answer=is_answer, first_heard=self._first_heard)
+        self._arrivals: Arrivals = Arrivals(store, policy=policy, is_answer=is_answer, first_heard=self._first_heard)
         self._forget: Callable[[str, str], None] = forget
         self._offer_action: OfferAction | None = offer_action
         self._policy: Policy = policy or Policy()
@@ -52,35 +52,27 @@ class Intake:
         self._loop = asyncio.get_running_loop()
         if isinstance(event, Recalled):
             await self._recalled(event)
-        elif not self._concerns(event):
-            return None
         elif isinstance(event, CardAction):
-            return await self._offer_action(event) if self._offer_action is not None else None
+            return await self._pressed(event)
         else:
             await self._message(event)
         return None
 
-    def _concerns(self, event: InboundMessage | Recalled | CardAction) -> bool:
-        """False for groups that are off."""
-        if not isinstance(event, CardAction) and event.private:
-            return True
-        return self._policy.records(split(event.session_key)[1])
-
     async def _message(self, message: InboundMessage) -> None:
-        """Whatever happens to the record, the agent gets the message."""
-        answers_a_post, failure = await self._arrivals.take(message)
-        if message.complete and not answers_a_post and self._is_for_the_agent(message):
+        begins, failure = await self._arrivals.take(message)
+        if begins and self._is_for_the_agent(message):
             self._hand_on(message)
         if failure is not None:
             raise failure
 
     def _is_for_the_agent(self, message: InboundMessage) -> bool:
         """What bots say comes by the relay, where there is one, whether the platform tells of it or not."""
-        if message.private:
-            return True
-        if not self._policy.shares(split(message.session_key)[1]):
-            return False
-        return message.relayed or not self._relayed or not is_bot(message.entry)
+        return message.relayed or message.private or not self._relayed or not is_bot(message.entry)
+
+    async def _pressed(self, action: CardAction) -> Mapping[str, Any] | None:
+        if self._offer_action is None or not self._policy.records(split(action.session_key)[1]):
+            return None
+        return await self._offer_action(action)
 
     def _first_heard(self, session_key: str, since_ms: float | None) -> None:
         """In whatever thread records."""
@@ -97,7 +89,7 @@ class Intake:
         self._forget(key, message_id)
         if self._store is None or recalled.private:
             return
-        if self._concerns(recalled) or await self._store.get(key, message_id) is not None:
+        if self._policy.records(split(key)[1]) or await self._store.get(key, message_id) is not None:
             failure = await self._arrivals.take_back(recalled)
             if failure is not None:
                 raise failure

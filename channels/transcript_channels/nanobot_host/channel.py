@@ -1,30 +1,30 @@
-"""nanobot's Feishu channel with ears: a subclass of whatever class it is given, made of one part per ability."""
+"""nanobot's Feishu channel with ears: one part per ability, each a mixin for whatever class nanobot has."""
 
 import dataclasses
 import logging
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from transcript_channels.feishu import Message
 from transcript_channels.feishu.fields import part, string
-from transcript_channels.nanobot_host.core import Core
-from transcript_channels.nanobot_host.deliveries import Address, Outgoing
-from transcript_channels.nanobot_host.gated import Gated
-from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.inbound import heard_in
-from transcript_channels.nanobot_host.plain import plain
-from transcript_channels.nanobot_host.running import Actions, Connected, Running
+from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.nanobot_host.gatekeeper import Turn
+from transcript_channels.nanobot_host.host import Bot, Host
+from transcript_channels.nanobot_host.inbound import Heard, heard_in, plain
+from transcript_channels.nanobot_host.outbound import Address, Deliveries, Outgoing, Streams
 
-__all__ = ["PARTS", "channel_class"]
+if TYPE_CHECKING:
+    from transcript_channels.nanobot_host.nanobot_channel import NanobotChannel
+else:
+    NanobotChannel = object
+
+__all__ = ["Core", "Gated", "Hearing", "Introducing", "Recalling", "Saying", "Streaming"]
 
 logger = logging.getLogger(__name__)
-
-_ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
-"""True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
 
 _SEATS: Final = {
     "register_p2_im_chat_member_bot_added_v1": True,
@@ -34,16 +34,49 @@ _SEATS: Final = {
 _RECALLED: Final = "register_p2_im_message_recalled_v1"
 
 
-def channel_class(base: type[Any], host: Host, abilities: Collection[str]) -> type[Any]:
-    """A subclass of nanobot's channel class with the given abilities (those of ``PARTS``); everything else stays as it
-    is in ``base``.
-    """
-    parts = [part for ability, part in PARTS.items() if ability in abilities]
-    namespace = {"_transcript_host": host, "__module__": __name__, "__doc__": base.__doc__}
-    return type("TranscriptFeishuChannel", (*parts, Core, base), namespace)
+class Core(NanobotChannel):
+    """Makes the channel known to the host, and keeps what was delivered."""
+
+    _transcript_host: Host
+    _transcript_bot: Bot
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._transcript_platform_name = ""
+        self._transcript_deliveries = Deliveries(self._transcript_learn)
+        self._transcript_streams = Streams()
+        super().__init__(*args, **options)
+        self._transcript_bot = self._transcript_host.register(self)
+
+    def _transcript_learn(self, bot: dict[str, Any]) -> None:
+        self._transcript_platform_name = str(bot.get("app_name") or "").strip()
+
+    async def _transcript_objects(self, outgoing: Outgoing) -> bool:
+        """True when an answer must not go out any more: another bot gives it, or bots have said enough."""
+        objection = await self._transcript_bot.answers.objection(outgoing.trigger)
+        if objection is not None:
+            outgoing.refused = True
+            logger.info("An answer to %s is not sent: %s", outgoing.trigger, objection.sentence)
+            bot, key = self._transcript_bot, FEISHU.key(outgoing.chat_id)
+            self._transcript_host.outcomes.withheld(bot.app_id, key, outgoing.trigger, objection)
+        return outgoing.refused
+
+    def _transcript_sent(self, outgoing: Outgoing, *, complete: bool, streamed: bool = False) -> None:
+        """Note what did not arrive, and what nanobot says of a turn that failed, which is never streamed."""
+        outcomes, app_id = self._transcript_host.outcomes, self._transcript_bot.app_id
+        key = FEISHU.key(outgoing.chat_id)
+        if not outgoing.text.strip():
+            return
+        if not complete or not outgoing.delivered:
+            outcomes.unsent(app_id, key, outgoing.trigger, partly=bool(outgoing.delivered))
+        elif not streamed:
+            outcomes.told(app_id, key, outgoing.trigger, outgoing.text)
 
 
-class _Inbound(Core):
+_ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
+"""True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
+
+
+class Hearing(Core):
     """Messages are recorded in the thread of the long connection, before nanobot sees them."""
 
     def _on_message_sync(self, data: Any) -> None:
@@ -89,7 +122,7 @@ class _Inbound(Core):
             logger.exception("It cannot be told whether a message is for this bot")
 
 
-class _Recalls(Core):
+class Recalling(Core):
     """A message that is taken back is hidden in the record."""
 
     _transcript_builder: Any = None
@@ -111,7 +144,7 @@ class _Recalls(Core):
         self._transcript_host.inbound.recall(data)
 
 
-class _Listening(Core):
+class Listening(Core):
     """What the platform answers to nanobot's client is listened to."""
 
     @property
@@ -125,7 +158,7 @@ class _Listening(Core):
         self.__dict__["_transcript_client"] = client
 
 
-class _Names(_Listening):
+class Introducing(Listening):
     """The bot is entered among the members with the name the platform gives it, and hears of no group before."""
 
     async def _on_message(self, data: Any) -> None:
@@ -181,7 +214,7 @@ class _Names(_Listening):
         return bool(open_id)
 
 
-class _Outbound(_Listening):
+class Saying(Listening):
     """Messages the agent sends as a whole."""
 
     async def send(self, msg: Any) -> None:
@@ -204,7 +237,7 @@ class _Outbound(_Listening):
         return None
 
 
-class _Streams(Core):
+class Streaming(Core):
     """Messages that are streamed into a card. Their text never passes ``send``."""
 
     async def send_delta(
@@ -235,20 +268,6 @@ class _Streams(Core):
         return None
 
 
-PARTS: Final[dict[str, type[Core]]] = {
-    "names": _Names,
-    "gate": Gated,
-    "beside": Running,
-    "actions": Actions,
-    "reconnects": Connected,
-    "inbound": _Inbound,
-    "recalls": _Recalls,
-    "streams": _Streams,
-    "outbound": _Outbound,
-}
-"""By ability; a part earlier in this order is asked before a later one."""
-
-
 @contextmanager
 def _aside() -> Iterator[None]:
     token = _ASIDE.set(True)
@@ -258,7 +277,7 @@ def _aside() -> Iterator[None]:
         _ASIDE.reset(token)
 
 
-def _is_introduced(channel: "_Names | None") -> bool:
+def _is_introduced(channel: "Introducing | None") -> bool:
     return channel is None or channel._transcript_ask_again()
 
 
@@ -283,3 +302,49 @@ def _addressed_metadata(metadata: dict[str, Any] | None, outgoing: Outgoing) -> 
 def _message_id(data: Any) -> str:
     message = getattr(getattr(data, "event", None), "message", None)
     return str(getattr(message, "message_id", "") or "")
+
+
+_ADMITTED: Final[ContextVar[str]] = ContextVar("transcript_admitted", default="")
+"""The message that the gate let pass: nanobot's own group policy is not asked about it."""
+
+
+class Gated(Core):
+    """A message that is not for this bot ends here: no reaction, no download, no token."""
+
+    async def _on_message(self, data: Any) -> None:
+        try:
+            heard = self._transcript_gated(data)
+        except Exception:
+            logger.exception("It could not be decided whether a message is for this bot")
+            heard = None
+        if heard is None or heard.inbound is None:
+            return await super()._on_message(data)
+        host, bot = self._transcript_host, self._transcript_bot
+        message, inbound = heard.message, heard.inbound
+        turn = Turn(bot, inbound.session_key, inbound.entry, partial(self._transcript_begin, data, message))
+        try:
+            await host.gatekeeper.admit(turn)
+        finally:
+            bot.turns.settle(message.message_id)
+        return None
+
+    def _is_group_message_for_bot(self, message: Any) -> bool:
+        if _ADMITTED.get() == getattr(message, "message_id", None):
+            return True
+        return super()._is_group_message_for_bot(message)
+
+    async def _transcript_begin(self, data: Any, message: Message, admitted: bool) -> None:
+        token = _ADMITTED.set(message.message_id if admitted else "")
+        try:
+            await super()._on_message(data)
+        finally:
+            _ADMITTED.reset(token)
+
+    def _transcript_gated(self, data: Any) -> Heard | None:
+        """The event, if the gate has a say in it; None for what nanobot drops or handles by itself."""
+        heard = heard_in(data)
+        if heard is None or not heard.message.in_group or heard.message.from_bot:
+            return None
+        if not self._transcript_host.conversation.policy.gates(heard.message.chat_id):
+            return None
+        return heard if self.is_allowed(heard.message.sender_ids.get("open_id", "unknown")) else None

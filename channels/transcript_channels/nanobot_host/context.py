@@ -1,10 +1,12 @@
 """What a turn is given: the entries of its group that its session has not been given yet."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 from nanobot_transcript.conversation.lines import Voices, encode
 from nanobot_transcript.conversation.prompt import tell
@@ -15,23 +17,26 @@ from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.speakers import id_at
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.host import Bot, Host
 from transcript_channels.nanobot_host.watermark import Watermark, digest
-from transcript_channels.nanobot_host.wording import safe
 
-__all__ = ["GroupContext"]
+if TYPE_CHECKING:
+    from transcript_channels.nanobot_host.host import Bot, Host
+
+__all__ = ["GroupContext", "safe", "shown_id", "zone"]
 
 _ASKED: Final = "The message above was written by the member in this line:"
 _AROUND: Final = 80
 """Characters that nanobot puts round a block."""
 _SINCE: Final = "since you were last told"
+_MARKER: Final = re.compile(r"\[\s*/?\s*Runtime Context[^\]\n]*\]?", re.IGNORECASE)
+_LONGEST_ID: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
     """A turn that is to be told something: its bot, its chat, nanobot's session, and how far that was told."""
 
-    bot: Bot
+    bot: "Bot"
     agent: AgentProfile
     key: str
     session: str
@@ -43,7 +48,7 @@ class _Turn:
 class GroupContext:
     """Builds the lines for one turn and remembers how far its session has been told."""
 
-    def __init__(self, host: Host, where: tzinfo) -> None:
+    def __init__(self, host: "Host", where: tzinfo) -> None:
         self._host: Host = host
         self._where: tzinfo = where
 
@@ -209,3 +214,23 @@ def _in_session(entry: Entry, turn: _Turn, held: Callable[[], Collection[str]]) 
     if trigger is None:
         return message_id in held()
     return trigger in turn.turns or session_of(trigger) == turn.session
+
+
+def zone(name: str | None) -> tzinfo:
+    """The time zone in which the agent thinks; UTC when the name is unknown."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (KeyError, ValueError, OSError):
+        return UTC
+
+
+def safe(text: str) -> str:
+    """Without nanobot's own markers, also when taking one away makes another, and such that it can be encoded."""
+    while (cleaned := _MARKER.sub("", text)) != text:
+        text = cleaned
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def shown_id(value: str) -> str:
+    """A message id as it is shown; lines that other programs wrote may hold anything there."""
+    return safe(value)[:_LONGEST_ID]

@@ -6,11 +6,12 @@ mentions the bot does not wait for a judge, neither for its own sake nor behind 
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Final, cast
 from weakref import WeakValueDictionary
 
@@ -25,16 +26,15 @@ from nanobot_transcript.relevance import Judge, RelevanceGate
 from nanobot_transcript.relevance.decision import Outcome
 from nanobot_transcript.turns import GUARD_HISTORY, Claim
 from nanobot_transcript.turns.speakers import hop_of
-from transcript_channels.nanobot_host.answers import Objection, Objects
-from transcript_channels.nanobot_host.commands import is_command
 from transcript_channels.nanobot_host.judging import HURRY
+from transcript_channels.nanobot_host.turns import Objection, Objects
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from transcript_channels.nanobot_host.host import Bot
 
-__all__ = ["Gatekeeper", "Turn"]
+__all__ = ["Gatekeeper", "Turn", "is_command"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,8 @@ _FOR_OTHERS: Final = frozenset({"command_for_other", "other_mentioned", "duplica
 
 Begin = Callable[[bool], Awaitable[None]]
 """Hands a message to nanobot. True: it was decided that it becomes a turn; False: nanobot decides by its own rules."""
+_COMMAND: Final = re.compile(r"\s*(?:@\S{1,100}\s+){0,4}(/[A-Za-z][\w-]{0,40})(?![\w/])")
+_LOOKED_AT: Final = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,3 +277,19 @@ class Gatekeeper:
 
 def _is_to_be_claimed(choice: Choice) -> bool:
     return choice.respond and choice.contested
+
+
+def is_command(text: str) -> bool:
+    """True for a text that begins with one of nanobot's commands, perhaps behind a mention."""
+    match = _COMMAND.match(text[:_LOOKED_AT])
+    return match is not None and match[1].casefold() in _known()
+
+
+@cache
+def _known() -> frozenset[str]:
+    try:
+        from nanobot.command.builtin import BUILTIN_COMMAND_SPECS
+
+        return frozenset(spec.command.casefold() for spec in BUILTIN_COMMAND_SPECS)
+    except (ImportError, AttributeError):  # said at the start: see seams
+        return frozenset()

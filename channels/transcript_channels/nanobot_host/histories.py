@@ -12,7 +12,6 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
 from nanobot_transcript.turns import Budget, Lease, new_holder
-from transcript_channels.feishu.items import FORWARDED
 from transcript_channels.nanobot_host.clients import Clients, load
 
 if TYPE_CHECKING:
@@ -57,12 +56,11 @@ class Histories:
             fallback = self._fallbacks[seated] = self._fallback(seated)
         return await fallback(session_key, since_ms, limit)
 
-    def heard(self, app_id: str, inbound: InboundMessage) -> None:
-        """A bot has heard a message, which is recorded: when it is a bundle, ask for what is inside."""
-        if inbound.entry.get("msg_type") == FORWARDED:
-            task = asyncio.get_running_loop().create_task(self._unbundle(app_id, inbound))
-            self._loading.add(task)
-            task.add_done_callback(self._loading.discard)
+    def unbundle(self, app_id: str, inbound: InboundMessage) -> None:
+        """A bot has heard a bundle, which is recorded: ask for what is inside."""
+        task = asyncio.get_running_loop().create_task(self._unbundle(app_id, inbound))
+        self._loading.add(task)
+        task.add_done_callback(self._loading.discard)
 
     async def _unbundle(self, app_id: str, inbound: InboundMessage) -> None:
         await load()

@@ -18,22 +18,21 @@ from nanobot_transcript.record import Record
 from nanobot_transcript.settings import Settings
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.store.front import GroupTranscriptStore
+from transcript_channels.feishu.items import FORWARDED
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.feishu.settings import FeishuSettings
-from transcript_channels.nanobot_host import privacy, watermark
-from transcript_channels.nanobot_host.answers import Answers
+from transcript_channels.nanobot_host import watermark
 from transcript_channels.nanobot_host.asking import Asking
 from transcript_channels.nanobot_host.clients import Clients, load
 from transcript_channels.nanobot_host.forgetting import Forgetting
 from transcript_channels.nanobot_host.gatekeeper import Gatekeeper
 from transcript_channels.nanobot_host.histories import Histories
-from transcript_channels.nanobot_host.inbound import Inbound
+from transcript_channels.nanobot_host.inbound import PRIVATE, Inbound, PrivateChats
 from transcript_channels.nanobot_host.judging import HostModel, judge_of
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.outcomes import Outcomes
 from transcript_channels.nanobot_host.posts import Posts
-from transcript_channels.nanobot_host.privacy import PrivateChats
-from transcript_channels.nanobot_host.turns import Turns
+from transcript_channels.nanobot_host.turns import Answers, Turns
 from transcript_channels.nanobot_host.watermark import Watermarks
 
 __all__ = ["Bot", "Host"]
@@ -163,8 +162,8 @@ class Host:
         if loop is None:
             return
         loop.call_soon_threadsafe(self.conversation.lists.heard, app_id, inbound.session_key, nameless, ids)
-        if self.histories is not None:
-            loop.call_soon_threadsafe(self.histories.heard, app_id, inbound)
+        if self.histories is not None and inbound.entry.get("msg_type") == FORWARDED:
+            loop.call_soon_threadsafe(self.histories.unbundle, app_id, inbound)
 
     # --- what nobody has heard
 
@@ -239,7 +238,7 @@ def _kept_behind(marks: Marks) -> Marks:
     """Marks that no event loop waits for, where the record may have to be waited for."""
     if not marks.blocking:
         return marks
-    behind = MarksBehind(marks, watermark.KIND, privacy.KIND)
+    behind = MarksBehind(marks, watermark.KIND, PRIVATE)
     atexit.register(behind.drain, _LAST_WORDS)
     return behind
 

@@ -1,29 +1,73 @@
 """What comes in: every message of a group is recorded before nanobot looks at it, and before the platform's
-acknowledgement goes out.
+acknowledgement goes out. Nothing said in a private chat is recorded, in either direction.
 """
 
+import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.ports import InboundMessage, Recalled
+from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
+from nanobot_transcript.errors import StoreError
 from transcript_channels.feishu import Message, message_from_event, recall_from_event
 from transcript_channels.feishu.platform import FEISHU
 from transcript_channels.nanobot_host.forgetting import Forgetting
-from transcript_channels.nanobot_host.plain import plain
-from transcript_channels.nanobot_host.privacy import PrivateChats
 
-__all__ = ["Heard", "Inbound", "heard_in"]
+__all__ = ["PRIVATE", "Heard", "Inbound", "PrivateChats", "heard_in", "plain"]
 
 logger = logging.getLogger(__name__)
 
+PRIVATE: Final = "private"
 _REMEMBERED: Final = 4096
 _HEARD: Final = "_transcript_heard"
+_DEEPEST: Final = 12
+_ATOMS: Final = (str, int, float, bool, type(None))
+
+
+class PrivateChats:
+    """The private chats that bots of this store take part in. For event loops, if its ``marks`` are.
+
+    A private chat has an ``oc_`` id like a group, and a message sent to that id does not say what it is. So the ids of
+    private chats seen in events are remembered, across restarts too: as hashes.
+    """
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks: Marks = marks
+        self._known: set[str] = set()
+        """Digests of chat ids."""
+
+    def remember(self, chat_id: str) -> None:
+        """Note that this chat is private."""
+        digest = _digest(chat_id)
+        if digest in self._known:
+            return
+        self._known.add(digest)
+        try:
+            self._marks.put(PRIVATE, {"digest": digest}, chat_id)
+        except StoreError as error:
+            logger.warning("Private chats are remembered until the next restart only: %s", error)
+
+    def __contains__(self, chat_id: object) -> bool:
+        """True for a person's id and for the id of a chat that was seen to be private; while nobody can tell, too."""
+        if not isinstance(chat_id, str) or not FEISHU.is_group(chat_id):
+            return True
+        if _digest(chat_id) in self._known:
+            return True
+        try:
+            return self._marks.has(PRIVATE, chat_id)
+        except StoreError as error:
+            logger.warning("A chat counts as private until the record can be asked: %s", error)
+            return True
+
+
+def _digest(chat_id: str) -> str:
+    return hashlib.sha256(chat_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +166,19 @@ class Inbound:
         self._delivered[handled] = None
         while len(self._delivered) > _REMEMBERED:
             self._delivered.popitem(last=False)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Dictionaries, lists and scalars from whatever attributes, items and lists ``value`` is made of."""
+    if isinstance(value, _ATOMS):
+        return value
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, Mapping):
+        return {key: plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, depth + 1) for item in value]
+    attributes = getattr(value, "__dict__", None)
+    if attributes is None:
+        return None
+    return {key: plain(item, depth + 1) for key, item in attributes.items() if not key.startswith("_")}

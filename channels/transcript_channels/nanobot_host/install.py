@@ -8,8 +8,8 @@ from typing import Any, Final
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings, load_settings
 from transcript_channels.feishu.settings import FeishuSettings
-from transcript_channels.nanobot_host.channel import PARTS, channel_class
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.parts import PARTS, channel_class
 from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe, untried
 
 __all__ = ["Installation", "installation"]

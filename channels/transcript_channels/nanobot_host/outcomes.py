@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from nanobot_transcript.relevance.decision import Outcome
 from nanobot_transcript.session_key import split
 from transcript_channels.feishu.platform import FEISHU
-from transcript_channels.nanobot_host.answers import Objection
+from transcript_channels.nanobot_host.turns import Objection
 
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.host import Bot

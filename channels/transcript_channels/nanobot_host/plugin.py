@@ -7,12 +7,11 @@ from typing import Any, Final
 from nanobot.agent.tools.base import Tool
 
 from nanobot_transcript.errors import HostError, StoreError
-from transcript_channels.nanobot_host.context import GroupContext
+from transcript_channels.nanobot_host.context import GroupContext, zone
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.install import installation
 from transcript_channels.nanobot_host.query import Answer, Query, QueryError
 from transcript_channels.nanobot_host.turn_group import NoGroupError, group_of, tool_error
-from transcript_channels.nanobot_host.wording import zone
 
 __all__ = ["GroupTranscriptTool", "attend"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import account_of
 from nanobot_transcript.session_key import split
+from transcript_channels.nanobot_host.context import safe
 from transcript_channels.nanobot_host.gatekeeper import Turn
-from transcript_channels.nanobot_host.wording import safe
 
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.host import Bot, Host

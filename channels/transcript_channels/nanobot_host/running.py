@@ -5,10 +5,9 @@ import logging
 from typing import Any, Final
 
 from transcript_channels.nanobot_host.beside import Beside
-from transcript_channels.nanobot_host.core import Core
+from transcript_channels.nanobot_host.channel import Core, Gated
 from transcript_channels.nanobot_host.events_thread import take_events_in_a_thread
-from transcript_channels.nanobot_host.gated import Gated
-from transcript_channels.nanobot_host.plain import plain
+from transcript_channels.nanobot_host.inbound import plain
 
 __all__ = ["Actions", "Connected", "Running"]
 

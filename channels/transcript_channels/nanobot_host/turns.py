@@ -1,12 +1,23 @@
-"""Which message belongs to which of nanobot's sessions: those that became, or are about to become, its turns."""
+"""Messages that become turns of a bot: of which session, and with which hop and claim they are answered."""
 
+import asyncio
+import logging
 import threading
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-__all__ = ["Turns"]
+from nanobot_transcript.errors import StoreError
+from nanobot_transcript.relevance.decision import Outcome
+from nanobot_transcript.turns import Claim
 
-_KEPT: Final = 4096
+__all__ = ["Answers", "Objection", "Objects", "Turns"]
+
+logger = logging.getLogger(__name__)
+
+_TURNS: Final = 4096
+_ANSWERS: Final = 1024
 
 
 class Turns:
@@ -49,5 +60,97 @@ class Turns:
         return self._sessions.get(message_id) if message_id else None
 
     def _trim(self) -> None:
-        while len(self._sessions) > _KEPT:
+        while len(self._sessions) > _TURNS:
             self._decided.discard(self._sessions.popitem(last=False)[0])
+
+
+class Objection(NamedTuple):
+    """Why an answer must not go out: ``sentence`` for the log, ``outcome`` and ``why`` to be noted.
+
+    ``outcome`` is None when it is noted already.
+    """
+
+    outcome: Outcome | None
+    sentence: str
+    why: str = ""
+
+
+Objects = Callable[[], Awaitable[Objection | None]]
+"""Asked when an answer is ready: why it must not go out, or None."""
+
+
+@dataclass(slots=True, eq=False)
+class _Expected:
+    hop: int
+    claim: Claim | None = None
+    objection: Objects | None = None
+    sent: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Answers:
+    """The answers of one bot, by the message that is answered. For nanobot's event loop."""
+
+    def __init__(self) -> None:
+        self._expected: OrderedDict[str, _Expected] = OrderedDict()
+        self._holding: set[asyncio.Task[None]] = set()
+
+    def expect(self, message_id: str, hop: int, objection: Objects | None = None) -> None:
+        """An answer to this message will be a turn of ``hop``.
+
+        ``objection`` is asked right before the answer's first words go out: why they must not, or None.
+        """
+        self._expected[message_id] = _Expected(hop, objection=objection)
+        self._expected.move_to_end(message_id)
+        while len(self._expected) > _ANSWERS:
+            self.drop(next(iter(self._expected)))
+
+    def hold(self, message_id: str, claim: Claim) -> None:
+        """The expected answer has this claim, which is renewed until the answer is out."""
+        expected = self._expected[message_id]
+        expected.claim = claim
+        holding = asyncio.get_running_loop().create_task(_hold(claim, expected.sent))
+        self._holding.add(holding)
+        holding.add_done_callback(self._holding.discard)
+
+    def drop(self, message_id: str) -> None:
+        """There will be no answer: another bot may give it."""
+        expected = self._expected.pop(message_id, None)
+        if expected is not None and expected.claim is not None and expected.claim.open:
+            _release(expected.claim)
+            expected.sent.set()
+
+    def hop_of(self, message_id: str | None) -> int | None:
+        """The hop of an answer to this message; None when nobody has counted it."""
+        expected = self._expected.get(message_id) if message_id else None
+        return expected.hop if expected is not None else None
+
+    async def objection(self, message_id: str | None) -> Objection | None:
+        """Why nothing may be said to this message any more; None when it may."""
+        expected = self._expected.get(message_id) if message_id else None
+        if expected is None or expected.sent.is_set():
+            return None
+        try:
+            if expected.claim is not None and not expected.claim.holds():
+                return Objection("lost_claim", "another bot answers it by now")
+            return await expected.objection() if expected.objection is not None else None
+        except StoreError as error:  # better no answer than several
+            return Objection("failed", f"it cannot be told whether another bot answers it: {error}", str(error))
+
+    def sent(self, message_id: str | None) -> None:
+        """The first words of the answer are out and recorded."""
+        expected = self._expected.get(message_id) if message_id else None
+        if expected is not None:
+            expected.sent.set()
+
+
+async def _hold(claim: Claim, sent: asyncio.Event) -> None:
+    """Renew the claim until the answer is out; the claim itself ends that when it takes for ever."""
+    async with claim:
+        await sent.wait()
+
+
+def _release(claim: Claim) -> None:
+    try:
+        claim.release()
+    except StoreError as error:  # it runs out by itself
+        logger.warning("A claim could not be given back: %s", error)

@@ -11,8 +11,8 @@ from support.stub_nanobot import FakeClient, StubChannel
 from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
-from transcript_channels.nanobot_host.channel import channel_class
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.parts import channel_class
 
 MakeHost = Callable[..., Host]
 MakeChannel = Callable[..., Any]

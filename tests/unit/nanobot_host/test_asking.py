@@ -11,8 +11,8 @@ from support.stub_nanobot import FakeClient, Outbound, StubChannel, group_event,
 from support.waiting import PATIENCE, until
 
 from transcript_channels.nanobot_host.asking import Asking
-from transcript_channels.nanobot_host.channel import PARTS, channel_class
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.parts import PARTS, channel_class
 
 
 @pytest.fixture

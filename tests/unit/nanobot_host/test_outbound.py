@@ -12,8 +12,8 @@ from support.waiting import until
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.files.layout import stem_of
-from transcript_channels.nanobot_host.deliveries import Address, Outgoing
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.outbound import Address, Outgoing
 
 KEY = "feishu:oc_1"
 TURN = {"message_id": "om_ask", "chat_type": "group"}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from support.stub_nanobot import Outbound
 
-from transcript_channels.nanobot_host.answers import Objection
 from transcript_channels.nanobot_host.host import Host
 from transcript_channels.nanobot_host.outcomes import turn_completed
+from transcript_channels.nanobot_host.turns import Objection
 
 KEY = "feishu:oc_1"
 TURN = {"message_id": "om_ask", "chat_type": "group"}

@@ -11,8 +11,7 @@ from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.settings.groups import GroupsSettings
-from transcript_channels.nanobot_host.plain import plain
-from transcript_channels.nanobot_host.privacy import PrivateChats
+from transcript_channels.nanobot_host.inbound import PrivateChats, plain
 from transcript_channels.nanobot_host.turns import Turns
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.conversation.lines import encode
-from transcript_channels.nanobot_host.sessions import forget, ids_in, write_ids
+from transcript_channels.nanobot_host.forgetting import forget, ids_in, write_ids
 from transcript_channels.nanobot_host.watermark import Watermark
 
 LINE = encode({"id": "om_1", "from": "Ada", "text": "secret"})
