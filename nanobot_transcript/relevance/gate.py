@@ -88,7 +88,7 @@ class RelevanceGate:
         reason = rules.never(message, past, agent, now_ms, self.options.stale_after * 1000)
         if reason is not None:
             return _decided(case, False, reason, 0.0, Stage.NEVER)
-        seen = self._observer.observe(message, past.lines, agent, members)
+        seen = self._observer.observe(message, past.lines, agent, members, session_key)
         if rules.for_other_bot(message, seen):
             return _decided(case, False, Reason.COMMAND_FOR_OTHER, 0.0, Stage.NEVER)
         reason = rules.certain(seen)
@@ -128,7 +128,7 @@ class RelevanceGate:
         self, message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile]
     ) -> tuple[dict[str, float], list[tuple[str, float]]]:
         """The features of a message for an agent, and what each of them adds to its score, the strongest first."""
-        seen = self._observer.observe(message, past_of(history, message.get("message_id")).lines, agent, members)
+        seen = Observer().observe(message, past_of(history, message.get("message_id")).lines, agent, members)
         values = features(seen.scene, seen.message, seen.me)
         return dict(zip(NAMES, values, strict=True)), self._model.reasons(values)
 

@@ -139,19 +139,26 @@ class _Group:
 
 
 class Observer:
-    """Turns entries into observations. One for each gate; what it remembers is bounded and never changes an answer."""
+    """Turns entries into observations. One for each gate; what it remembers is bounded, and of each chat by itself: who
+    is a stranger in one may have the name of somebody in another, and ids of messages may be the same in both.
+    """
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[int, ...], _Group] = {}
-        self._given: tuple[AgentProfile, ...] = ()
+        self._groups: dict[tuple[str, *tuple[int, ...]], _Group] = {}
+        self._given: tuple[str, *tuple[AgentProfile, ...]] = ("",)
         self._group_of: _Group | None = None
         self._latest: tuple[Any, list[Turn], Scene] | None = None
 
     def observe(
-        self, message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile]
+        self,
+        message: Entry,
+        history: Sequence[Entry],
+        agent: AgentProfile,
+        members: Sequence[AgentProfile],
+        session_key: str = "",
     ) -> Observation:
         """The message as the one after ``history``, which holds messages only."""
-        group = self._group(members, agent)
+        group = self._group(session_key, members, agent)
         lines = group.read([*history, message])
         now = group.whole(message, lines.pop())
         turns, authors = self._turns(lines, history, message)
@@ -171,14 +178,14 @@ class Observer:
             _awaited(scene, lines, turn),
         )
 
-    def _group(self, members: Sequence[AgentProfile], agent: AgentProfile) -> _Group:
-        given = tuple(members)
+    def _group(self, chat: str, members: Sequence[AgentProfile], agent: AgentProfile) -> _Group:
+        given = (chat, *members)
         if given != self._given or self._group_of is None or id(agent) not in self._group_of.places:
-            self._given, self._group_of = given, self._remembered(_with_agent(members, agent))
+            self._given, self._group_of = given, self._remembered(chat, _with_agent(members, agent))
         return self._group_of
 
-    def _remembered(self, members: Sequence[AgentProfile]) -> _Group:
-        key = tuple(map(id, members))  # the group keeps the profiles, so that no id is given twice
+    def _remembered(self, chat: str, members: Sequence[AgentProfile]) -> _Group:
+        key = (chat, *map(id, members))  # the group keeps the profiles, so that no id is given twice
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= _REMEMBERED_ROSTERS:

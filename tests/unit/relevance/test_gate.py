@@ -357,6 +357,22 @@ def test_a_person_who_is_no_known_member_counts_as_somebody_else(group: Any) -> 
     assert group.decide(group.says("ada", "Zoe: welcome"), stranger).reason is Reason.OTHER_NAMED
 
 
+def test_a_stranger_of_one_chat_is_nobody_in_another_with_the_same_members(group: Any) -> None:
+    stranger = group.says("ada", "hello") | {"sender": "on_x", "sender_name": "Zoe"}
+    asked = group.says("ada", "Zoe, did you see it?")
+    assert group.decide(asked, stranger, session_key="feishu:oc_one").reason is Reason.OTHER_NAMED
+    assert group.decide(asked, session_key="feishu:oc_two").stage is Stage.SCORE
+
+
+def test_messages_of_two_chats_with_the_same_id_and_text_keep_their_writers(group: Any) -> None:
+    hers, his = group.says("ada", "Alpha?"), group.says("ming", "Alpha?") | {"message_id": "om_1"}
+    answer = group.says("alpha", "Yes.", reply_to="om_1")
+    follow_up = group.says("ada", "and the second one?")
+    after_hers = group.decide(follow_up, hers, answer, session_key="line:1")
+    after_his = group.decide(follow_up, his, answer, session_key="line:2")
+    assert (after_hers.respond, after_his.respond) == (True, False)
+
+
 # -- score
 
 
