@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from support.forking import Streamed, preload
 from support.ports import free_port
@@ -126,10 +127,13 @@ class Gateway:
 def gateway_config(
     home: Path, app: App, model: ScriptedModel, *, feishu: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """nanobot's config for one bot: this app, this model, everything else off. ``feishu`` adds channel settings."""
+    """nanobot's config for one bot: this app, this model, everything else off. ``feishu`` adds channel settings.
+
+    The key of the model is the bot's name, as a header can carry it.
+    """
     return {
         "agents": {"defaults": {"workspace": str(home / "workspace"), "model": "scripted", "provider": "custom"}},
-        "providers": {"custom": {"apiKey": app.name, "apiBase": model.base_url}},
+        "providers": {"custom": {"apiKey": quote(app.name), "apiBase": model.base_url}},
         "channels": {
             "feishu": {
                 "enabled": True,
