@@ -5,14 +5,16 @@ Functions are those with a name: a comprehension or a lambda is part of what it 
 
 A room is *entered* when one of its functions is called from another room while none of its functions is on the stack.
 Calls within the room do not count, nor does a coroutine that goes on after it has waited, nor further calls by the same
-function of the other room: a function that asks for ten names in turn enters once. What the event loop, a pool of
-threads or a new thread begins has been called by whoever handed it to them. What somebody else's code calls (nanobot, a
-server, an SDK) has been called from "outside", and each function that it calls is an entry.
+function of the other room: a function that asks for ten names in turn enters once. Reading a property is no entry: a
+value is the same in every room. What the event loop, a pool of threads or a new thread begins has been called by
+whoever handed it to them. What somebody else's code calls (nanobot, a server, an SDK) has been called from "outside",
+and each function that it calls is an entry.
 
 What also ran, with the same stack, while nothing was under way is background, and does not count.
 """
 
 import dis
+import inspect
 import sys
 import sysconfig
 import threading
@@ -100,7 +102,7 @@ class Counting:
             if over:
                 return
             way.functions.setdefault(room, set()).add(frame.f_code)
-            if _begins(frame) and all(self._room(code) != room for code in stack[1:]):
+            if _begins(frame) and not _is_property(frame) and all(self._room(code) != room for code in stack[1:]):
                 source, function = self._caller(frame)
                 if source != room:
                     way.entries.add((source, room, function))
@@ -159,6 +161,12 @@ def _down(frame: FrameType | None) -> Iterator[FrameType]:
         if frame.f_code in _TAKEN_OVER:
             return
         frame = frame.f_back
+
+
+def _is_property(frame: FrameType) -> bool:
+    """True for the function behind an attribute of an object."""
+    holder, name = type(frame.f_locals.get("self")), frame.f_code.co_name
+    return isinstance(inspect.getattr_static(holder, name, None), property)
 
 
 def _begins(frame: FrameType) -> bool:

@@ -5,13 +5,14 @@ and kept among the record's members, so that one process asks for all.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable, Iterable
 from typing import Any, Final
 
-from nanobot_transcript.conversation.people import People
+from nanobot_transcript.conversation.people import OPEN_ID, People
 from nanobot_transcript.conversation.ports import Groups
-from nanobot_transcript.entry import Ids
+from nanobot_transcript.entry import Entry, Ids
 from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, StoreError
+from nanobot_transcript.identity import is_person, sender_ids
 
 __all__ = ["Lists"]
 
@@ -150,6 +151,22 @@ class Lists:
         _, late = await asyncio.wait([asking], timeout=self.patience)
         if late:
             self._asking.pop(session_key, None)
+
+    async def named(self, account: str, session_key: str, entries: Iterable[Entry]) -> bool:
+        """Wait a little for the names of people who have none yet; False when everybody has one.
+
+        True even when the answer was there at once: it may have come after the entries were read.
+        """
+        look = self._people.look()
+        nameless = next((entry for entry in entries if is_person(entry) and not look.knows(entry)), None)
+        if nameless is None:
+            return False
+        ids = {kind: str(known) for kind, known in sender_ids(nameless).items()}
+        lasting = [ids.get(kind) for kind in self._people.platform.person_ids if kind != OPEN_ID]
+        if nameless["sender"] in lasting:  # what another account calls somebody says nothing to this one
+            self.heard(account, session_key, nameless["sender"], ids)
+        await self.known(session_key)
+        return True
 
     async def close(self) -> None:
         """End what is being asked."""

@@ -16,11 +16,12 @@ from nanobot_transcript.platform import Platform
 from nanobot_transcript.store.member_view import BotProfile, MemberView
 from nanobot_transcript.store.members import MemberDirectory
 
-__all__ = ["UNKNOWN", "Look", "Members", "People", "Sender"]
+__all__ = ["OPEN_ID", "UNKNOWN", "Look", "Members", "People", "Sender"]
 
 logger = logging.getLogger(__name__)
 
-_OPEN_ID: Final = "open_id"
+OPEN_ID: Final = "open_id"
+"""What only one account calls somebody."""
 _REMEMBERED: Final = 5000
 Members: TypeAlias = Callable[[str], Sequence[AgentProfile]]
 """The members of a chat, by session key."""
@@ -166,7 +167,7 @@ class People:
     def _learn_mention(self, members: MemberDirectory, look: "Look", mention: MentionedMember, observer: str) -> None:
         account = look.mentioned_bot(mention, observer)
         if account is not None:
-            self.link(observer, mention.ids.get(_OPEN_ID, ""), account)
+            self.link(observer, mention.ids.get(OPEN_ID, ""), account)
         elif mention.kind != "bot" and (sender := look.person(mention.ids, observer)):
             members.remember_person(sender, mention.name, mention.ids, observer)
 
@@ -272,11 +273,11 @@ class Look:
 
     def is_lasting(self, ids: Ids, observer: str) -> bool:
         """True when these ids of a person lead to a sender that other accounts would find too."""
-        return self.person(ids, observer) != ids.get(_OPEN_ID)
+        return self.person(ids, observer) != ids.get(OPEN_ID)
 
     def person(self, ids: Ids, observer: str) -> str:
         """The stable sender of a person as ``observer`` sees them; empty where nothing is known."""
-        sender, open_id = self._people.platform.sender_of(ids), ids.get(_OPEN_ID)
+        sender, open_id = self._people.platform.sender_of(ids), ids.get(OPEN_ID)
         if open_id and sender == open_id:
             return self._view.sender_for(observer, open_id) or sender
         return sender
@@ -304,7 +305,7 @@ class Look:
 
     def _account_of(self, ids: Ids, observer: str) -> str | None:
         """The account behind a bot's ids, if it is known."""
-        account, open_id = ids.get(ACCOUNT), ids.get(_OPEN_ID)
+        account, open_id = ids.get(ACCOUNT), ids.get(OPEN_ID)
         if account:
             return account
         lasting = self._people.platform.sender_of(ids)

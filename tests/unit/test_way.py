@@ -42,6 +42,9 @@ def helper():
 def asked(question):
     return question()
 
+def reads():
+    return store.Value().size
+
 def asks_back():
     return store.each(helper)
 """,
@@ -58,6 +61,11 @@ async def load():
 
 def each(function):
     return function()
+
+class Value:
+    @property
+    def size(self):
+        return 1
 """,
     "store/lines.py": "def checked(text):\n    return text",
     "words/entry.py": "def text():\n    return 'hello'",
@@ -109,6 +117,13 @@ def test_a_call_back_into_a_room_that_is_still_on_the_stack_is_no_entry(counting
     with counting.under_way() as way:
         rooms.host.asks_back()
     assert entered(way) == {"host": {"outside": 1}, "store": {"host": 1}}
+
+
+def test_reading_a_property_of_a_value_is_no_entry(counting: Counting, rooms: Any) -> None:
+    with counting.under_way() as way:
+        rooms.host.reads()
+    assert named(way)["store"] == ["size"]
+    assert entered(way) == {"host": {"outside": 1}, "store": {}}
 
 
 async def test_a_coroutine_that_goes_on_enters_nothing_again(counting: Counting, rooms: Any) -> None:

@@ -12,7 +12,7 @@ from nanobot_transcript.conversation.lines import Voices, encode
 from nanobot_transcript.conversation.prompt import tell
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import InvalidCursorError
-from nanobot_transcript.identity import AgentProfile, is_person, sender_ids, wrote
+from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.platform import is_unfinished
 from nanobot_transcript.store.contract import Page
 from nanobot_transcript.turns.speakers import id_at
@@ -65,7 +65,8 @@ class GroupContext:
         edited = await self._edited(turn)
         entries, cursor = await self._unread(turn, edited)
         asked = await store.get(turn.key, request.message_id) if request.message_id else None
-        if await self._waited_for_names([*self._news(turn, entries, edited), *([asked] if asked else [])], turn):
+        shown = [*self._news(turn, entries, edited), *([asked] if asked else [])]
+        if await self._host.conversation.lists.named(turn.bot.app_id, turn.key, shown):
             entries, cursor = await self._unread(turn, edited)  # something may have been taken back meanwhile
         waiting = [str(entry.get("message_id")) for entry in entries if is_unfinished(turn.key, entry)]
         lines, told, members = self._told(turn, self._news(turn, entries, edited), asked)
@@ -139,21 +140,6 @@ class GroupContext:
         waiting = mark.waiting if mark else ()
         found = [await self._host.conversation.store.get(key, message_id) for message_id in waiting]
         return [entry for entry in found if entry is not None]
-
-    async def _waited_for_names(self, news: Iterable[Entry], turn: _Turn) -> bool:
-        """Wait a little for the names of people who have none yet; False when everybody has one.
-
-        True even when the answer was there at once: it may have come after the news was read.
-        """
-        look, lists = self._host.conversation.people.look(), self._host.conversation.lists
-        nameless = next((entry for entry in news if is_person(entry) and not look.knows(entry)), None)
-        if nameless is None:
-            return False
-        sender, ids = nameless["sender"], sender_ids(nameless)
-        if sender in (ids.get("union_id"), ids.get("user_id")):  # another app's open id says nothing to this one
-            lists.heard(turn.bot.app_id, turn.key, sender, {kind: str(known) for kind, known in ids.items()})
-        await lists.known(turn.key)
-        return True
 
     def _told(self, turn: _Turn, news: list[Entry], asked: Entry | None) -> tuple[list[str], list[str], str]:
         """The lines, which messages they show, and a digest of the members that the session knows of."""
