@@ -25,6 +25,7 @@ class Background:
         self._due: float = time.monotonic() + first
         self._jobs: queue.Queue[_Job] = queue.Queue(_WAITING)
         self._thread: threading.Thread | None = None
+        self._closed: bool = False
         self._mutex: threading.Lock = threading.Lock()
 
     def start(self) -> None:
@@ -47,8 +48,20 @@ class Background:
         self.submit(done.set)
         return done.wait(timeout)
 
+    def close(self, timeout: float) -> bool:
+        """Do what was submitted so far, and nothing after it; False when ``timeout`` seconds were not enough."""
+        thread = self._thread
+        if thread is None:
+            return True
+        self.submit(self._end)
+        thread.join(timeout)
+        return not thread.is_alive()
+
+    def _end(self) -> None:
+        self._closed = True
+
     def _run(self) -> None:
-        while True:
+        while not self._closed:
             try:
                 job = self._jobs.get(timeout=max(0.0, self._due - time.monotonic()))
             except queue.Empty:

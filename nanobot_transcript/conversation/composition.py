@@ -1,5 +1,7 @@
 """The whole of it: what happens with the messages of one platform's groups, for the bots of this process."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,8 +24,12 @@ from nanobot_transcript.turns import AnswerClaims, ClaimLimits, LoopGuard, LoopL
 
 __all__ = ["Conversation", "Options"]
 
+logger = logging.getLogger(__name__)
+
 _BUDGET: Final = "judge"
 _HOUR: Final = 3600.0
+_LAST_WORDS: Final = 5.0
+"""Seconds for which the end waits until what was learned is written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +142,13 @@ class Conversation:
         )
 
     async def aclose(self) -> None:
-        """Decide no more, and let go of the judges. The record stays open."""
+        """Decide no more, let go of the judges, and write down what was learned last. The record stays open."""
         for decider in self._deciders.values():
             await decider.close()
         for gate in self._gates:
             await gate.aclose()
+        if not await asyncio.to_thread(self.background.close, _LAST_WORDS):
+            logger.warning("What was learned last about members and groups may not be written down")
 
     def _maintain(self) -> None:
         self.record.store.maintain()

@@ -111,6 +111,28 @@ def test_the_periodic_work_comes_by_itself_again_and_again() -> None:
     assert second.wait(PATIENCE)
 
 
+def test_at_its_end_the_background_does_what_was_submitted_and_nothing_after_it() -> None:
+    done: list[str] = []
+    background = Background(lambda: done.append("periodic"), every=0.0)
+    background.start()
+    background.submit(done.append, "submitted")
+    assert background.close(PATIENCE)
+    background.submit(done.append, "too late")
+    assert not background.drain(0.0)
+    assert done == ["submitted"]
+
+
+def test_background_work_that_does_not_end_is_left_behind() -> None:
+    background = Background(lambda: None)
+    background.start()
+    background.submit(threading.Event().wait)
+    assert not background.close(0.0)
+
+
+def test_a_background_that_never_began_has_ended() -> None:
+    assert Background(lambda: None).close(0.0)
+
+
 def test_objects_become_dictionaries_at_any_depth() -> None:
     deep = SimpleNamespace(a=1, _hidden=2, b=[SimpleNamespace(c="x"), {"d": (None, True)}], e=object())
     assert plain(deep) == {"a": 1, "b": [{"c": "x"}, {"d": [None, True]}], "e": None}
