@@ -22,6 +22,7 @@ from support.ports import free_port
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.cli.run_agents import Composed, chosen, compose
+from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.record import Record
 from nanobot_transcript.settings import LoadedSettings, load_settings
 from transcript_channels.simulator import App, FeishuSimulator, ScriptedModel
@@ -46,6 +47,8 @@ class HostInProcess(ABC):
 
     _lasting: ClassVar[set[asyncio.Task[Any]]] = set()
     """The tasks of hosts that had started and had nothing to do."""
+    background: Background
+    """What learns from messages, in a thread of its own; once it has started, and where it is in this process."""
 
     def __init__(
         self, folder: Path, feishu: FeishuSimulator, model: ScriptedModel, app: App, sections: Mapping[str, Any]
@@ -78,7 +81,12 @@ class HostInProcess(ABC):
         later(_LOOK)
 
     async def settled(self) -> None:
-        """Wait until everything is dealt with."""
+        """Wait until everything is dealt with. What the background thread learns from a message belongs to it."""
+        await self._at_rest()
+        assert await asyncio.to_thread(self.background.drain, PATIENCE)
+        await self._at_rest()
+
+    async def _at_rest(self) -> None:
         await self.feishu.settled()
         calm = 0
 
@@ -122,6 +130,7 @@ class RunnerInProcess(HostInProcess):
         finally:
             del os.environ["NANOBOT_TRANSCRIPT_FEISHU__WEBHOOK__LISTEN"]
         self.composed = compose(settings, chosen(settings))
+        self.background = self.composed.conversations[0].background
         runner = self.composed.runner
         self._running = asyncio.create_task(runner.run())
         ready = asyncio.create_task(runner.ready.wait())
@@ -184,7 +193,8 @@ class PluginInProcess(HostInProcess):
         self.bus = MessageBus()
         settings = self.settings()
         self.host = Host(settings, settings.open_record())
-        self.host.conversation.background.start()
+        self.background = self.host.conversation.background
+        self.background.start()
         set_config_path(path)  # else nanobot would read and write that of whoever runs the tests
         with _environment(HOME=str(home)):
             await self._assemble(config)
@@ -240,14 +250,8 @@ class PluginInProcess(HostInProcess):
         await self.loop.aclose()
         await self.host.conversation.aclose()
         await self.host.conversation.store.close()
-        assert self.host.conversation.background.drain(PATIENCE)
+        assert await asyncio.to_thread(self.background.close, PATIENCE)
         self.host.record.close()
-
-    async def settled(self) -> None:
-        """What the background thread learns from a message belongs to it."""
-        await super().settled()
-        assert await asyncio.to_thread(self.host.conversation.background.drain, PATIENCE)
-        await super().settled()
 
     def waits(self) -> bool:
         asking = any(thread.name in _ASKING for thread in threading.enumerate())
