@@ -28,8 +28,8 @@ _FIELDS: Final = frozenset(EntryFields.__annotations__)
 IsAnswer = Callable[[str, Entry], bool]
 """By session key and entry: True when it answers a post of the outbox, and is no turn. Raises StoreError kinds."""
 FirstHeard = Callable[[str, float | None], None]
-"""Told the session key of a chat of which this process hears for the first time, and since when (ms) messages may be
-missing; None: since the newest on record."""
+"""Told the session key of a chat of which this process has heard and recorded a message for the first time, and since
+when (ms) messages may be missing; None: since the newest on record."""
 
 
 def entry_of(arrival: Arrival, look: Look) -> Entry:
@@ -171,8 +171,11 @@ class Arrivals:
         store, key, entry = self._store, message.session_key, message.entry
         if store is None or message.private or message.relayed:
             return None
-        self._hear(store, key, entry)
-        return _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT))
+        is_first, since_ms = self._hear(store, key, entry)
+        failure = _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT))
+        if is_first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
+            self._first_heard(key, since_ms)
+        return failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
         """Whether a person's message answers a post of the outbox, and why that could not be found out."""
@@ -199,11 +202,13 @@ class Arrivals:
         """True when a message of this chat was recorded since the start."""
         return session_key in self._known
 
-    def _hear(self, store: GroupTranscriptStore, key: str, entry: Entry) -> None:
-        """Of a chat without a record the day before is asked for, else what is missing at its end."""
+    def _hear(self, store: GroupTranscriptStore, key: str, entry: Entry) -> tuple[bool, float | None]:
+        """Whether this is the first message of its chat, and since when others may be missing: where there is no record
+        of the chat the day before, else what is missing at its end.
+        """
         with self._mutex:
             if key in self._known:
-                return
+                return False, None
             self._known.add(key)
         since: list[float | None] = [entry["ts"] - _BEFORE]
 
@@ -212,7 +217,7 @@ class Arrivals:
                 since[0] = None
 
         _attempt(look)
-        self._first_heard(key, since[0])
+        return True, since[0]
 
 
 def _attempt(write: Callable[[], object]) -> Exception | None:

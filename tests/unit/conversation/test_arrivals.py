@@ -102,6 +102,15 @@ def test_a_chat_is_heard_of_once_and_the_day_before_is_asked_for_where_nothing_i
     assert later == [None]
 
 
+def test_what_was_missed_is_asked_for_when_the_first_message_stands_in_the_record(
+    people: People, store: GroupTranscriptStore
+) -> None:
+    found: list[str] = []
+    arrivals = Arrivals(store, first_heard=lambda key, _: found.extend(entry["source"] for entry in store.scan(key)))
+    arrivals.record(Reader(people, at_once, store).read(arrival("om_1")))
+    assert found == ["event"]
+
+
 def test_a_recall_hides_what_has_a_record_and_leaves_nothing_elsewhere(
     people: People, store: GroupTranscriptStore
 ) -> None:
