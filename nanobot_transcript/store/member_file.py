@@ -9,7 +9,7 @@
      "titles": {session_key: what the chat is called},
      "lists":  {session_key: {"at": when the platform listed its people, ms, "people": [sender]}}}
 
-A change that another process's lock holds up stays in memory and is written with the next one.
+A change that another process's lock holds up stays in memory, and is written at the next look or with the next change.
 """
 
 import logging
@@ -40,6 +40,7 @@ class FileMembers(MemberDirectory):
         self._signature: Signature | None = None
         self._state: str = "absent"
         self._pending: list[Change] = []
+        self._held_up: bool = False
         self._unreadable = ""
 
     @property
@@ -61,12 +62,14 @@ class FileMembers(MemberDirectory):
             if not change(self._document):
                 return
             self._pending.append(change)
-            self._flush()
+            self._flush(_LOCK_TIMEOUT)
 
-    def _flush(self) -> None:
-        with self._file.locked(_LOCK_TIMEOUT) as mine:
+    def _flush(self, timeout: float) -> None:
+        self._held_up = False
+        with self._file.locked(timeout) as mine:
             if not mine:
-                logger.debug("%s is locked; %d changes wait for the next one", self.path, len(self._pending))
+                self._held_up = True
+                logger.debug("%s is locked; %d changes wait", self.path, len(self._pending))
                 return
             changed = self._take(self._file.read())
             if self._state == "newer":
@@ -80,6 +83,9 @@ class FileMembers(MemberDirectory):
 
     def _refresh(self) -> None:
         try:
+            if self._held_up:
+                with self._mutex:
+                    self._flush(0.0)
             signature = self._file.signature()
             if signature != self._signature:
                 with self._mutex:

@@ -264,6 +264,17 @@ def test_a_busy_lock_keeps_the_change_in_memory_until_the_next_one(base: Path) -
     assert FileMembers(base).name_of("on_chen") == "Chen"
 
 
+def test_a_change_that_a_busy_lock_held_up_is_written_at_the_next_look(base: Path) -> None:
+    members = FileMembers(base)
+    members.remember_person("on_ada", "Ada")
+    with filelock.FileLock(base / ".state" / "locks" / "members.lock"):
+        members.remember_person("on_bo", "Bo")
+        members.view()
+        assert FileMembers(base).name_of("on_bo") is None
+    members.view()
+    assert FileMembers(base).name_of("on_bo") == "Bo"
+
+
 def test_changes_that_wait_survive_what_another_process_writes(base: Path) -> None:
     members = FileMembers(base)
     members.remember_person("on_ada", "Ada")
