@@ -10,10 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Self
 
+import pytest
 from support.in_process import HostInProcess
 from support.outcome import Outcome
 from support.play import Play, Sequence
+from support.waiting import PATIENCE
 
+from nanobot_transcript.store import member_file
 from transcript_channels.simulator import FeishuSimulator, ModelRequest, Reply, ScriptedModel
 
 __all__ = ["SETTINGS", "Stage", "Stages"]
@@ -108,6 +111,7 @@ class Stages:
 
     def __init__(self, runner: Stage, plugin: Stage) -> None:
         self._stages = runner, plugin
+        self._patch = pytest.MonkeyPatch()
         self._made: dict[Sequence, tuple[Outcome, Outcome]] = {}
 
     async def outcomes(self, sequence: Sequence) -> tuple[Outcome, Outcome]:
@@ -118,6 +122,7 @@ class Stages:
         return self._made[sequence]
 
     async def __aenter__(self) -> Self:
+        self._patch.setattr(member_file, "_LOCK_TIMEOUT", PATIENCE)  # whom somebody meets, the host knows at once
         for stage in self._stages:
             await stage.start()
         return self
@@ -125,6 +130,7 @@ class Stages:
     async def __aexit__(self, *_: object) -> None:
         for stage in self._stages:
             await stage.stop()
+        self._patch.undo()
 
 
 async def _everybody_says_something(play: Play) -> None:
