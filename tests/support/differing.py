@@ -7,7 +7,7 @@ import pytest
 from support.comparing import ASPECTS
 from support.sequences import SEQUENCES
 
-__all__ = ["FAILING", "NOBODY_ASKS", "OWN_WAYS", "UNSTEADY", "cases"]
+__all__ = ["FAILING", "NOBODY_ASKS", "OWN_WAYS", "cases"]
 
 _Table: TypeAlias = dict[tuple[str, str], str]
 
@@ -103,21 +103,6 @@ FAILING: Final[_Table] = {}
 """What is to be mended: a test that fails today, and why. It has to be taken out of here when it is mended."""
 
 
-UNSTEADY: Final = frozenset(
-    {
-        "two_bots_in_turn_come_to_an_end",
-        "a_bot_that_is_gone_is_mentioned",
-        "the_bot_takes_another_name_on_the_platform",
-        "questions_of_several_people_are_answered_one_after_the_other",
-        "somebody_unknown_speaks_in_the_history",
-        "a_bundle_that_nobody_heard_shows_what_is_in_it",
-        "a_reply_after_a_restart_is_answered",
-        "a_talk_in_a_thread_goes_on_after_a_restart",
-    }
-)
-"""To be mended: on a busy machine they are looked at before all has come to rest. `make soak` tries them until then."""
-
-
 def cases(names: Iterable[str], failing: Mapping[tuple[str, str], str] = FAILING) -> Iterator[Any]:
     """The parameters of a test that compares the hosts: sequence and aspect."""
     for name in names:
@@ -125,5 +110,4 @@ def cases(names: Iterable[str], failing: Mapping[tuple[str, str], str] = FAILING
             if (name, aspect) not in OWN_WAYS:
                 reason = failing.get((name, aspect))
                 marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-                marks += [pytest.mark.soak] if name in UNSTEADY else []
                 yield pytest.param(name, aspect, marks=marks)
