@@ -73,7 +73,7 @@ async def place(tmp_path: Path, modes: dict[str, Any]) -> AsyncIterator[Place]:
         client = host.clients.of(made.alpha.app_id)
         assert client is not None
         await client.close()
-        assert host.conversation.background.drain(PATIENCE)
+        assert host.conversation.background.close(PATIENCE)
         host.record.store.close()
 
 

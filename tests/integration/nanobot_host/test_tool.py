@@ -32,7 +32,7 @@ def host(tmp_path: Path) -> Iterator[Host]:
     opened = Host(settings, settings.open_record())
     opened.conversation.background.start()
     yield opened
-    assert opened.conversation.background.drain(PATIENCE)
+    assert opened.conversation.background.close(PATIENCE)
     opened.record.store.close()
 
 

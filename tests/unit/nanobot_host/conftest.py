@@ -40,7 +40,7 @@ def make_host(tmp_path: Path) -> Iterator[MakeHost]:
 
     yield make
     for host in opened:
-        assert host.conversation.background.drain(PATIENCE)
+        assert host.conversation.background.close(PATIENCE)
         host.record.store.close()
 
 
