@@ -153,10 +153,10 @@ class FeishuSimulator:
 
     async def subscribe(self, app: App, url: str, *, encrypt_key: str = "", verification_token: str = "") -> None:
         """Push the app's events to an address, which is asked first whether it is the app's. Raises ValueError when it
-        does not answer the challenge.
+        does not answer the challenge within ``ack_timeout`` seconds.
         """
         webhook = Webhook(url, encrypt_key, verification_token)
-        await self._delivery.poster.challenge(webhook)
+        await self._delivery.poster.challenge(webhook, self._delivery.ack_timeout)
         app.webhook = webhook
 
     # -- what people do --------------------------------------------------------------------------------------

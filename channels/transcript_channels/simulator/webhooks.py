@@ -71,8 +71,10 @@ class Poster:
         except (aiohttp.ClientError, TimeoutError):
             return Answered(None)
 
-    async def challenge(self, webhook: Webhook, seconds: float = 1.0) -> None:
-        """Ask an address whether it is the app's. Raises ValueError when it does not answer as it must."""
+    async def challenge(self, webhook: Webhook, seconds: float) -> None:
+        """Ask an address whether it is the app's. Raises ValueError when it does not answer as it must, or not
+        within so many seconds.
+        """
         challenge = secrets.token_hex(8)
         asked = {"challenge": challenge, "token": webhook.verification_token, "type": "url_verification"}
         answer = await self.post(webhook, wire.encode(asked), seconds)

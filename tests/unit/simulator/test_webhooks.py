@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 from Crypto.Cipher import AES
+from support.loop_clock import later
+from support.waiting import PATIENCE
 
 from transcript_channels.simulator import Webhook
 
@@ -22,11 +24,16 @@ class Receiver:
         self.requests: list[tuple[bytes, dict[str, str]]] = []
         self.failures: list[int] = []
         self.challenge: Any = None
+        self.asked = asyncio.Event()
+        self.answers = asyncio.Event()
+        self.answers.set()
 
     async def handle(self, request: web.Request) -> web.Response:
         body = await request.read()
         told = json.loads(body)
         if told.get("type") == "url_verification":
+            self.asked.set()
+            await self.answers.wait()
             return web.json_response({"challenge": self.challenge or told["challenge"]})
         self.requests.append((body, dict(request.headers)))
         return web.json_response({}, status=self.failures.pop(0) if self.failures else 200)
@@ -53,6 +60,17 @@ async def test_an_event_goes_to_the_address_with_the_token_of_the_app(team, rece
     assert "X-Lark-Signature" not in headers
     assert message.acks["Alpha"] == 200
     assert json.loads(body) == message.pushes[0].event
+
+
+async def test_an_address_has_as_long_for_the_challenge_as_for_an_event(team, receiver) -> None:
+    receiver.answers.clear()
+    subscribing = asyncio.create_task(team.feishu.subscribe(team.alpha, receiver.url))
+    await receiver.asked.wait()
+    later(PATIENCE / 2)
+    await asyncio.sleep(0)
+    receiver.answers.set()
+    await subscribing
+    assert team.alpha.webhook is not None
 
 
 async def test_an_address_that_does_not_echo_the_challenge_is_not_taken(team, receiver) -> None:
