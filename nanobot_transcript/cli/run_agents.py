@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from nanobot_transcript.conversation.composition import Conversation
     from nanobot_transcript.conversation.connectors import Connector, Seat
+    from nanobot_transcript.conversation.prompt import ContextLimits
     from nanobot_transcript.record import Record
     from nanobot_transcript.runner import Agent, LoopOptions, Runner
     from nanobot_transcript.settings import LoadedSettings, Settings
@@ -157,7 +158,7 @@ class _Builder:
         from nanobot_transcript.conversation.composition import Conversation
         from nanobot_transcript.conversation.connectors import Seat
 
-        conversation = Conversation(self.record, platform, self._settings.conversation(), self.store)
+        conversation = Conversation(self.record, platform, self._settings.conversation(platform), self.store)
         self.conversations[platform.name] = conversation
         shared = conversation.people, conversation.lists, conversation.reader.read, self.store.missed
         seats = [Seat(agent.key, agent.profile, agent.settings.secrets(), *shared) for agent in agents]
@@ -176,7 +177,7 @@ class _Builder:
             agent.profile,
             self.connectors[agent.platform.name].channel(self._seats[agent.key]),
             responder_for(given.responder, f"{agent.key}.responder"),
-            options=self._options(given),
+            options=self._options(given, conversation.options.context),
             decider=conversation.decider(agent.profile, gate),
             relay=conversation.relay(agent.profile),
             policy=conversation.policy,
@@ -186,13 +187,13 @@ class _Builder:
             key=agent.key,
         )
 
-    def _options(self, given: "AgentSettings") -> "LoopOptions":
+    def _options(self, given: "AgentSettings", context: "ContextLimits") -> "LoopOptions":
         from nanobot_transcript.runner import AnswerLimits, LoopOptions
 
         settings = self._settings
         return LoopOptions(
             instructions=given.instructions,
-            context=settings.conversation().context,
+            context=context,
             # The responder's own limit comes first and says more.
             answer=AnswerLimits(given.responder.timeout + _MARGIN, settings.runner.max_answer_chars),
             stale_after=settings.gate.stale_after,

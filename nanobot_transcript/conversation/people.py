@@ -227,7 +227,10 @@ class Look:
         return self._people.same(AgentProfile(name, told.aliases, told.description, ids, account=account))
 
     def members(self, session_key: str, account: str) -> list[AgentProfile]:
-        """Who is in a chat, as far as anybody knows: the bot ``account`` first, other bots, people."""
+        """Who is in a chat, as far as anybody knows: the bot ``account`` first, other bots, people.
+
+        A bot that the settings name and that has never run may sit anywhere: who calls it means no other one.
+        """
         me, seen = self.profile(account), self._view.of_chat(session_key)
         present = {member.sender for member in seen}
         others = [
@@ -235,6 +238,8 @@ class Look:
             for bot in self._bots
             if bot.account != account and not present.isdisjoint((bot.name, self.agent_name(bot.account)))
         ]
+        unknown = [each for each in self._people.agents if each != account and self._view.bot_of(each) is None]
+        others += [self.profile(each) for each in unknown if each not in self._people.own]
         people = [
             AgentProfile(member.name, ids=frozenset({member.sender}), kind="human")
             for member in seen

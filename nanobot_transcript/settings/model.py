@@ -129,14 +129,14 @@ class _Common(BaseSettings):
             for account, agent in self.agents.items()
         }
 
-    def conversation(self, *, only: str = "") -> "Options":
-        """How the bots of this process take part; ``only`` is what its only bot is called."""
+    def conversation(self, platform: Platform, *, only: str = "") -> "Options":
+        """How the bots of this process take part on a platform; ``only`` is what its only bot is called."""
         from nanobot_transcript.conversation.composition import Options
         from nanobot_transcript.conversation.prompt import ContextLimits
         from nanobot_transcript.turns import RelaySettings as Relaying
 
         return Options(
-            self.agent_profiles(),
+            {key: agent for key, agent in self.agent_profiles().items() if self.agents[key].platform == platform.name},
             only,
             self.groups.policy,
             ContextLimits(self.context.max_entries, self.context.max_chars),

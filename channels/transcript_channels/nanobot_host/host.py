@@ -79,7 +79,7 @@ class Host:
         self.conversation: Conversation = Conversation(
             record,
             FEISHU,
-            settings.conversation(only=settings.agent.name or ""),
+            settings.conversation(FEISHU, only=settings.agent.name or ""),
             AsyncGroupTranscriptStore.over(store, fallback=self.histories),
             is_private=self.private.__contains__,
             hourly=self.watermarks.prune,

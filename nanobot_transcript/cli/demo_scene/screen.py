@@ -125,7 +125,8 @@ class Screen:
         had, usual = host.settings
         self._line()
         self._line(f"Here: {had}. A fresh install: {usual}.")
-        self._line("For the same in your groups, set that in ~/.nanobot/transcript.yaml.")
+        file = "~/.nanobot/transcript.yaml" if host.name == "nanobot" else "the file that you give to `run -c`"
+        self._line(f"For the same in your groups, set that in {file}.")
 
     def failure(self, message: str, hint: str, logs: "dict[Path, str]") -> None:
         """The demo did not work, and what the bots said last."""

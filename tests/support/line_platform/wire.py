@@ -33,6 +33,8 @@ class Wire:
             welcome = json.loads(await reader.readline() or "{}")
         except OSError as error:
             raise NoAnswerError(f"The server at {host}:{port} cannot be reached.") from error
+        except ValueError as error:  # half a line, or one without an end
+            raise NoAnswerError(f"The server at {host}:{port} does not speak the protocol.") from error
         if "you" in welcome:
             return cls(reader, writer, welcome)
         writer.close()
@@ -41,14 +43,22 @@ class Wire:
         raise NoAnswerError("The server hung up.")
 
     async def listen(self, take: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-        """Hand over what is said, one after the other, until the line is cut."""
+        """Hand over what is said, one after the other, until the line is cut. Raises NoAnswerError for what is no line
+        of the protocol.
+        """
         with suppress(OSError):
-            while line := await self._reader.readline():
-                told = json.loads(line)
-                if "answer" in told:
-                    self._asked.pop(told["answer"]).set_result(told)
-                else:
+            while told := await self._told():
+                if "answer" not in told:
                     await take(told)
+                elif (asked := self._asked.get(told["answer"])) is not None and not asked.done():
+                    asked.set_result(told)  # nobody may wait for it any more
+
+    async def _told(self) -> dict[str, Any] | None:
+        try:
+            line = await self._reader.readline()
+            return json.loads(line) if line else None
+        except ValueError as error:
+            raise NoAnswerError("The server does not speak the protocol.") from error
 
     async def tell(self, document: dict[str, Any]) -> None:
         """Say something that is not answered. Raises NoAnswerError."""
@@ -61,15 +71,18 @@ class Wire:
         """Say something, and wait for the answer. Raises NoAnswerError, RequestRefusedError."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
-        await self.tell({**document, "ask": number})
-        told = await answer
+        try:
+            await self.tell({**document, "ask": number})
+            told = await answer
+        finally:
+            del self._asked[number]
         if "refused" in told:
             raise RequestRefusedError(f"The server refuses the message: {told['refused']}.")
         return told
 
     async def close(self) -> None:
         """Hang up; who waits for an answer gets none."""
-        for asked in self._asked.values():
+        for asked in list(self._asked.values()):
             if not asked.done():
                 asked.set_exception(NoAnswerError("The line to the server is cut."))
         self._writer.close()

@@ -51,7 +51,7 @@ def test_the_last_words_say_what_an_install_has_to_set(capsys: pytest.CaptureFix
         "For the same in your groups, set that in ~/.nanobot/transcript.yaml.",
         "",
         "Here: relay.mode mentions. A fresh install: off.",
-        "For the same in your groups, set that in ~/.nanobot/transcript.yaml.",
+        "For the same in your groups, set that in the file that you give to `run -c`.",
     ]
 
 

@@ -232,6 +232,18 @@ def test_bots_and_people_that_were_seen_in_a_chat_are_its_members_and_the_own_ag
     assert [member.name for member in people.look().members("feishu:oc_2", "cli_a")] == ["Ally"]
 
 
+def test_a_bot_that_the_settings_name_is_a_member_everywhere_until_it_has_run(
+    make_people: Any, members: FileMembers
+) -> None:
+    people = make_people(agents={"cli_a": ALLY, "cli_b": AgentProfile("Beta", ("B",), account="cli_b")})
+    introduced(people, "cli_a")
+    assert [member.name for member in people.look().members("feishu:oc_1", "cli_a")] == ["Ally", "Beta"]
+    members.remember_bot("cli_b", "Beta")
+    assert [member.name for member in people.look().members("feishu:oc_1", "cli_a")] == ["Ally"]
+    members.saw("feishu:oc_1", "Beta")
+    assert [member.name for member in people.look().members("feishu:oc_1", "cli_a")] == ["Ally", "Beta"]
+
+
 def test_the_same_member_is_the_same_object_from_look_to_look(make_people: Any, members: FileMembers) -> None:
     members.remember_person("on_ada", "Ada")
     members.saw("feishu:oc_1", "on_ada")
