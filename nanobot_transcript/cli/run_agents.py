@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -69,12 +70,13 @@ class Composed:
 
     async def close(self) -> None:
         """Release connections and files, after the runner has ended."""
-        for conversation in self.conversations:
-            await conversation.aclose()
-        for connector in self.connectors:
-            await connector.close()
-        await self.store.close()
-        await asyncio.to_thread(self.record.close)
+        async with AsyncExitStack() as ends:  # each is closed, whatever becomes of the others
+            ends.push_async_callback(asyncio.to_thread, self.record.close)
+            ends.push_async_callback(self.store.close)
+            for connector in self.connectors:
+                ends.push_async_callback(connector.close)
+            for conversation in self.conversations:
+                ends.push_async_callback(conversation.aclose)
 
 
 def chosen(settings: "LoadedSettings", names: Iterable[str] = ()) -> list[Chosen]:
@@ -158,7 +160,9 @@ class _Builder:
         from nanobot_transcript.conversation.composition import Conversation
         from nanobot_transcript.conversation.connectors import Seat
 
-        conversation = Conversation(self.record, platform, self._settings.conversation(platform), self.store)
+        hourly = () if self.conversations else (self.record.store.maintain,)
+        options = self._settings.conversation(platform)
+        conversation = Conversation(self.record, platform, options, self.store, hourly=hourly)
         self.conversations[platform.name] = conversation
         shared = conversation.people, conversation.lists, conversation.reader.read, self.store.missed
         seats = [Seat(agent.key, agent.profile, agent.settings.secrets(), *shared) for agent in agents]

@@ -23,13 +23,14 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
 _BEFORE: Final = 86_400_000.0  # milliseconds
+_NOT_RECORDED: Final = "A message was not recorded, the platform will push it again"
 _FIELDS: Final = frozenset(EntryFields.__annotations__)
 
 IsAnswer = Callable[[str, Entry], bool]
 """By session key and entry: True when it answers a post of the outbox, and is no turn. Raises StoreError kinds."""
-FirstHeard = Callable[[str, float | None], None]
-"""Told the session key of a chat of which this process has heard and recorded a message for the first time, and since
-when (ms) messages may be missing; None: since the newest on record."""
+FirstHeard = Callable[[str, float | None, float], None]
+"""Told the session key of a chat of which this process has heard and recorded a message for the first time; since when
+(ms) messages may be missing, None: since the newest on record; and when it was heard (ms, our clock)."""
 
 
 def entry_of(arrival: Arrival, look: Look) -> Entry:
@@ -86,11 +87,19 @@ def record_entry(store: GroupTranscriptStore, session_key: str, entry: Entry, ma
 class Reader:
     """Makes entries of what the bots of this process hear. For any thread; nothing here waits.
 
-    ``later`` does something soon and off the path of the message. ``store`` is where bots record what they say.
+    ``later`` does something soon and off the path of the message. ``store`` is where bots record what they say. Of a
+    chat that is not ``recorded``, by session key, nothing is learned.
     """
 
-    def __init__(self, people: People, later: Callable[..., None], store: GroupTranscriptStore | None = None) -> None:
+    def __init__(
+        self,
+        people: People,
+        later: Callable[..., None],
+        store: GroupTranscriptStore | None = None,
+        recorded: Callable[[str], bool] = lambda session_key: True,
+    ) -> None:
         self._people: People = people
+        self._recorded: Callable[[str], bool] = recorded
         self._later: Callable[..., None] = later
         self._store: GroupTranscriptStore | None = store
 
@@ -100,7 +109,7 @@ class Reader:
         What it tells about people and bots is kept, off its path, unless it is ``private``.
         """
         entry = entry_of(arrival, self._people.look())
-        if not private:
+        if not private and self._recorded(arrival.session_key):
             self._later(self._learn, arrival)
         return InboundMessage(arrival.session_key, entry, private=private, complete=arrival.complete)
 
@@ -123,7 +132,7 @@ class Reader:
 class Arrivals:
     """Records what comes in. For any thread; nothing here waits for a network of its own.
 
-    Without a ``store`` nothing is recorded. ``policy`` is for ``take``: who records by ``record`` has looked there.
+    Without a ``store`` nothing is recorded. ``policy`` tells in which chats; ``record`` is for those alone.
     """
 
     def __init__(
@@ -132,7 +141,7 @@ class Arrivals:
         *,
         policy: Policy | None = None,
         is_answer: IsAnswer | None = None,
-        first_heard: FirstHeard = lambda session_key, since_ms: None,
+        first_heard: FirstHeard = lambda session_key, since_ms, heard_ms: None,
     ) -> None:
         self._store: GroupTranscriptStore | None = store
         self._policy: Policy = policy or Policy()
@@ -171,10 +180,10 @@ class Arrivals:
         store, key, entry = self._store, message.session_key, message.entry
         if store is None or message.private or message.relayed:
             return None
-        is_first, since_ms = self._hear(store, key, entry)
-        failure = _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT))
-        if is_first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
-            self._first_heard(key, since_ms)
+        heard_ms, first = time.time_ns() // 1_000_000, self._hear(store, key, entry)  # as the record counts
+        failure = _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT), _NOT_RECORDED)
+        if first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
+            _attempt(lambda: self._first_heard(key, *first, heard_ms), "What was missed is not asked for")
         return failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
@@ -183,53 +192,63 @@ class Arrivals:
         if is_answer is None or message.private or not answers_something(entry):
             return False, None
         answers: list[bool] = []
-        failure = _attempt(lambda: answers.append(is_answer(message.session_key, entry)))
+        failure = _attempt(
+            lambda: answers.append(is_answer(message.session_key, entry)),
+            "Whether a message answers a post is not known; the platform will push it again",
+        )
         return any(answers), failure
 
     def recall(self, recalled: Recalled) -> Exception | None:
-        """Hide a message that was taken back, where its chat has a record. A failure as with ``record``."""
+        """Hide a message that was taken back, where its chat has a record; where the chat has since been switched off,
+        a message that stands there. A failure as with ``record``.
+        """
         store, key = self._store, recalled.session_key
         if store is None or recalled.private:
             return None
 
+        def stands_there() -> bool:
+            if not self._policy.records(split(key)[1]):
+                return store.get(key, recalled.message_id) is not None
+            return key in self._known or bool(store.recent(key, 1).entries)
+
         def hide() -> None:
-            if key in self._known or store.recent(key, 1).entries:
+            if stands_there():
                 store.recall(key, recalled.message_id, "", recalled.ts, max_wait=_LONGEST_WAIT)
 
-        return _attempt(hide)
+        return _attempt(hide, "A message that was taken back was not hidden; the platform will tell it again")
 
     def has_heard(self, session_key: str) -> bool:
         """True when a message of this chat was recorded since the start."""
         return session_key in self._known
 
-    def _hear(self, store: GroupTranscriptStore, key: str, entry: Entry) -> tuple[bool, float | None]:
-        """Whether this is the first message of its chat, and since when others may be missing: where there is no record
-        of the chat the day before, else what is missing at its end.
+    def _hear(self, store: GroupTranscriptStore, key: str, entry: Entry) -> tuple[()] | tuple[float | None]:
+        """Of the first message of a chat, since when others may be missing: where there is no record of the chat the
+        day before, else what is missing at its end. Nothing for later messages.
         """
         with self._mutex:
             if key in self._known:
-                return False, None
+                return ()
             self._known.add(key)
-        since: list[float | None] = [entry["ts"] - _BEFORE]
+        since: list[float | None] = [None]
 
         def look() -> None:
-            if store.recent(key, 1).entries:
-                since[0] = None
+            if not store.recent(key, 1).entries:
+                since[0] = entry["ts"] - _BEFORE
 
-        _attempt(look)
-        return True, since[0]
+        _attempt(look, "Whether a chat has a record is not known")
+        return (since[0],)
 
 
-def _attempt(write: Callable[[], object]) -> Exception | None:
-    """Do it; what another push could mend is returned, everything else only logged."""
+def _attempt(work: Callable[[], object], failed: str) -> Exception | None:
+    """Do it; what another push could mend is returned, everything else only logged, as ``failed``."""
     try:
-        write()
+        work()
     except InvalidEntryError:
         logger.exception("A message cannot be recorded")
     except StoreError as error:
-        logger.error("A message was not recorded, the platform will push it again: %s %s", error, error.hint)
+        logger.error("%s: %s %s", failed, error, error.hint)
         return error
     except Exception as error:
-        logger.exception("A message was not recorded, the platform will push it again")
+        logger.exception("%s", failed)
         return error
     return None

@@ -5,6 +5,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 __all__ = ["Background"]
@@ -29,14 +30,18 @@ class Background:
         self._mutex: threading.Lock = threading.Lock()
 
     def start(self) -> None:
-        """Start the thread, once."""
+        """Start the thread, once; not after ``close``."""
         with self._mutex:
-            if self._thread is None:
+            if self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._run, name="group-transcript", daemon=True)
                 self._thread.start()
 
     def submit(self, function: Callable[..., object], *args: Any) -> None:
-        """Do it soon, in order. When far too much is waiting it is left out: it is not needed for the record."""
+        """Do it soon, in order. When far too much is waiting it is left out: it is not needed for the record. After
+        ``close`` nothing is done any more.
+        """
+        if self._closed:
+            return
         try:
             self._jobs.put_nowait((function, args))
         except queue.Full:
@@ -44,31 +49,43 @@ class Background:
 
     def drain(self, timeout: float) -> bool:
         """Wait until everything submitted so far is done; False when ``timeout`` seconds were not enough."""
+        if self._closed:
+            return self.close(timeout)
         done = threading.Event()
         self.submit(done.set)
         return done.wait(timeout)
 
     def close(self, timeout: float) -> bool:
         """Do what was submitted so far, and nothing after it; False when ``timeout`` seconds were not enough."""
-        thread = self._thread
+        with self._mutex:
+            self._closed = True
+            thread = self._thread
         if thread is None:
-            return True
-        self.submit(self._end)
-        thread.join(timeout)
+            return self._jobs.empty()
+        with suppress(queue.Full):  # then it does not sleep
+            self._jobs.put_nowait((_wake, ()))
+        if thread is not threading.current_thread():
+            thread.join(timeout)
         return not thread.is_alive()
 
-    def _end(self) -> None:
-        self._closed = True
-
     def _run(self) -> None:
-        while not self._closed:
-            try:
-                job = self._jobs.get(timeout=max(0.0, self._due - time.monotonic()))
-            except queue.Empty:
-                self._due = time.monotonic() + self._every
-                job = (self._periodic, ())
+        while (job := self._next()) is not None:
             _do(*job)
             del job
+
+    def _next(self) -> _Job | None:
+        """What is to be done now; None once there is nothing left and nothing will follow."""
+        try:
+            return self._jobs.get(timeout=0.0 if self._closed else max(0.0, self._due - time.monotonic()))
+        except queue.Empty:
+            if self._closed:
+                return None
+        self._due = time.monotonic() + self._every
+        return self._periodic, ()
+
+
+def _wake() -> None:
+    """Ends the waiting for something to do."""
 
 
 def _do(function: Callable[..., object], args: tuple[Any, ...]) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +16,7 @@ from nanobot_transcript.conversation.people import Members, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.prompt import ContextLimits
 from nanobot_transcript.coordination.contract import Budget
+from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.platform import Platform
 from nanobot_transcript.record import Record
@@ -58,7 +61,7 @@ class Conversation:
     """Who is here, what comes in, what is decided; each part knows only those it needs.
 
     ``store`` is the record's for the event loop. ``is_private`` says of a chat id that it is no group. ``hourly`` is
-    done once an hour, with the maintenance of the record.
+    done once an hour, such as the maintenance of the record by one of those that share it.
     """
 
     def __init__(
@@ -69,7 +72,7 @@ class Conversation:
         store: AsyncGroupTranscriptStore,
         *,
         is_private: Callable[[str], bool] = lambda chat_id: False,
-        hourly: Callable[[], object] = lambda: None,
+        hourly: Sequence[Callable[[], object]] = (),
     ) -> None:
         self.record: Record = record
         self.platform: Platform = platform
@@ -79,10 +82,10 @@ class Conversation:
         self.people: People = People(record.store.members, platform, options.agents, only=options.only)
         self.lists: Lists = Lists(self.people, self.records)
         self.background: Background = Background(self._maintain)
-        self.reader: Reader = Reader(self.people, self.background.submit, record.store)
+        self.reader: Reader = Reader(self.people, self.background.submit, record.store, self.records)
         self.guard: LoopGuard = LoopGuard(options.guard)
         self._is_private: Callable[[str], bool] = is_private
-        self._hourly: Callable[[], object] = hourly
+        self._hourly: Sequence[Callable[[], object]] = hourly
         self._gates: list[RelevanceGate] = []
         self._deciders: dict[str, Decider] = {}
 
@@ -143,17 +146,30 @@ class Conversation:
 
     async def aclose(self) -> None:
         """Decide no more, let go of the judges, and write down what was learned last. The record stays open."""
-        for decider in self._deciders.values():
-            await decider.close()
-        for gate in self._gates:
-            await gate.aclose()
-        if not await asyncio.to_thread(self.background.close, _LAST_WORDS):
+        async with AsyncExitStack() as ends:  # each is ended, whatever becomes of the others
+            ends.push_async_callback(asyncio.to_thread, self._write_down)
+            for gate in self._gates:
+                ends.push_async_callback(gate.aclose)
+            for decider in self._deciders.values():
+                ends.push_async_callback(decider.close)
+
+    def _write_down(self) -> None:
+        until = time.monotonic() + _LAST_WORDS
+        try:
+            done = self.background.close(_LAST_WORDS)
+            done &= self.record.members.flush(max(0.0, until - time.monotonic()))
+        except StoreError as error:
+            logger.warning("What was learned last about members and groups is not written down: %s", error)
+            return
+        if not done:
             logger.warning("What was learned last about members and groups may not be written down")
 
     def _maintain(self) -> None:
-        self.record.store.maintain()
-        self.people.still_here()
-        self._hourly()
+        for work in (self.people.still_here, *self._hourly):
+            try:
+                work()
+            except Exception:  # the others are done nevertheless
+                logger.exception("Something that is done once an hour failed")
 
 
 def _allowance(budget: Budget, per_hour: int) -> Callable[[], bool]:

@@ -103,6 +103,7 @@ class Decider:
         self._claim_open: ClaimOpen = claim_open if claims is not None else "off"
         self._informed: Informed | None = informed
         self._standing_by: set[asyncio.Task[None]] = set()
+        self._closed: bool = False
 
     def is_addressed(self, inbound: InboundMessage) -> bool:
         """True for a message that mentions this bot, whatever else was said."""
@@ -158,7 +159,7 @@ class Decider:
             self.ended(message, "failed", str(error))
             return None
         self._note_claim(message, choice, "claim_seen" if claim is None else "claimed")
-        if claim is None:
+        if claim is None and not self._closed:
             waiting = asyncio.get_running_loop().create_task(self._stand_by(claims, message, choice, take_over))
             self._standing_by.add(waiting)
             waiting.add_done_callback(self._standing_by.discard)
@@ -174,7 +175,8 @@ class Decider:
         await asyncio.gather(*self._standing_by)
 
     async def close(self) -> None:
-        """Stand by no more."""
+        """Stand by no more, also not for what is claimed later."""
+        self._closed = True
         for waiting in self._standing_by:
             waiting.cancel()
         await asyncio.gather(*self._standing_by, return_exceptions=True)

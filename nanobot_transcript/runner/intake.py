@@ -74,22 +74,17 @@ class Intake:
             return None
         return await self._offer_action(action)
 
-    def _first_heard(self, session_key: str, since_ms: float | None) -> None:
-        """In whatever thread records."""
+    def _first_heard(self, session_key: str, since_ms: float | None, heard_ms: float) -> None:
+        """Called in the thread that records."""
         if self._store is not None and self._loop is not None:
-            self._loop.call_soon_threadsafe(self._store.missed, session_key, since_ms)
+            self._loop.call_soon_threadsafe(self._store.missed, session_key, since_ms, heard_ms)
 
     def _hand_on(self, message: InboundMessage) -> None:
         if not self._bus.publish_inbound(message):
             logger.warning("Too many messages wait, %s is recorded and not answered", message.message_id)
 
     async def _recalled(self, recalled: Recalled) -> None:
-        """What was recorded before a chat was switched off goes, too."""
-        key, message_id = recalled.session_key, recalled.message_id
-        self._forget(key, message_id)
-        if self._store is None or recalled.private:
-            return
-        if self._policy.records(split(key)[1]) or await self._store.get(key, message_id) is not None:
-            failure = await self._arrivals.take_back(recalled)
-            if failure is not None:
-                raise failure
+        self._forget(recalled.session_key, recalled.message_id)
+        failure = await self._arrivals.take_back(recalled)
+        if failure is not None:
+            raise failure

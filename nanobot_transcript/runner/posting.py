@@ -32,9 +32,12 @@ class Posting:
         async def revise(revision: Revision) -> None:
             await hosted.revise(revision.session_key, revision.message_id, revision.card)
 
-        sits_in = hosted.agent.channel.sits_in
+        def may_post(session_key: str) -> bool:
+            """Not in a chat that is off: what is said there is not recorded, and no reply would come back."""
+            return hosted.agent.policy.records(split(session_key)[1]) and hosted.agent.channel.sits_in(session_key)
+
         await OutboxServer(
-            self._outbox, send, agent=hosted.name, sits_in=sits_in, revise=revise, look_every=_LOOK_EVERY
+            self._outbox, send, agent=hosted.name, sits_in=may_post, revise=revise, look_every=_LOOK_EVERY
         ).serve()
 
     def is_answer(self, session_key: str, entry: Entry) -> bool:

@@ -136,17 +136,19 @@ class _Common(BaseSettings):
         from nanobot_transcript.turns import RelaySettings as Relaying
 
         return Options(
-            {key: agent for key, agent in self.agent_profiles().items() if self.agents[key].platform == platform.name},
-            only,
-            self.groups.policy,
-            ContextLimits(self.context.max_entries, self.context.max_chars),
-            self.gate.options(),
-            self.gate.log,
-            self.gate.judge.per_hour,
-            self.turns.limits(),
-            self.turns.claim.limits(),
-            self.turns.claim.answer,
-            Relaying(self.relay.mode, self.relay.max_age),
+            agents={
+                key: agent for key, agent in self.agent_profiles().items() if self.agents[key].platform == platform.name
+            },
+            only=only,
+            policy=self.groups.policy,
+            context=ContextLimits(self.context.max_entries, self.context.max_chars),
+            gate=self.gate.options(),
+            log=self.gate.log,
+            questions_per_hour=self.gate.judge.per_hour,
+            guard=self.turns.limits(),
+            claim=self.turns.claim.limits(),
+            claim_open=self.turns.claim.answer,
+            relay=Relaying(self.relay.mode, self.relay.max_age),
         )
 
     def require(self, *keys: str) -> None:

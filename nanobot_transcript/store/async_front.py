@@ -146,13 +146,14 @@ class AsyncGroupTranscriptStore:
         """See ``GroupTranscriptStore.redact``."""
         return await _in_thread(self.sync.redact, session_key, target, sender, timestamp_ms, max_wait=max_wait)
 
-    def missed(self, session_key: str, since_ms: float | None = None) -> None:
+    def missed(self, session_key: str, since_ms: float | None = None, heard_ms: float | None = None) -> None:
         """Say that messages may have passed unheard, as after a reconnect; the fallback is asked for them.
 
         ``since_ms`` is the time of the last message that is known to be complete; by default the newest on record.
+        What was pushed since ``heard_ms`` (our clock; by default now) comes by itself.
         """
         if self.gaps is not None:
-            self.gaps.missed(session_key, since_ms)
+            self.gaps.missed(session_key, since_ms, heard_ms)
 
     async def get_recent(self, session_key: str, max_messages: int = 20) -> list[RecentMessage]:
         """See ``GroupTranscriptStore.get_recent``."""

@@ -71,9 +71,11 @@ class GapFiller:
         if session_key not in self._known:
             self._ask(session_key, None, self._listening)
 
-    def missed(self, session_key: str, since_ms: float | None = None) -> None:
-        """Ask for what is missing since a time, by default since the newest entries; does nothing without a loop."""
-        self._ask(session_key, since_ms, time.time() * 1000)
+    def missed(self, session_key: str, since_ms: float | None = None, heard_ms: float | None = None) -> None:
+        """Ask for what is missing since a time, by default since the newest entries; does nothing without a loop. Since
+        ``heard_ms`` (our clock; by default now) what is said is pushed to us.
+        """
+        self._ask(session_key, since_ms, time.time() * 1000 if heard_ms is None else heard_ms)
 
     def _ask(self, session_key: str, since_ms: float | None, listening: float) -> None:
         """``listening``: since when (ms, our clock) what is said is pushed to us."""

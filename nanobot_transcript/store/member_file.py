@@ -64,11 +64,22 @@ class FileMembers(MemberDirectory):
             self._pending.append(change)
             self._flush(_LOCK_TIMEOUT)
 
+    def flush(self, timeout: float) -> bool:
+        """See ``MemberDirectory.flush``."""
+        with self._mutex:
+            if self._held_up:
+                self._flush(timeout)
+            return not self._held_up
+
     def _flush(self, timeout: float) -> None:
-        self._held_up = False
+        try:
+            self._write(timeout)
+        finally:  # what a newer version wrote is left alone, however often one looks
+            self._held_up = bool(self._pending) and self._state != "newer"
+
+    def _write(self, timeout: float) -> None:
         with self._file.locked(timeout) as mine:
             if not mine:
-                self._held_up = True
                 logger.debug("%s is locked; %d changes wait", self.path, len(self._pending))
                 return
             changed = self._take(self._file.read())
@@ -83,9 +94,11 @@ class FileMembers(MemberDirectory):
 
     def _refresh(self) -> None:
         try:
-            if self._held_up:
-                with self._mutex:
+            if self._held_up and self._mutex.acquire(blocking=False):
+                try:
                     self._flush(0.0)
+                finally:
+                    self._mutex.release()
             signature = self._file.signature()
             if signature != self._signature:
                 with self._mutex:

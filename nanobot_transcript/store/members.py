@@ -56,6 +56,12 @@ class MemberDirectory(MemberView, ABC):
     def _refresh(self) -> None:
         """Bring ``_document`` up to what other processes wrote, as far as that can be known at once. Never raises."""
 
+    def flush(self, timeout: float) -> bool:
+        """Write what could not be written yet, within ``timeout`` seconds; False when something still waits. Raises
+        StoreError kinds.
+        """
+        return True
+
     @abstractmethod
     def _change(self, change: Change) -> None:
         """Change ``_document`` and keep that. Raises StoreError kinds when it cannot be kept now."""

@@ -82,7 +82,7 @@ class Host:
             settings.conversation(FEISHU, only=settings.agent.name or ""),
             AsyncGroupTranscriptStore.over(store, fallback=self.histories),
             is_private=self.private.__contains__,
-            hourly=self.watermarks.prune,
+            hourly=(store.maintain, self.watermarks.prune),
         )
         if self.histories is not None:
             store.on_read = self._was_read
@@ -95,7 +95,12 @@ class Host:
         self.forgetting: Forgetting = Forgetting(
             store, self.watermarks, lambda: self.bots, self._loop, is_far=self.conversation.is_far
         )
-        self.arrivals: Arrivals = Arrivals(store, is_answer=self.posts.is_answer, first_heard=self._first_heard)
+        self.arrivals: Arrivals = Arrivals(
+            store,
+            policy=self.conversation.policy,
+            is_answer=self.posts.is_answer,
+            first_heard=self._first_heard,
+        )
         self.inbound: Inbound = Inbound(
             self.conversation, self.arrivals, self.private, self.forgetting, self._sits, self._heard
         )
@@ -192,11 +197,11 @@ class Host:
         if gaps is not None and _running_loop() is self._loop():
             gaps.touch(session_key)
 
-    def _first_heard(self, session_key: str, since_ms: float | None) -> None:
+    def _first_heard(self, session_key: str, since_ms: float | None, heard_ms: float) -> None:
         """This process hears of a chat for the first time. In the thread of the long connection."""
         loop = self._loop()
         if loop is not None and self.conversation.store.gaps is not None:
-            loop.call_soon_threadsafe(self.conversation.store.missed, session_key, since_ms)
+            loop.call_soon_threadsafe(self.conversation.store.missed, session_key, since_ms, heard_ms)
 
     async def _ask_for_missed(self, bot: Bot) -> None:
         """Ask for the chats that were talked in last; others are asked for when they are used."""

@@ -155,7 +155,7 @@ class Inbound:
     def recall(self, data: Any) -> None:
         """Hide a message that was taken back. Raises StoreError, so that the platform tells it again."""
         recall = recall_from_event(plain(data))
-        if recall is None or not self._conversation.records(FEISHU.key(recall.chat_id)):
+        if recall is None or recall.chat_id in self._private:
             return
         failure = self._arrivals.recall(Recalled(FEISHU.key(recall.chat_id), recall.message_id, recall.ts_ms))
         if failure is not None:

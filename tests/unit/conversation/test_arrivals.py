@@ -1,5 +1,6 @@
 """A message that comes in becomes an entry."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from support.stub_nanobot import group_event
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.conversation.arrivals import Arrivals, Reader, entry_of
 from nanobot_transcript.conversation.people import People
+from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import Arrival, Recalled
 from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu import message_from_event
@@ -92,13 +94,13 @@ def test_a_chat_is_heard_of_once_and_the_day_before_is_asked_for_where_nothing_i
     people: People, store: GroupTranscriptStore
 ) -> None:
     heard: list[tuple[str, float | None]] = []
-    arrivals = Arrivals(store, first_heard=lambda key, since: heard.append((key, since)))
+    arrivals = Arrivals(store, first_heard=lambda key, since, _: heard.append((key, since)))
     reader = Reader(people, at_once, store)
     for number in range(2):
         assert arrivals.record(reader.read(arrival(f"om_{number}", create_time=1_700_000_000_000))) is None
     assert heard == [(KEY, 1_700_000_000_000 - 86_400_000)]
     later: list[float | None] = []
-    Arrivals(store, first_heard=lambda _, since: later.append(since)).record(reader.read(arrival("om_3")))
+    Arrivals(store, first_heard=lambda _, since, heard_ms: later.append(since)).record(reader.read(arrival("om_3")))
     assert later == [None]
 
 
@@ -106,7 +108,7 @@ def test_what_was_missed_is_asked_for_when_the_first_message_stands_in_the_recor
     people: People, store: GroupTranscriptStore
 ) -> None:
     found: list[str] = []
-    arrivals = Arrivals(store, first_heard=lambda key, _: found.extend(entry["source"] for entry in store.scan(key)))
+    arrivals = Arrivals(store, first_heard=lambda key, *_: found.extend(entry["source"] for entry in store.scan(key)))
     arrivals.record(Reader(people, at_once, store).read(arrival("om_1")))
     assert found == ["event"]
 
@@ -120,3 +122,38 @@ def test_a_recall_hides_what_has_a_record_and_leaves_nothing_elsewhere(
     arrivals.record(Reader(people, at_once, store).read(arrival()))
     assert arrivals.recall(Recalled(KEY, "om_1")) is None
     assert store.recent(KEY).entries == []
+
+
+def test_of_a_chat_that_is_not_recorded_nothing_is_learned(people: People) -> None:
+    Reader(people, at_once, recorded=lambda session_key: False).read(arrival())
+    assert people.look().names_in(KEY) == {}
+
+
+def test_what_was_recorded_before_a_chat_was_switched_off_can_still_be_taken_back(
+    people: People, store: GroupTranscriptStore
+) -> None:
+    message = Reader(people, at_once, store).read(arrival("om_1"))
+    Arrivals(store).record(message)
+    off = Arrivals(store, policy=Policy("off"))
+    off.recall(Recalled(KEY, "om_2"))
+    assert store.get(KEY, "om_1") is not None
+    off.recall(Recalled(KEY, "om_1"))
+    assert store.get(KEY, "om_1") is None
+
+
+def test_a_message_with_a_time_that_is_no_number_is_recorded_all_the_same(
+    people: People, store: GroupTranscriptStore
+) -> None:
+    message = Reader(people, at_once, store).read(replace(arrival("om_1"), ts_ms="1700000000000"))  # pyright: ignore
+    assert Arrivals(store).record(message) is None
+    assert store.get(KEY, "om_1") is not None
+
+
+def test_what_was_pushed_since_the_first_message_was_heard_is_not_missed(
+    people: People, store: GroupTranscriptStore
+) -> None:
+    heard: list[float] = []
+    arrivals = Arrivals(store, first_heard=lambda key, since_ms, heard_ms: heard.append(heard_ms))
+    arrivals.record(Reader(people, at_once, store).read(arrival("om_1")))
+    written = [entry["rts"] for entry in store.scan(KEY) if "rts" in entry]
+    assert heard[0] <= written[0]

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import filelock
 import pytest
 
 from nanobot_transcript import AsyncGroupTranscriptStore
@@ -12,6 +13,7 @@ from nanobot_transcript.conversation.composition import Conversation, Options
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import Prompt
+from nanobot_transcript.store.member_file import FileMembers
 from transcript_channels.feishu.platform import FEISHU
 
 KEY = "feishu:oc_team"
@@ -95,3 +97,39 @@ async def test_the_end_does_not_wait_for_what_hangs(
     made.background.submit(threading.Event().wait)
     await made.aclose()
     assert "may not be written down" in caplog.text
+
+
+async def test_a_judge_that_cannot_be_closed_keeps_nothing_else_from_its_end(record: Record) -> None:
+    class Stuck(Closing):
+        async def aclose(self) -> None:
+            raise OSError("the connection is gone")
+
+    made, done, other = conversation(record), list[str](), Closing()
+    made.gate(other)
+    made.gate(Stuck())
+    made.background.start()
+    made.background.submit(done.append, "learned")
+    with pytest.raises(OSError, match="gone"):
+        await made.aclose()
+    assert (done, other.closed) == (["learned"], True)
+
+
+def test_what_fails_once_an_hour_does_not_keep_the_rest_from_being_done(
+    record: Record, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[str] = []
+    store = AsyncGroupTranscriptStore.over(record.store)
+    made = Conversation(record, FEISHU, Options(), store, hourly=(lambda: 1 / 0, lambda: done.append("pruned")))
+    made._maintain()
+    assert done == ["pruned"]
+    assert "once an hour failed" in caplog.text
+
+
+async def test_a_change_that_a_busy_lock_held_up_is_written_at_the_end(record: Record, tmp_path: Path) -> None:
+    made = conversation(record)
+    made.background.start()
+    record.members.remember_person("on_ada", "Ada")
+    with filelock.FileLock(tmp_path / "transcripts" / ".state" / "locks" / "members.lock"):
+        record.members.remember_person("on_bo", "Bo")
+    await made.aclose()
+    assert FileMembers(tmp_path / "transcripts").name_of("on_bo") == "Bo"

@@ -124,6 +124,16 @@ def test_a_recall_in_a_chat_that_was_never_seen_leaves_no_trace(host: Host, chan
     assert host.record.store.chats() == []
 
 
+def test_what_was_recorded_before_a_chat_was_switched_off_can_still_be_taken_back(
+    make_host: Any, make_channel: Any
+) -> None:
+    before = make_host()
+    receive(make_channel(before), "om_1", "my secret")
+    after = make_host(groups={"mode": "off"})
+    after.inbound.recall(sdk_object(recall_event("om_1")))
+    assert before.record.store.get(KEY, "om_1") is None
+
+
 def test_a_recall_that_cannot_be_recorded_asks_for_another_push(host: Host, channel: Any) -> None:
     receive(channel, "om_1")
     host.record.store.close()
@@ -229,6 +239,6 @@ def test_each_bot_that_hears_of_a_group_tells_so_and_who_has_no_name(host: Host,
 def test_a_bot_sits_in_a_group_before_it_asks_what_was_missed_there(host: Host, make_channel: Any) -> None:
     told: list[tuple[str, ...]] = []
     host.inbound._sits = lambda app_id, key: told.append(("sits", app_id, key))
-    host.arrivals._first_heard = lambda key, since_ms: told.append(("asks", key))
+    host.arrivals._first_heard = lambda key, *_: told.append(("asks", key))
     receive(make_channel(host), "om_1")
     assert told == [("sits", "cli_a", KEY), ("asks", KEY)]

@@ -1,13 +1,10 @@
-"""The small parts: policy, private chats, turns, background, plain objects."""
+"""The small parts: policy, private chats, turns, plain objects."""
 
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.waiting import PATIENCE
 
-from nanobot_transcript.conversation.background import Background
 from nanobot_transcript.coordination.files.marks import FileMarks
 from nanobot_transcript.errors import StoreUnavailableError
 from nanobot_transcript.settings.groups import GroupsSettings
@@ -82,55 +79,6 @@ def test_only_the_newest_messages_are_remembered() -> None:
         turns.confirm(f"om_{number}", "s")
     assert turns.session_of("om_0") is None
     assert turns.session_of("om_4999") == "s"
-
-
-def test_background_work_is_done_in_order_and_survives_failures(caplog: pytest.LogCaptureFixture) -> None:
-    done: list[int] = []
-    background = Background(lambda: None)
-    background.start()
-    background.start()
-    background.submit(done.append, 1)
-    background.submit(lambda: 1 / 0)
-    background.submit(done.append, 2)
-    assert background.drain(PATIENCE)
-    assert done == [1, 2]
-    assert "Background work failed" in caplog.text
-
-
-def test_the_periodic_work_comes_by_itself_again_and_again() -> None:
-    first, second = threading.Event(), threading.Event()
-
-    def work() -> None:
-        if first.is_set():
-            second.set()
-            threading.Event().wait()  # until the process ends: a daemon thread
-        first.set()
-
-    Background(work, first=0.0, every=0.01).start()
-    assert first.wait(PATIENCE)
-    assert second.wait(PATIENCE)
-
-
-def test_at_its_end_the_background_does_what_was_submitted_and_nothing_after_it() -> None:
-    done: list[str] = []
-    background = Background(lambda: done.append("periodic"), every=0.0)
-    background.start()
-    background.submit(done.append, "submitted")
-    assert background.close(PATIENCE)
-    background.submit(done.append, "too late")
-    assert not background.drain(0.0)
-    assert done == ["submitted"]
-
-
-def test_background_work_that_does_not_end_is_left_behind() -> None:
-    background = Background(lambda: None)
-    background.start()
-    background.submit(threading.Event().wait)
-    assert not background.close(0.0)
-
-
-def test_a_background_that_never_began_has_ended() -> None:
-    assert Background(lambda: None).close(0.0)
 
 
 def test_objects_become_dictionaries_at_any_depth() -> None:

@@ -11,6 +11,7 @@ import pytest
 from support.waiting import PATIENCE
 
 from nanobot_transcript.errors import StoreUnavailableError, UnsafePathError
+from nanobot_transcript.files.document import StateFile
 from nanobot_transcript.store.member_file import FileMembers
 from nanobot_transcript.store.member_view import BotProfile
 
@@ -271,6 +272,22 @@ def test_a_change_that_a_busy_lock_held_up_is_written_at_the_next_look(base: Pat
         members.remember_person("on_bo", "Bo")
         members.view()
         assert FileMembers(base).name_of("on_bo") is None
+    members.view()
+    assert FileMembers(base).name_of("on_bo") == "Bo"
+
+
+def no_space(*_: object) -> None:
+    raise StoreUnavailableError("No space.")
+
+
+def test_a_look_that_fails_does_not_forget_that_something_waits(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    members = FileMembers(base)
+    members.remember_person("on_ada", "Ada")
+    with filelock.FileLock(base / ".state" / "locks" / "members.lock"):
+        members.remember_person("on_bo", "Bo")
+    with monkeypatch.context() as full:
+        full.setattr(StateFile, "write", no_space)
+        members.view()
     members.view()
     assert FileMembers(base).name_of("on_bo") == "Bo"
 
