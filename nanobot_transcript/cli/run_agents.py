@@ -86,9 +86,7 @@ def chosen(settings: "LoadedSettings", names: Iterable[str] = ()) -> list[Chosen
     a name is unknown or given twice, when a variable for a secret is not set, or when no package connects a platform.
     """
     called = agent_names({account: agent.name for account, agent in settings.agents.items()})
-    wanted = {
-        called[account]: account for account, agent in settings.agents.items() if "responder" in agent.model_fields_set
-    }
+    wanted = {called[account]: account for account in settings.run_accounts}
     if not wanted:
         raise _nothing_to_run(settings.file)
     _warn_of_clashes(settings, called)

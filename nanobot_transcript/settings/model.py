@@ -114,6 +114,11 @@ class _Common(BaseSettings):
         """True when nobody comes into the hub without a token, also on this machine."""
         return bool(self.hub.tokens or self.filebox.tokens or self.hub.page_token)
 
+    @property
+    def run_accounts(self) -> tuple[str, ...]:
+        """The accounts of the bots that ``run`` runs: those of which a responder is given."""
+        return tuple(account for account, agent in self.agents.items() if "responder" in agent.model_fields_set)
+
     def open_record(self) -> "Record":
         """The record these settings describe, with all its parts. Creates nothing until something is written."""
         from nanobot_transcript.record import Record

@@ -4,6 +4,7 @@ import time
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Final
 
+from nanobot_transcript.cli.checks import mode
 from nanobot_transcript.cli.checks.installation import version_of
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.finding import Finding
@@ -25,19 +26,17 @@ _REINSTALL: Final = (
     "Install it again: pip install --force-reinstall --no-deps nanobot-transcript, "
     "or from a clone: pip install --force-reinstall --no-deps /path/to/nanobot-transcript."
 )
-
-_LISTENING: Final = (
-    "groups.mode is listen: each bot answers what nanobot's own group policy lets through; the bots do not decide "
-    "together which of them answers."
-)
-_AS_IN_THE_DEMO: Final = (
-    "If they should, as in the demo: set groups.mode to gate, and relay.mode to mentions so that they hear each other."
+_NOT_NEEDED: Final = (
+    "nanobot is not installed in this environment. The bots of these settings that have a responder run without it, "
+    "under `nanobot-transcript run`."
 )
 
 
 def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None") -> list[Finding]:
     """Findings about nanobot and the plugin in this environment."""
     found = version_of("nanobot-ai")
+    if found is None and loaded is not None and loaded.run_accounts:
+        return [Finding("nanobot", "info", _NOT_NEEDED), mode.check(loaded, nanobot=False)]
     if found is None:
         message = "nanobot is not installed in this environment: the store and the commands work, the plugin cannot."
         fix = (
@@ -48,7 +47,7 @@ def check(loaded: "LoadedSettings | None", store: "GroupTranscriptStore | None")
     seen = _taken_hold_of(found)
     findings = [*seen, _plugin(seen[0].fix or _REINSTALL)]
     if loaded is not None:
-        findings += [_mode(loaded), *_traces(store)]
+        findings += [mode.check(loaded, nanobot=True), *_traces(store)]
     return findings
 
 
@@ -92,18 +91,6 @@ def _loaded(point: EntryPoint, fix: str) -> Finding:
     except (ImportError, AttributeError) as error:
         return Finding("plugin", "error", f"nanobot finds the plugin but cannot load it: {error}.", fix)
     return Finding("plugin", "ok", "nanobot finds the plugin and can load it.")
-
-
-def _mode(loaded: "LoadedSettings") -> Finding:
-    groups = loaded.groups
-    if groups.mode == "off" and all((chat.mode or "off") == "off" for chat in groups.chats.values()):
-        origin = loaded.origin_of("groups.mode")
-        return Finding("mode", "warning", f"The plugin is switched off ({origin}).", "Set groups.mode to listen.")
-    if groups.mode == "gate":
-        return Finding("mode", "ok", "groups.mode is gate: the bots decide from the record which of them answers.")
-    if groups.mode == "listen":
-        return Finding("mode", "info", _LISTENING, _AS_IN_THE_DEMO)
-    return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
 
 
 def _traces(store: "GroupTranscriptStore | None") -> list[Finding]:

@@ -247,6 +247,56 @@ def test_who_decides_which_bot_answers_is_a_note_and_no_fault(
     assert run("doctor").code == 0
 
 
+@pytest.mark.parametrize(
+    ("nanobot", "mode", "severity", "told"),
+    [
+        (
+            "0.3.0",
+            "listen",
+            "info",
+            "`nanobot-transcript run` the bots decide together which of them answers. Under na",
+        ),
+        (None, "listen", "ok", "`nanobot-transcript run` the bots decide together which of them answers."),
+        (None, "gate", "ok", "which of them"),
+        (None, "observe", "info", "Under `nanobot-transcript run` no bot answers"),
+        (None, "off", "warning", "The bots of `nanobot-transcript run` are switched off"),
+    ],
+)
+def test_bots_of_the_runner_need_no_nanobot_and_decide_together(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    nanobot: str | None,
+    mode: str,
+    severity: str,
+    told: str,
+) -> None:
+    monkeypatch.setattr(host, "version_of", lambda _name: nanobot)
+    file = tmp_path / "my.yaml"
+    file.write_text(
+        f"groups: {{mode: {mode}}}\nagents: {{cli_1: {{name: A, responder: {{kind: command, command: [cat]}}}}}}",
+        encoding="utf-8",
+    )
+    findings = found(run, "--config", str(file))
+    assert findings["mode"]["severity"] == severity
+    assert told in findings["mode"]["message"]
+    assert ("group policy" in findings["mode"]["message"]) == (nanobot is not None)
+    if nanobot is None:
+        assert findings["nanobot"]["severity"] == "info"
+        assert findings.keys().isdisjoint({"seams", "plugin"})
+
+
+def test_without_a_responder_a_nanobot_that_is_missing_is_a_warning(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "version_of", lambda _name: None)
+    file = tmp_path / "my.yaml"
+    file.write_text("agents: {cli_1: {name: A}}", encoding="utf-8")
+    findings = found(run, "--config", str(file))
+    assert findings["nanobot"]["severity"] == "warning"
+    assert "mode" not in findings
+
+
 def test_bots_that_were_silent_for_a_month_are_no_proof_of_work(run: Run, store: GroupTranscriptStore) -> None:
     pytest.importorskip("nanobot")
     before = FileMembers(store.base_dir, now=lambda: time.time() + 31 * 86400)

@@ -1,0 +1,51 @@
+"""Who decides which bot answers, under nanobot and under ``run``?"""
+
+from typing import TYPE_CHECKING, Final
+
+from nanobot_transcript.finding import Finding
+
+if TYPE_CHECKING:
+    from nanobot_transcript.settings import LoadedSettings
+
+__all__ = ["check"]
+
+_LISTENING: Final = (
+    "groups.mode is listen: each bot answers what nanobot's own group policy lets through; the bots do not decide "
+    "together which of them answers."
+)
+_LISTENING_RUN: Final = (
+    "groups.mode is listen. Under `nanobot-transcript run` the bots decide together which of them answers."
+)
+_LISTENING_BOTH: Final = (
+    f"{_LISTENING_RUN} Under nanobot they do not: there each bot answers what nanobot's own group policy lets through."
+)
+_AS_IN_THE_DEMO: Final = (
+    "If they should, as in the demo: set groups.mode to gate, and relay.mode to mentions so that they hear each other."
+)
+_SILENT_RUN: Final = (
+    "groups.mode is observe: messages are only recorded. Under `nanobot-transcript run` no bot answers in a group."
+)
+
+
+def check(loaded: "LoadedSettings", *, nanobot: bool) -> Finding:
+    """What the mode of the settings means where ``nanobot`` is installed, and for the bots that ``run`` runs."""
+    groups, runs = loaded.groups, bool(loaded.run_accounts)
+    if groups.mode == "off" and all((chat.mode or "off") == "off" for chat in groups.chats.values()):
+        what = "The bots of `nanobot-transcript run` are" if runs and not nanobot else "The plugin is"
+        sentence = f"{what} switched off ({loaded.origin_of('groups.mode')})."
+        return Finding("mode", "warning", sentence, "Set groups.mode to listen.")
+    if groups.mode == "gate":
+        return Finding("mode", "ok", "groups.mode is gate: the bots decide from the record which of them answers.")
+    if groups.mode == "listen":
+        return _listening(nanobot=nanobot, runs=runs)
+    if runs:
+        return Finding("mode", "info", _SILENT_RUN, "If they should answer: set groups.mode to gate.")
+    return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
+
+
+def _listening(*, nanobot: bool, runs: bool) -> Finding:
+    if not runs:
+        return Finding("mode", "info", _LISTENING, _AS_IN_THE_DEMO)
+    if nanobot:
+        return Finding("mode", "info", _LISTENING_BOTH, _AS_IN_THE_DEMO)
+    return Finding("mode", "ok", _LISTENING_RUN)
