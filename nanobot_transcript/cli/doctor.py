@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from nanobot_transcript.cli.again import given
 from nanobot_transcript.cli.findings import print_findings
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption
 from nanobot_transcript.cli.output import emit_json
@@ -34,7 +35,8 @@ def doctor(
     Example:
       nanobot-transcript doctor
     """
-    findings = _findings(config, store)
+    with given(config, store):
+        findings = _findings(config, store)
     code = _code(findings)
     if json:
         emit_json({"ok": code == DONE, "findings": [finding.document() for finding in findings]})

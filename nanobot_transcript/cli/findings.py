@@ -1,5 +1,6 @@
 """What checks found, as people read it."""
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,9 @@ __all__ = ["print_findings"]
 
 _SIGNS: Final = {"ok": ("✓", "green"), "info": ("i", "blue"), "warning": ("!", "yellow"), "error": ("✗", "bold red")}
 _NARROWEST: Final = 20
+_COMMAND: Final = re.compile(r"`[^`]*`")
+_NO_BREAK: Final = "\0"
+"""For a space inside a command; what is printable has none of it."""
 
 
 def print_findings(findings: "Sequence[Finding]") -> None:
@@ -36,5 +40,6 @@ def print_findings(findings: "Sequence[Finding]") -> None:
 def _wrapped(text: str, width: int, indent: str) -> str:
     """Lines for the place behind ``indent``; no path or command is broken."""
     room = max(width - len(indent), _NARROWEST)
-    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
-    return f"\n{indent}".join(lines)
+    kept = _COMMAND.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
+    lines = textwrap.wrap(kept, room, break_long_words=False, break_on_hyphens=False)
+    return f"\n{indent}".join(lines).replace(_NO_BREAK, " ")

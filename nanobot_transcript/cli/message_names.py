@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from nanobot_transcript.cli.again import again
 from nanobot_transcript.cli.naming import chat_keys, one_chat
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.entry import Entry
@@ -70,7 +71,7 @@ def message_named(store: "GroupTranscriptStore", key: str, name: str) -> Named:
         return Named(found[0])
     saying = next((hit.entry for hit in store.search(name, key, _PAGE) if ids_of(hit.entry)), None)
     if saying is None:
-        hint = "Recalled messages are gone; `nanobot-transcript tail --ids` shows the ids of the others."
+        hint = f"Recalled messages are gone; `{again('tail --ids', key)}` shows the ids of the others."
         raise UsageError(f"There is no message {in_words(name)} in {key}.", hint=hint)
     return Named(saying, f"the newest message with {in_words(name)}")
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from nanobot_transcript.cli.again import again, elsewhere
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import UnknownNameError
@@ -31,8 +32,11 @@ def chat_keys(store: "GroupTranscriptStore", name: str | None) -> list[str]:
     """
     keys = [chat.session_key for chat in store.chats()]
     if not keys:
-        hint = "Bots write it once the plugin runs; `nanobot-transcript doctor` finds out why they do not."
-        raise UsageError(f"There is no transcript in {store.place} yet.", hint=hint)
+        hint = (
+            "Bots write it once the plugin or `nanobot-transcript run` runs; "
+            f"`{again('doctor')}` finds out why they do not. {elsewhere()}"
+        )
+        raise UsageError(f"There is no transcript in {store.place} yet.", hint=hint.rstrip())
     if name is None:
         return keys
     try:
@@ -58,7 +62,7 @@ def require_member(store: "GroupTranscriptStore", key: str, name: str | None) ->
 
 def nobody_called(name: str) -> UsageError:
     """The error of a member whom nobody knows."""
-    return UsageError(f"Nobody is called {name}.", hint="`nanobot-transcript stats CHAT` lists the members.")
+    return UsageError(f"Nobody is called {name}.", hint=f"`{again('stats', 'CHAT')}` lists the members.")
 
 
 def _listed(keys: Iterable[str]) -> str:

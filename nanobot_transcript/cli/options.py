@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from nanobot_transcript.cli.again import given
 from nanobot_transcript.cli.problems import UsageError
 from nanobot_transcript.errors import ConfigError, StoreUnavailableError
 
@@ -89,10 +90,10 @@ def opened_store(
 def opened_record(
     config: Path | None, store: Path | None, *, may_begin: bool = False, written: bool = False
 ) -> "Iterator[Record]":
-    """The same for the whole record."""
+    """The same for the whole record. Hints that are made meanwhile carry ``config`` and ``store`` along."""
     settings = read_settings(config, store)
     named = settings.origin_of("store.dir").kind != "default"
-    with settings.open_record() as record:
+    with settings.open_record() as record, given(config, store):
         record.require(exists=named and not may_begin, written=written)
         yield record
 

@@ -72,7 +72,10 @@ def _at_once(store: "GroupTranscriptStore", name: str) -> str | None:
 def _keys(store: "GroupTranscriptStore") -> list[str]:
     keys = [chat.session_key for chat in store.chats()]
     if not keys:
-        hint = "Bots write it once the plugin runs; `nanobot-transcript doctor` finds out why they do not."
+        hint = (
+            "Bots write it once the plugin or `nanobot-transcript run` runs; "
+            "`nanobot-transcript doctor` finds out why they do not."
+        )
         raise UnknownNameError(f"There is no transcript in {store.place} yet.", hint=hint)
     return keys
 

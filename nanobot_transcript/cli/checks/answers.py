@@ -3,6 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
+from nanobot_transcript.cli.again import again
 from nanobot_transcript.finding import Finding
 
 if TYPE_CHECKING:
@@ -29,6 +30,6 @@ def check(record: "Record") -> list[Finding]:
 
 def _failing(found: "Tally") -> Finding:
     message = f"{found.agent}: {found.failed} of {found.ended} answers of the last day failed; newest: {found.why}"
-    explain = f"nanobot-transcript gate explain {found.chat} {found.message_id}"
+    explain = again("gate explain", found.chat, found.message_id)
     fix = f"Look into the log of {found.agent}; `{explain}` shows that answer."
     return Finding("answers", "warning", message, fix)
