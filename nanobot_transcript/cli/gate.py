@@ -33,6 +33,10 @@ __all__ = ["app"]
 
 _STRONGEST = 6
 _TEXT = 80
+_OPEN = {
+    True: "open: for nobody in particular, as far as can be told; one of the bots may claim it",
+    False: "not open: its sender is a bot, names somebody, or was just talking with somebody; no bot may claim it",
+}
 
 app = typer.Typer(
     name="gate",
@@ -234,6 +238,8 @@ def _print_replayed(one: dict[str, Any]) -> None:
     needed = f" (answers from {one['threshold']:.2f})" if scored else ""
     out.print(f"  stage {one['stage']}, reason {one['reason']}, score {one['score']:.2f}{needed}", soft_wrap=True)
     if scored:
+        if one["respond"] is not True:
+            out.print(f"  {_OPEN[one['open']]}", soft_wrap=True)
         for reason in one["reasons"]:
             words = in_words(reason["feature"], one["features"][reason["feature"]])
             out.print(f"  {reason['adds']:+.2f}  {words}", soft_wrap=True)

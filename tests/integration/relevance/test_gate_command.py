@@ -62,6 +62,34 @@ def test_explain_replays_the_decision_for_each_bot(run: Run, store: GroupTranscr
     assert f"(answers from {alpha['threshold']:.2f})" in out
 
 
+def test_explain_says_of_a_guess_whether_the_message_is_open(run: Run, tmp_path: Path) -> None:
+    store = GroupTranscriptStore(tmp_path / "open")
+    for sender, name in (("on_ada", "Ada"), ("on_bo", "Bo")):
+        store.members.remember_person(sender, name, {"union_id": sender})
+    store.members.remember_bot("cli_a", "Alpha")
+    said = {
+        "om_1": ("on_bo", "Good morning."),
+        "om_2": ("on_ada", "When is the release?"),
+        "om_3": ("on_ada", "Can you take a look, Bo?"),
+        "om_4": ("on_ada", "Bo, can you take a look?"),
+        "om_5": ("on_ada", "Alpha, can you take a look?"),
+    }
+    for at, (message_id, (sender, text)) in enumerate(said.items()):
+        store.append(KEY, "user", text, sender, message_id, START + at * 1000)
+    seen = {}
+    for message_id in said:
+        arguments = ("gate", "explain", message_id, "--store", str(store.base_dir))
+        _, out, _ = run(*arguments, "--json")
+        (one,) = json.loads(out)["decisions"]
+        _, out, _ = run(*arguments)
+        lines = [line.split(":")[0].strip() for line in out.splitlines() if "open: " in line]
+        seen[message_id] = (one["reason"], one["open"], lines)
+    assert seen["om_2"] == ("score_low", True, ["open"])
+    assert seen["om_3"] == ("score_low", False, ["not open"])
+    assert seen["om_4"] == ("other_named", False, [])
+    assert seen["om_5"] == ("named", False, [])
+
+
 def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(
     run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
