@@ -71,7 +71,8 @@ def message_named(store: "GroupTranscriptStore", key: str, name: str) -> Named:
         return Named(found[0])
     saying = next((hit.entry for hit in store.search(name, key, _PAGE) if ids_of(hit.entry)), None)
     if saying is None:
-        hint = f"Recalled messages are gone; `{again('tail --ids', key)}` shows the ids of the others."
+        short = f"A piece of an id has at least {_LEAST} characters. " if len(name) < _LEAST else ""
+        hint = f"{short}Recalled messages are gone; `{again('tail --ids', key)}` shows the ids of the others."
         raise UsageError(f"There is no message {in_words(name)} in {key}.", hint=hint)
     return Named(saying, f"the newest message with {in_words(name)}")
 

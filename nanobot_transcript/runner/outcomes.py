@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 _ADDRESSED: Final = frozenset({"mentioned", "named", "replied_to", "addressed", "private"})
 """Why a message is for this agent and for no other."""
+_ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 
 Working: TypeAlias = Callable[[str], AbstractAsyncContextManager[None]]
 """Shows on a message, by its id, that it is being answered. Waits for nothing and never raises."""
@@ -83,7 +84,7 @@ class Answering:
             logger.info("%s does not answer %s: it is %s", self._agent.name, inbound.message_id, why)
             self._decider.ended(inbound, "lost_claim" if lost else "withdrawn")
         except TranscriptError as error:
-            logger.error("%s does not answer %s: %s %s", self._agent.name, inbound.message_id, error, error.hint)
+            logger.error("%s does not answer %s: %s", self._agent.name, inbound.message_id, _with_hint(error))
             self._decider.ended(inbound, "failed", str(error))
             if claim is not None:
                 claim.release()
@@ -112,7 +113,7 @@ class Answering:
         try:
             sent = await self._bus.deliver(word)
         except TranscriptError as error:
-            logger.warning("%s could not say that it does not answer: %s %s", self._agent.name, error, error.hint)
+            logger.warning("%s could not say that it does not answer: %s", self._agent.name, _with_hint(error))
         else:
             self._sessions.add(message.session_key, answer_entry(word, sent, self._agent))
 
@@ -146,6 +147,12 @@ class Answering:
             return False
         found = [await self._store.get(inbound.session_key, known) for known in ids]
         return not any(found)
+
+
+def _with_hint(error: TranscriptError) -> str:
+    """The error and what to do about it. What a program or an endpoint said at its end may lack the full stop."""
+    sentence = str(error).rstrip()
+    return f"{sentence}{'' if sentence.endswith(_ENDS) else '.'} {error.hint}".rstrip()
 
 
 def _outbound(agent: AgentProfile, inbound: InboundMessage, hop: int, may_send: MaySend) -> OutboundMessage:

@@ -68,6 +68,13 @@ def test_what_is_no_message_or_was_recalled_says_where_ids_are_shown(store: Grou
     assert "tail --ids" in error.value.hint
 
 
+@pytest.mark.parametrize(("name", "told"), [("zzz", True), ("zzzz", False)])
+def test_a_piece_that_is_too_short_for_an_id_is_told_so(store: GroupTranscriptStore, name: str, told: bool) -> None:
+    with pytest.raises(UsageError, match="There is no message") as error:
+        message_named(store, TEAM, name)
+    assert ("at least 4 characters" in error.value.hint) == told
+
+
 def test_a_message_without_an_id_cannot_be_meant(store: GroupTranscriptStore) -> None:
     store.append(TEAM, "user", "no id at all", "on_ada", None)
     assert newest_of_a_person(store, TEAM).message["message_id"] == "om_1"

@@ -217,6 +217,19 @@ async def test_no_more_chats_than_allowed_are_answered_at_a_time(stage: Any) -> 
     assert mind.most_at_once <= 2
 
 
+@pytest.mark.parametrize("said", ["boom: quota gone", "boom: quota gone.", "没有额度。"])
+async def test_between_what_went_wrong_and_the_hint_there_is_one_full_stop(
+    stage: Any, caplog: pytest.LogCaptureFixture, said: str
+) -> None:
+    stage.add("Alpha", Mind("", ResponderError(said, hint="Try it.")))
+    await stage.start()
+    with caplog.at_level(logging.WARNING, logger="nanobot_transcript.runner"):
+        await stage.chat.say("@Alpha hello")
+        await stage.quiet()
+    (line,) = [one.getMessage() for one in caplog.records if "does not answer" in one.message]
+    assert line.endswith(f": {said.rstrip('.')}{'' if said.endswith('。') else '.'} Try it.")
+
+
 @pytest.mark.parametrize("channel", [None, StreamingMemoryChannel])
 async def test_a_responder_that_fails_answers_nothing_and_says_why_in_one_line(
     stage: Any, caplog: pytest.LogCaptureFixture, channel: Any
