@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from nanobot_transcript.errors import ImportFormatError, NothingFoundError
+from nanobot_transcript.store.naming import in_words
 
 __all__ = ["Line", "Log", "read_logs"]
 
@@ -29,6 +30,8 @@ _FORMS: Final = (
     f"A line of NAME{_TEXT} is `[hh:mm] <nick> text`, or the same behind a channel and a date "
     "(`#channel yyyy-mm-dd [hh:mm:ss] <nick> text`)."
 )
+_LABEL_FORM: Final = f"A line of NAME{_LABELS} is `a b -`: line b of NAME{_TEXT} answers line a, counted from 0."
+_SHOWN: Final = 60
 _DAY: Final = 24 * 60
 _BACKWARDS: Final = 600
 
@@ -72,12 +75,15 @@ def read_logs(folder: Path) -> list[Log]:
     Raises ImportFormatError when one cannot be read, NothingFoundError when no labelled message is understood.
     """
     try:
-        paths = sorted(path for path in folder.iterdir() if path.name.endswith(_TEXT))
-        logs = [_read(path) for path in paths if _labels(path).is_file()]
+        named = sorted(path for path in folder.iterdir() if path.name.endswith(_TEXT))
+        paths = [path for path in named if _labels(path).is_file()]
+        logs = [_read(path) for path in paths]
     except OSError as error:
         raise ImportFormatError(f"{folder} cannot be read: {error.strerror}.", hint=_PAIRS) from error
-    if not any(log.links for log in logs):
+    if not logs:
         raise NothingFoundError(f"There is no labelled log in {folder}.", hint=_PAIRS)
+    if not any(log.links for log in logs):
+        raise NothingFoundError(_not_understood([_labels(path) for path in paths]), hint=_LABEL_FORM)
     if not any(log.lines[at] is not None for log in logs for at in log.links):
         raise NothingFoundError(f"No labelled message in {folder} was understood.", hint=_FORMS)
     return logs
@@ -90,13 +96,28 @@ def _labels(path: Path) -> Path:
 def _read(path: Path) -> Log:
     lines = list(_lines(path.read_text(encoding="utf-8", errors="replace")))
     links: dict[int, list[int]] = {}
-    for row in _labels(path).read_text(encoding="utf-8", errors="replace").split("\n"):
+    for row in _rows(_labels(path)):
         match = _LINK.match(row)
         if match:
             earlier, later = sorted((int(match[1]), int(match[2])))
             if later < len(lines):
                 links.setdefault(later, []).append(earlier)
     return Log(path.name.removesuffix(_TEXT), lines, links)
+
+
+def _rows(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8", errors="replace").split("\n")
+
+
+def _not_understood(annotations: list[Path]) -> str:
+    """Which line of the annotations is the first that says nothing."""
+    for path in annotations:
+        for number, row in enumerate(_rows(path), 1):
+            if row.strip():
+                shown = in_words(row.strip()[:_SHOWN])
+                why = "names a line that the log does not have" if _LINK.match(row) else "cannot be read"
+                return f"Line {number} of {path} {why}: {shown}."
+    return f"{annotations[0]} is empty."
 
 
 def _lines(text: str) -> Iterator[Line | None]:

@@ -116,6 +116,23 @@ def test_a_folder_without_labelled_logs_says_so(tmp_path: Path) -> None:
         read_logs(tmp_path / "missing")
 
 
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ("\nbob answers ann\n", r'^Line 2 of .*\.annotation\.txt cannot be read: "bob answers ann"\.$'),
+        ("0 7 -\n", r'^Line 1 of .*\.annotation\.txt names a line that the log does not have: "0 7 -"\.$'),
+        ("\n", r"\.annotation\.txt is empty\.$"),
+    ],
+)
+def test_an_annotation_of_which_nothing_is_understood_is_named_with_the_line(
+    tmp_path: Path, labels: str, told: str
+) -> None:
+    folder = written(tmp_path, "[19:09] <ann> q?\n[19:10] <bob> yes\n", labels)
+    with pytest.raises(NothingFoundError, match=told) as error:
+        read_logs(folder)
+    assert "`a b -`" in error.value.hint
+
+
 def test_a_folder_whose_labels_point_at_no_message_says_so_and_names_the_forms(tmp_path: Path) -> None:
     folder = written(tmp_path, "19:09 ann: q?\n19:10 bob: yes\n[19:11] <cy> hm\n", "0 1 -\n")
     with pytest.raises(NothingFoundError, match=r"No labelled message in .* was understood") as error:
