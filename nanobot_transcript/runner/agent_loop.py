@@ -14,9 +14,9 @@ from nanobot_transcript.conversation.prompt import ContextLimits
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
+from nanobot_transcript.runner.answering import Answering, Working
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.lanes import Lanes
-from nanobot_transcript.runner.outcomes import Answering, Working
 from nanobot_transcript.runner.replying import AnswerLimits, Replies
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.sessions import Sessions

@@ -20,10 +20,10 @@ from nanobot_transcript.conversation.ports import (
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
+from nanobot_transcript.runner.answering import Working
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
 from nanobot_transcript.runner.intake import Intake, OfferAction
-from nanobot_transcript.runner.outcomes import Working
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.relay import Relay

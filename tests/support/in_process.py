@@ -38,8 +38,8 @@ _LASTING: Final = (
 """How the tasks are called that go on for as long as a host runs, wherever they begin."""
 _LOOK: Final = 1.1
 """Seconds after which the relay has noticed a chat that is new to it."""
-_ASKING: Final = frozenset({"group-transcript-names", "group-transcript-title"})
-"""How the plugin's threads are called that ask the platform something."""
+_ASKING: Final = "group-transcript-asking"
+"""How the plugin's thread is called that asks the platform again who its bot is."""
 
 
 class HostInProcess(ABC):
@@ -254,7 +254,7 @@ class PluginInProcess(HostInProcess):
         self.host.record.close()
 
     def waits(self) -> bool:
-        asking = any(thread.name in _ASKING for thread in threading.enumerate())
+        asking = any(thread.name == _ASKING for thread in threading.enumerate())
         return asking or bool(self.bus.inbound_size or self.bus.outbound_size)
 
 

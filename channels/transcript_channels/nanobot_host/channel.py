@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     NanobotChannel = object
 
-__all__ = ["Core", "Gated", "Hearing", "Introducing", "Recalling", "Saying", "Streaming"]
+__all__ = ["Core", "Gated", "Hearing", "Introducing", "Listening", "Recalling", "Saying", "Streaming"]
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,11 @@ _SEATS: Final = {
 }
 """Events of a bot that was taken into a group (True), or put out of it."""
 _RECALLED: Final = "register_p2_im_message_recalled_v1"
+
+_ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
+"""True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
+_ADMITTED: Final[ContextVar[str]] = ContextVar("transcript_admitted", default="")
+"""The message that the gate let pass: nanobot's own group policy is not asked about it."""
 
 
 class Core(NanobotChannel):
@@ -70,10 +75,6 @@ class Core(NanobotChannel):
             outcomes.unsent(app_id, key, outgoing.trigger, partly=bool(outgoing.delivered))
         elif not streamed:
             outcomes.told(app_id, key, outgoing.trigger, outgoing.text)
-
-
-_ASIDE: Final[ContextVar[bool]] = ContextVar("transcript_aside", default=False)
-"""True while nanobot writes what is not the agent's own text (a tool hint) into an open card."""
 
 
 class Hearing(Core):
@@ -268,46 +269,6 @@ class Streaming(Core):
         return None
 
 
-@contextmanager
-def _aside() -> Iterator[None]:
-    token = _ASIDE.set(True)
-    try:
-        yield
-    finally:
-        _ASIDE.reset(token)
-
-
-def _is_introduced(channel: "Introducing | None") -> bool:
-    return channel is None or channel._transcript_ask_again()
-
-
-def _trigger(metadata: Any) -> str | None:
-    """The message that is being answered."""
-    message_id = metadata.get("message_id") if isinstance(metadata, dict) else None
-    return message_id if isinstance(message_id, str) else None
-
-
-def _addressed(msg: Any, outgoing: Outgoing) -> Any:
-    metadata = _addressed_metadata(msg.metadata, outgoing)
-    return dataclasses.replace(msg, chat_id=Address(msg.chat_id, outgoing), metadata=metadata)
-
-
-def _addressed_metadata(metadata: dict[str, Any] | None, outgoing: Outgoing) -> dict[str, Any] | None:
-    message_id = _trigger(metadata)
-    if metadata is None or message_id is None:
-        return metadata
-    return {**metadata, "message_id": Address(message_id, outgoing)}
-
-
-def _message_id(data: Any) -> str:
-    message = getattr(getattr(data, "event", None), "message", None)
-    return str(getattr(message, "message_id", "") or "")
-
-
-_ADMITTED: Final[ContextVar[str]] = ContextVar("transcript_admitted", default="")
-"""The message that the gate let pass: nanobot's own group policy is not asked about it."""
-
-
 class Gated(Core):
     """A message that is not for this bot ends here: no reaction, no download, no token."""
 
@@ -348,3 +309,39 @@ class Gated(Core):
         if not self._transcript_host.conversation.policy.gates(heard.message.chat_id):
             return None
         return heard if self.is_allowed(heard.message.sender_ids.get("open_id", "unknown")) else None
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    token = _ASIDE.set(True)
+    try:
+        yield
+    finally:
+        _ASIDE.reset(token)
+
+
+def _is_introduced(channel: "Introducing | None") -> bool:
+    return channel is None or channel._transcript_ask_again()
+
+
+def _trigger(metadata: Any) -> str | None:
+    """The message that is being answered."""
+    message_id = metadata.get("message_id") if isinstance(metadata, dict) else None
+    return message_id if isinstance(message_id, str) else None
+
+
+def _addressed(msg: Any, outgoing: Outgoing) -> Any:
+    metadata = _addressed_metadata(msg.metadata, outgoing)
+    return dataclasses.replace(msg, chat_id=Address(msg.chat_id, outgoing), metadata=metadata)
+
+
+def _addressed_metadata(metadata: dict[str, Any] | None, outgoing: Outgoing) -> dict[str, Any] | None:
+    message_id = _trigger(metadata)
+    if metadata is None or message_id is None:
+        return metadata
+    return {**metadata, "message_id": Address(message_id, outgoing)}
+
+
+def _message_id(data: Any) -> str:
+    message = getattr(getattr(data, "event", None), "message", None)
+    return str(getattr(message, "message_id", "") or "")

@@ -1,4 +1,6 @@
-"""The parts of our channel class that last as long as the channel runs: what works beside it, and its connection."""
+"""The parts of our channel class beside messages: what works as long as the channel runs, pressed buttons, and its
+connection.
+"""
 
 import asyncio
 import logging
