@@ -157,7 +157,7 @@ class People:
         return self.members is not None and self.members.is_listed(session_key, seconds)
 
     def link(self, observer: str, open_id: str, account: str) -> None:
-        """What ``observer`` sees as ``open_id`` is the bot ``account``. Raises StoreError."""
+        """``observer`` sees the bot ``account`` as ``open_id``, whatever was thought before. Raises StoreError."""
         bot = self._view().bot_of(account)
         if self.members is None or bot is None or not open_id or bot.open_ids.get(observer) == open_id:
             return
@@ -288,14 +288,22 @@ class Look:
         return sender
 
     def mentioned_bot(self, mention: MentionedMember, observer: str) -> str | None:
-        """The account of the bot that is mentioned: by its ids, else the one that goes by the name."""
+        """The account of the bot that is mentioned: by its ids, else the one that goes by the name.
+
+        Anybody can take a name, so it tells nothing about ids of a person who is known, nor about a bot that
+        ``observer`` knows by another id.
+        """
         if mention.kind == "human":
             return None
         found = self._account_of(mention.ids, observer)
         if found is not None:
             return found
+        if mention.kind is None and self._is_of_a_person(mention.ids, observer):
+            return None
         called = [bot for bot in self._bots if _is_called(bot, mention.name)]
-        return called[0].account if len(called) == 1 else None
+        if len(called) != 1 or (mention.ids.get(OPEN_ID) and observer in called[0].open_ids):
+            return None
+        return called[0].account
 
     # --- of entries
 
@@ -321,6 +329,11 @@ class Look:
             return observer
         bots: Iterable[BotProfile] = self._view.bots() if open_id else ()
         return next((bot.account for bot in bots if bot.open_ids.get(observer) == open_id), None)
+
+    def _is_of_a_person(self, ids: Ids, observer: str) -> bool:
+        """True for ids of a person who is known."""
+        seen_as = self._view.sender_for(observer, ids.get(OPEN_ID, ""))
+        return any(self._view.is_person(sender) for sender in (self.person(ids, observer), seen_as or ""))
 
     def _is_account(self, identity: str) -> bool:
         """True for what a bot writes with: on some platforms everybody calls it so, like a person."""

@@ -88,6 +88,10 @@ class MemberView:
             return self._agent_names().get(sender)
         return sender if sender in self._bot_names() else None
 
+    def is_person(self, sender: str) -> bool:
+        """True for the stable sender of a person of whom anything is known."""
+        return sender in self._look()["people"]
+
     def senders_named(self, name: str) -> list[str]:
         """The stable senders of everybody who is called ``name``, upper and lower case alike."""
         document = self._look()

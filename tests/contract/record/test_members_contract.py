@@ -23,6 +23,7 @@ def test_nothing_is_known_of_an_empty_record(make_members: MakeMembers) -> None:
     members = make_members()
     assert (members.bots(), members.of_chat(KEY), members.title_of(KEY)) == ([], [], None)
     assert (members.name_of("on_ada"), members.sender_for("cli_a", "ou_1"), members.bot_of("cli_a")) == (None,) * 3
+    assert not members.is_person("on_ada")
     assert (members.senders_named("Ada"), members.ids_of("on_ada")) == ([], {"on_ada"})
 
 
@@ -32,6 +33,7 @@ def test_a_person_is_known_by_name_and_by_each_id(make_members: MakeMembers) -> 
     writer.remember_person("on_ada", None, {"open_id": "ou_2"}, "cli_b")
     for members in (writer, reader, make_members()):
         assert members.name_of("on_ada") == "Ada"
+        assert members.is_person("on_ada")
         assert members.senders_named("ADA") == ["on_ada"]
         assert [members.sender_for(app, open_id) for app, open_id in (("cli_a", "ou_1"), ("cli_b", "ou_2"))] == [
             "on_ada",

@@ -196,6 +196,43 @@ def test_a_person_with_a_bots_name_stays_a_person(make_people: Any) -> None:
     assert people.look().mentions_of(asked) == [{"name": "Beta", "id": "ou_somebody@cli_a"}]
 
 
+def test_a_known_person_who_takes_a_bots_name_is_not_mentioned_as_the_bot(
+    make_people: Any, members: FileMembers
+) -> None:
+    people = make_people()
+    introduced(people, "cli_b", platform="Beta")
+    people.learn(message(person="eve"))
+    asked = message(mentions=[mention("Beta", "eve")])
+    people.learn(asked)
+    assert people.look().mentions_of(asked) == [{"name": "Beta", "id": "on_eve"}]
+    beta = members.bot_of("cli_b")
+    assert beta is not None
+    assert beta.open_ids == {"cli_b": "ou_self@cli_b"}
+
+
+@pytest.mark.parametrize("kind", [None, "bot"])
+def test_a_name_alone_never_replaces_the_id_by_which_a_bot_is_known(
+    make_people: Any, members: FileMembers, kind: str | None
+) -> None:
+    people = make_people()
+    introduced(people, "cli_b", platform="Beta")
+    people.link("cli_a", "ou_beta@cli_a", "cli_b")
+    asked = message(mentions=[mention("Beta", "stranger", kind=kind)])
+    people.learn(asked)
+    assert people.look().mentions_of(asked) == [{"name": "Beta", "id": "ou_stranger@cli_a"}]
+    beta = members.bot_of("cli_b")
+    assert beta is not None
+    assert beta.open_ids["cli_a"] == "ou_beta@cli_a"
+
+
+def test_a_mention_that_has_nothing_but_the_name_means_the_bot_of_that_name(make_people: Any) -> None:
+    people = make_people()
+    introduced(people, "cli_b", platform="Beta")
+    people.link("cli_a", "ou_beta@cli_a", "cli_b")
+    asked = replace(message(), mentions=(MentionedMember("Beta", {}),))
+    assert people.look().mentions_of(asked) == [{"name": "Beta", "id": "Beta"}]
+
+
 def test_a_bot_nobody_knows_is_called_by_its_id(make_people: Any) -> None:
     people = make_people()
     assert people.look().sender_of(message(person="x", sender_type="bot")).sender == "on_x"
