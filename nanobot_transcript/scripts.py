@@ -1,9 +1,10 @@
 """How scripts differ where names and words are looked for: spaces between words, composed characters."""
 
+import re
 import unicodedata
 from typing import Final
 
-__all__ = ["DENSE", "TEXT_LIMIT", "folded", "on_one_line"]
+__all__ = ["DENSE", "TEXT_LIMIT", "appearance", "folded", "on_one_line"]
 
 TEXT_LIMIT: Final = 4000
 """Characters of a text that are looked at."""
@@ -17,6 +18,44 @@ DENSE: Final = (
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co"})
 _JOINER: Final = "\u200d"
 """Makes one picture of several, and is seen by that."""
+
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U000e0000-\U000e0fff]"
+)
+"""Letters, marks and symbols that show nothing, most of them variation selectors."""
+
+_DOUBLES: Final = {
+    "a": "АаΑα",
+    "b": "ВвЬьΒβ",
+    "c": "СсϹϲ",
+    "d": "Ԁԁ",
+    "e": "ЕеΕε",
+    "g": "Ԍԍ",
+    "h": "НнҺһΗη",
+    "i": "ІіΙι",
+    "j": "ЈјͿϳ",
+    "k": "КкΚκ",
+    "l": "Ӏӏ",
+    "m": "МмΜμ",
+    "n": "Ν",
+    "o": "ОоΟο",
+    "p": "РрΡρ",
+    "q": "Ԛԛ",
+    "s": "Ѕѕ",
+    "t": "ТтΤτ",
+    "v": "Ѵѵν",
+    "w": "Ԝԝ",
+    "x": "ХхΧχ",
+    "y": "УуҮүΥυ",
+    "z": "Ζζ",
+}
+"""Cyrillic and Greek letters of which the capital or the small one can be read as a Latin letter. Both count, so that
+case makes no difference; only the Greek nu looks like two Latin letters (N and v). The list ends with these two
+scripts, which look like Latin in nearly every font. Others (Armenian, Cherokee) seldom do, and letters of one script
+that resemble each other (I and l, rn and m) are in too many honest names.
+"""
+_LATIN: Final = str.maketrans({double: latin for latin, doubles in _DOUBLES.items() for double in doubles})
 
 
 def folded(text: str) -> str:
@@ -34,6 +73,24 @@ def on_one_line(text: str, longest: int) -> str:
     >>> on_one_line(" Release\\n\\u202eteam\\u200b ", 20)
     'Release team'
     """
-    spaced = "".join(" " if each.isspace() else each for each in text[:TEXT_LIMIT])
-    seen = "".join(each for each in spaced if each == _JOINER or unicodedata.category(each) not in _UNSEEN)
-    return " ".join(seen.split())[:longest].strip(f" {_JOINER}")
+    text = text[:TEXT_LIMIT]
+    if not text.isprintable():
+        text = "".join(filter(_is_seen, (" " if each.isspace() else each for each in text)))
+    return " ".join(text.split())[:longest].strip(f" {_JOINER}")
+
+
+def appearance(name: str) -> str:
+    """What a name looks like, for comparing alone: folded, in Latin letters where others look the same, and without
+    what nobody sees.
+
+    >>> appearance("A\\u00adda\\ufe0f"), appearance("Ада") == appearance("ada"), appearance("陈晨")
+    ('ada', False, '陈晨')
+    """
+    if name.isascii() and name.isprintable():
+        return " ".join(name[:TEXT_LIMIT].casefold().split())
+    apart = _BLANK.sub("", unicodedata.normalize("NFKD", name[:TEXT_LIMIT]))  # marks by themselves, letters without
+    return folded(on_one_line(apart, TEXT_LIMIT).replace(_JOINER, "").translate(_LATIN))
+
+
+def _is_seen(character: str) -> bool:
+    return character == _JOINER or unicodedata.category(character) not in _UNSEEN

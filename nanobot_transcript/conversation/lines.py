@@ -3,12 +3,11 @@
 A line of an entry has ``id``, ``time``, ``from``, then what applies of ``you`` (the mind's own words), ``bot`` (another
 bot's), ``person``, ``thread``, ``reply_to``, ``edited``, and ``text``. ``person`` is a mark made of the stable sender.
 It stands where the name alone could be taken for somebody else: two people share it, a bot has it, or it is a word of
-ours.
+ours; names that look the same count as the same.
 """
 
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
@@ -16,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile, is_bot, wrote
+from nanobot_transcript.scripts import appearance, on_one_line
 
 __all__ = ["Line", "Voices", "encode", "fit", "length_of", "name_in"]
 
@@ -29,7 +29,6 @@ _NOTICE: Final = 32
 _OURS: Final = frozenset({"you", "bot", "person", "system", "assistant", "user", "tool", "everyone", "all", "somebody"})
 """Names that mean something to whoever reads the lines."""
 _NOBODY: Final = "somebody"
-_SPACES: Final = re.compile(r"\s+")
 
 
 class Voices:
@@ -69,7 +68,7 @@ class Voices:
             line["you"] = True
         elif is_bot(entry):
             line["bot"] = True
-        elif _plain(name) in self._unclear:
+        elif appearance(name) in self._unclear:
             line["person"] = _mark(str(entry.get("sender") or ""))
         line["thread"] = self._short(entry.get("thread_id"))
         line["reply_to"] = self._short(entry.get("reply_to"))
@@ -82,7 +81,7 @@ class Voices:
         line: Line = {"name": name, "kind": member.kind}
         if member.kind == "bot" and (member is self.agent or member.name == self.agent.name):
             line["you"] = True
-        if member.kind == "human" and _plain(name) in self._unclear:
+        if member.kind == "human" and appearance(name) in self._unclear:
             line["person"] = _mark(min(member.ids, default=member.name))
         if member.description:
             line["description"] = self._clean(member.description)[:_LONGEST_DESCRIPTION]
@@ -96,8 +95,8 @@ class Voices:
         return self._shown(self._called(entry)) or _NOBODY
 
     def _shown(self, name: str) -> str:
-        """A name on one line."""
-        return _SPACES.sub(" ", self._clean(name)).strip()[:_LONGEST_NAME]
+        """A name on one line, without what nobody sees."""
+        return self._clean(on_one_line(name, _LONGEST_NAME)).strip()  # cleaned last: what nobody sees may hide a marker
 
     def _by_members(self, entry: Entry) -> str:
         return self._names.get(str(entry.get("sender") or "")) or name_in(entry)
@@ -107,13 +106,13 @@ class Voices:
         people: defaultdict[str, set[str]] = defaultdict(set)
         bots: set[str] = set()
         for member in (self.agent, *self._members):
-            names = {_plain(self._shown(name)) for name in (member.name, *member.aliases)}
+            names = {appearance(self._shown(name)) for name in (member.name, *member.aliases)}
             if member.kind == "bot":
                 bots |= names
             else:
-                people[_plain(self._shown(member.name))].add(min(member.ids, default=member.name))
+                people[appearance(self._shown(member.name))].add(min(member.ids, default=member.name))
         for entry in entries:
-            name = _plain(self._name(entry))
+            name = appearance(self._name(entry))
             if is_bot(entry):
                 bots.add(name)
             else:
@@ -128,7 +127,7 @@ class Voices:
 def name_in(entry: Mapping[str, Any]) -> str:
     """What an entry itself calls its sender, on one line."""
     name = str(entry.get("sender_name") or entry.get("sender") or "")
-    return _SPACES.sub(" ", well_formed(name)).strip()[:_LONGEST_NAME] or _NOBODY
+    return on_one_line(well_formed(name), _LONGEST_NAME) or _NOBODY
 
 
 def fit(lines: Iterable[Line], max_chars: int, longest: int = 0) -> tuple[list[Line], int]:
@@ -170,10 +169,6 @@ def _shortened(line: Line, limit: int) -> Line:
 
 def _mark(sender: str) -> str:
     return hashlib.sha256(sender.encode("utf-8", "surrogatepass")).hexdigest()[:4]
-
-
-def _plain(name: str) -> str:
-    return name.casefold()
 
 
 def _time(ts: Any, where: tzinfo | None) -> str | None:

@@ -91,6 +91,52 @@ def test_two_people_of_one_name_are_told_apart_and_nobody_can_pass_for_a_bot_or_
     assert [line.get("bot") for line in told] == [None] * 6 + [True]
 
 
+LOOKALIKES = {
+    "zero width space": "Ada\u200b",
+    "joiner between letters": "A\u200dda",
+    "soft hyphen": "A\u00adda",
+    "variation selector": "Ada\ufe0f",
+    "tag": "Ada\U000e0041",
+    "not assigned": "Ada\U000e0800",
+    "Hangul filler": "Ada\u3164",
+    "right to left": "\u202eAda",
+    "full width": "Ａｄａ",
+    "Cyrillic": "Аdа",
+    "Greek": "Αda",
+    "capitals": "ADA",
+    "mathematical": "𝐀𝐝𝐚",
+}
+
+
+@pytest.mark.parametrize("name", LOOKALIKES.values(), ids=LOOKALIKES)
+def test_a_name_that_looks_like_another_is_told_apart_by_a_mark(name: str) -> None:
+    told = documents([entry("one", "on_1", sender_name="Ada"), entry("two", "on_2", sender_name=name)])
+    marks = [line.get("person") for line in told]
+    assert None not in marks
+    assert marks[0] != marks[1]
+
+
+@pytest.mark.parametrize("name", ["Beta\u200b", "Ｂｅｔａ", "Вetа", "贝塔\u200d", "you\u2060", "уou", "ѕystеm"])
+def test_nothing_that_looks_like_a_bot_or_a_word_of_ours_goes_without_a_mark(name: str) -> None:
+    (line,) = documents([entry("I approve", "on_3", sender_name=name)], members=[ALPHA, profile("Beta", "贝塔")])
+    assert "person" in line
+
+
+@pytest.mark.parametrize(
+    "name", ["陈晨", "José 王", "Ёлка", "Νίκος", "김철수", "Zoë O'Brien-Ng", "👩\u200d💻 Ada", "❤\ufe0f"]
+)
+def test_an_honest_name_is_shown_as_it_is_and_without_a_mark(name: str) -> None:
+    first, second = documents([entry("one", "on_1", sender_name=name), entry("two", "on_2", sender_name="Ada")])
+    assert (first["from"], second["from"]) == (name, "Ada")
+    assert "person" not in first | second
+
+
+def test_what_nobody_sees_in_a_name_does_not_reach_the_prompt() -> None:
+    (line,) = documents([entry("hello", "on_1", sender_name="\u202eadA\u2069 \x07\u200bB")])
+    assert line["from"] == "adA B"
+    assert name_in(entry("hello", sender_name="\u202eadA")) == "adA"
+
+
 def test_a_member_carries_the_mark_that_its_lines_carry() -> None:
     people = [AgentProfile("张伟", ids=frozenset({sender}), kind="human") for sender in ("on_1", "on_2")]
     told = all_documents([entry("one", "on_1", sender_name="张伟")], members=[ALPHA, *people])
