@@ -12,8 +12,10 @@ from nanobot_transcript.identity import AgentProfile, account_of, is_bot
 from nanobot_transcript.relevance.text import is_dense, words
 from nanobot_transcript.scripts import folded
 
-__all__ = ["STRANGER", "Naming", "Roster", "hint_of", "speaker_of", "strangers", "whole_word"]
+__all__ = ["NOBODY", "STRANGER", "Naming", "Roster", "hint_of", "speaker_of", "strangers", "whole_word"]
 
+NOBODY: Final[frozenset[int]] = frozenset()
+"""No member. One object for all lines that are remembered: an empty set takes as much room as one of four."""
 STRANGER: Final = -1
 """The position of somebody who is mentioned and no known member."""
 
@@ -89,12 +91,12 @@ class Roster:
         starts = bool(found) and lead.startswith(found[0])
         if first is None and starts:
             first = self._word(found[0])
-        hinted: frozenset[int] = frozenset()
+        hinted = NOBODY
         vocative = first is None and starts and lead[len(found[0]) :].lstrip(" ")[:1] in (":", "：", ",", "，")
         if first is None and starts and (vocative or len(found[0]) > _ABBREVIATION):
             hinted = self._hinted(found[0])
         colon = vocative and lead[len(found[0]) :].lstrip(" ")[:1] in (":", "：")
-        return Naming(frozenset(named), first, hinted, colon and not hinted)
+        return Naming(frozenset(named) or NOBODY, first, hinted, colon and not hinted)
 
     def _take_in(self, newcomers: Sequence[AgentProfile]) -> None:
         for at, member in enumerate(newcomers, len(self.members)):

@@ -13,7 +13,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.addressing import at_nodes, called_beside, is_for_everyone
 from nanobot_transcript.relevance.features import Message
-from nanobot_transcript.relevance.names import STRANGER, Naming, Roster, hint_of, speaker_of, strangers
+from nanobot_transcript.relevance.names import NOBODY, STRANGER, Naming, Roster, hint_of, speaker_of, strangers
 from nanobot_transcript.relevance.past import HISTORY_LINES
 from nanobot_transcript.relevance.scene import NEVER, Scene, Turn
 from nanobot_transcript.relevance.text import breadth, clipped, is_question, terms
@@ -23,12 +23,16 @@ __all__ = ["Observation", "Observer", "content_of"]
 
 _LINE_LIMIT: Final = 600
 """Characters of a line of the history: long answers of bots are not to cost more than what they tell."""
-_REMEMBERED_LINES: Final = 2000
-_REMEMBERED_ROSTERS: Final = 32
+_REMEMBERED_LINES: Final = 3 * HISTORY_LINES
+"""Of one group. Half of them goes at once, and what is left is to hold a whole history."""
+_REMEMBERED_GISTS: Final = 2000
+_REMEMBERED_GROUPS: Final = 256
+"""One takes 0.2 MB with a hundred short lines, 0.5 MB with lines of 200 characters; to read one anew takes about five
+times as long as a decision.
+"""
 _MINUTE: Final = 60_000
 _JUST_BEFORE: Final = 3
 _SAME_MINUTES: Final = 2
-_NOBODY: Final[frozenset[int]] = frozenset()
 
 
 class Observation(NamedTuple):
@@ -131,11 +135,12 @@ class _Group:
         if called and _is_addressed(roster, naming, mentioned, everyone):
             others = at_nodes(nodes, [roster.members[at] for at in mentioned if at != STRANGER])
             called = called_beside(text, called, roster, others)
-        to = (called | mentioned) - {who}
+        called, mentioned = called - {who} or NOBODY, mentioned or NOBODY
+        to = called | mentioned or NOBODY
         asks, about, length = _gist(text)
         turn = Turn(who, to, asks, _minute(entry), about, length)
         settled = not nodes or (isinstance(nodes, list) and all(roster.holds(node) for node in nodes))
-        return _Line(turn, naming, mentioned, called - {who}, everyone, folded(text), settled)
+        return _Line(turn, naming, mentioned, called, everyone, folded(text), settled)
 
 
 class Observer:
@@ -186,11 +191,10 @@ class Observer:
 
     def _remembered(self, chat: str, members: Sequence[AgentProfile]) -> _Group:
         key = (chat, *map(id, members))  # the group keeps the profiles, so that no id is given twice
-        group = self._groups.get(key)
-        if group is None:
-            if len(self._groups) >= _REMEMBERED_ROSTERS:
-                del self._groups[next(iter(self._groups))]
-            group = self._groups[key] = _Group(tuple(members))
+        group = self._groups.pop(key, None) or _Group(tuple(members))
+        if len(self._groups) >= _REMEMBERED_GROUPS:
+            del self._groups[next(iter(self._groups))]
+        self._groups[key] = group  # as the last one: the first is the one that nobody asked for the longest
         return group
 
     @staticmethod
@@ -222,7 +226,7 @@ def content_of(entry: Mapping[str, Any], limit: int = TEXT_LIMIT) -> str:
     return clipped(content, limit) if isinstance(content, str) else ""
 
 
-@lru_cache(maxsize=_REMEMBERED_LINES)
+@lru_cache(maxsize=_REMEMBERED_GISTS)
 def _gist(text: str) -> tuple[bool, frozenset[str], int]:
     """What a text says whoever reads it: remembered apart, as a new speaker makes everything else be read anew."""
     return is_question(text), terms(text), breadth(text)
@@ -242,7 +246,7 @@ def _with_agent(members: Sequence[AgentProfile], agent: AgentProfile) -> Sequenc
 def _awaited(scene: Scene, lines: Sequence[_Line], now: Turn) -> frozenset[int]:
     own = scene.last.get(now.who, NEVER)
     if scene.size - own > _JUST_BEFORE or not 0 <= now.minute - lines[own].turn.minute <= _SAME_MINUTES:
-        return _NOBODY
+        return NOBODY
     return frozenset(at for at in lines[own].mentioned if scene.last.get(at, NEVER) < own)
 
 
