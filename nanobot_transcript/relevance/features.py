@@ -145,7 +145,10 @@ def _last_line(seen: Scene, who: int, latest: Turn | None) -> tuple[float, ...]:
 
 def _amounts(seen: Scene, message: Message, who: int, latest: Turn | None) -> tuple[float, ...]:
     count = seen.count.get(who, 0)
-    minutes = min(max(message.turn.minute - latest.minute, 0), _LONG) if latest else _LONG
+    since = message.turn.minutes_since(latest) if latest else float(_LONG)
+    # Rounded, as the weights were fitted on logs of whole minutes: of lines a second apart none are a minute apart,
+    # wherever the minute of the clock ends.
+    minutes = round(min(max(since, 0.0), _LONG))
     return (
         _log(count),
         _log(seen.count.get(seen.speaker, 0)),

@@ -218,7 +218,7 @@ def _is_talking(seen: Observation) -> bool:
     scene, partner = seen.scene, seen.scene.partner.get(seen.speaker)
     if partner is None or scene.size - partner[1] > _OPEN_AFTER:
         return False
-    return seen.message.turn.minute - scene.turns[partner[1]].minute <= _TALKING_MINUTES
+    return seen.message.turn.minutes_since(scene.turns[partner[1]]) <= _TALKING_MINUTES
 
 
 def _from_bot(seen: Observation) -> bool:

@@ -26,11 +26,10 @@ _LINE_LIMIT: Final = 600
 _REMEMBERED_LINES: Final = 3 * HISTORY_LINES
 """Of one group. Half of them goes at once, and what is left is to hold a whole history."""
 _REMEMBERED_GISTS: Final = 2000
-_REMEMBERED_GROUPS: Final = 256
+_REMEMBERED_GROUPS: Final = 128
 """One takes 0.2 MB with a hundred short lines, 0.5 MB with lines of 200 characters; to read one anew takes about five
 times as long as a decision.
 """
-_MINUTE: Final = 60_000
 _JUST_BEFORE: Final = 3
 _SAME_MINUTES: Final = 2
 
@@ -138,7 +137,7 @@ class _Group:
         called, mentioned = called - {who} or NOBODY, mentioned or NOBODY
         to = called | mentioned or NOBODY
         asks, about, length = _gist(text)
-        turn = Turn(who, to, asks, _minute(entry), about, length)
+        turn = Turn(who, to, asks, _ts(entry), about, length)
         settled = not nodes or (isinstance(nodes, list) and all(roster.holds(node) for node in nodes))
         return _Line(turn, naming, mentioned, called, everyone, folded(text), settled)
 
@@ -245,7 +244,7 @@ def _with_agent(members: Sequence[AgentProfile], agent: AgentProfile) -> Sequenc
 
 def _awaited(scene: Scene, lines: Sequence[_Line], now: Turn) -> frozenset[int]:
     own = scene.last.get(now.who, NEVER)
-    if scene.size - own > _JUST_BEFORE or not 0 <= now.minute - lines[own].turn.minute <= _SAME_MINUTES:
+    if scene.size - own > _JUST_BEFORE or not 0 <= now.minutes_since(lines[own].turn) <= _SAME_MINUTES:
         return NOBODY
     return frozenset(at for at in lines[own].mentioned if scene.last.get(at, NEVER) < own)
 
@@ -275,6 +274,6 @@ def _with_reply(turn: Turn, entry: Entry, authors: Mapping[Any, int]) -> tuple[T
     return turn._replace(to=turn.to | {author}), author
 
 
-def _minute(entry: Entry) -> int:
+def _ts(entry: Entry) -> float:
     ts = entry.get("ts")
-    return int(ts // _MINUTE) if isinstance(ts, int | float) and math.isfinite(ts) else 0
+    return float(ts) if isinstance(ts, int | float) and math.isfinite(ts) else 0.0

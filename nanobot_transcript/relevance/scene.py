@@ -15,17 +15,22 @@ NEVER: Final = -1000
 """The position of a line that does not exist."""
 
 _PARTNER_LINES: Final = 60
+_MINUTE: Final = 60_000
 
 
 class Turn(NamedTuple):
-    """One line: who spoke, to whom explicitly, whether it asks, its minute, its terms, its length."""
+    """One line: who spoke, to whom explicitly, whether it asks, the platform's time (ms), its terms, its length."""
 
     who: int
     to: frozenset[int]
     asks: bool
-    minute: int
+    ts: float
     terms: frozenset[str]
     length: int
+
+    def minutes_since(self, earlier: "Turn") -> float:
+        """The time between two lines. Negative when this one is the earlier one."""
+        return (self.ts - earlier.ts) / _MINUTE
 
 
 class Scene:

@@ -413,6 +413,27 @@ def test_after_a_while_a_message_is_not_taken_for_the_second_one(group: Any) -> 
     assert group.decide(group.says("ada", "lunch?"), *history, agent=group.beta).respond is False
 
 
+def test_a_second_message_within_two_minutes_goes_on_and_a_later_one_does_not(group: Any) -> None:
+    first = group.says("ada", "@Beta look at this", **at("Beta", "cli_b"))
+    for seconds, reason in ((120, Reason.PARTNER), (121, Reason.SCORE_LOW)):
+        message = group.says("ada", "lunch?", ts=first["ts"] + seconds * 1000)
+        assert group.decide(message, first, agent=group.beta).reason is reason
+
+
+@pytest.mark.parametrize("shift", [0, 20_000, 45_000, 59_500])
+def test_a_score_does_not_depend_on_where_the_minute_of_the_clock_ends(group: Any, shift: int) -> None:
+    def score(of_day: int, seconds: int) -> Any:
+        asked = group.says("ada", "@Alpha when do we ship?", ts=of_day - 500, **at("Alpha", "cli_a"))
+        answer = group.says("alpha", "On Friday.", ts=of_day, reply_to=asked["message_id"])
+        return group.decide(group.says("ada", "And where to?", ts=of_day + seconds * 1000), asked, answer).score
+
+    full_minute = 1_763_600_040_000
+    assert full_minute % MINUTE == 0
+    for seconds in (1, 29, 60, 150):
+        assert score(full_minute + shift, seconds) == score(full_minute, seconds)
+    assert score(full_minute + shift, 60) != score(full_minute + shift, 1)
+
+
 def test_the_last_of_two_bots_asked_is_the_one_who_goes_on(group: Any) -> None:
     first = group.says("ada", "Alpha 第一个问题")
     second = group.says("ada", "贝塔 第二个问题")
