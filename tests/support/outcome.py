@@ -14,6 +14,9 @@ __all__ = ["Outcome", "Told", "outcome_of"]
 
 _UNEQUAL: Final = frozenset({"rts", "v", "pos", "ts"})
 """Times of receipt and of answers, and the platform's own count: different at each play."""
+_SCORE_DIGITS: Final = 2
+"""A follow-up's score goes down a little with each minute, and a play takes as long as the machine needs: a restart in
+one of two plays may take half a minute more."""
 _NAMES_A_MESSAGE: Final = ("message_id", "reply_to", "root_id", "target", "thread_id")
 _LINE: Final = re.compile(r'^\{"(?:id|time|name|from)": .*\}$', re.MULTILINE)
 
@@ -73,7 +76,7 @@ class _Places:
 
     def decision(self, noted: dict[str, Any]) -> dict[str, Any]:
         kept = {name: noted.get(name) for name in ("agent", "respond", "stage", "reason", "message_id")}
-        return self._renamed(kept | {"score": round(noted.get("score") or 0, 3)}, "message_id")
+        return self._renamed(kept | {"score": round(noted.get("score") or 0, _SCORE_DIGITS)}, "message_id")
 
     def told(self, request: ModelRequest) -> Told:
         said = [str(message.get("content") or "") for message in request.messages if message.get("role") != "system"]
