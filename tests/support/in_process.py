@@ -9,7 +9,7 @@ import json
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ __all__ = ["ENCRYPT_KEY", "HostInProcess", "PluginInProcess", "RunnerInProcess"]
 ENCRYPT_KEY: Final = "an encrypt key"
 _LASTING: Final = (
     *("Relay.", "_Ear.wait", "Event.wait", "FileSignals.", "follow", "Beside.", "_kept_up", "_awaited"),
-    *("RequestHandler.start", "MessageBus.consume_", "GapFiller._record_later"),
+    *("RequestHandler.start", "_Consumer.", "GapFiller._record_later"),
     "Play._ask_history_without_rest",
 )
 """How the tasks are called that go on for as long as a host runs, wherever they begin."""
@@ -190,7 +190,9 @@ class PluginInProcess(HostInProcess):
         path = home / "config.json"
         path.write_text(json.dumps(document), encoding="utf-8")
         config = Config.model_validate(document)
-        self.bus = MessageBus()
+        self.bus: Any = MessageBus()
+        self.bus.consume_inbound = self._taken_in = _Consumer(self.bus.consume_inbound)
+        self.bus.consume_outbound = self._sent = _Consumer(self.bus.consume_outbound)
         settings = self.settings()
         self.host = Host(settings, settings.open_record())
         self.background = self.host.conversation.background
@@ -255,7 +257,26 @@ class PluginInProcess(HostInProcess):
 
     def waits(self) -> bool:
         asking = any(thread.name == _ASKING for thread in threading.enumerate())
-        return asking or bool(self.bus.inbound_size or self.bus.outbound_size)
+        return asking or not (self._taken_in.waiting and self._sent.waiting)
+
+
+class _Consumer:
+    """What takes messages off one of nanobot's queues.
+
+    While nanobot looks at one of them before it makes a task of it, the queue is empty and no task is new: it is idle
+    only when it waits for the next.
+    """
+
+    def __init__(self, consume: Callable[[], Awaitable[Any]]) -> None:
+        self._consume = consume
+        self.waiting = 0
+
+    async def __call__(self) -> Any:
+        self.waiting += 1
+        try:
+            return await self._consume()
+        finally:
+            self.waiting -= 1
 
 
 class _OwnLine:

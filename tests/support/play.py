@@ -301,6 +301,7 @@ class Play:
     async def _settled(self) -> None:
         host, give_up = self.stage.host, time.monotonic() + PATIENCE
         await host.settled()
+        # Nothing is awaited in between. What is handed over before the mark is set keeps the host busy.
         while not self._is_relayed():
             if time.monotonic() > give_up:
                 raise TimeoutError("the relay did not come to the end of the transcript")
