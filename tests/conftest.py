@@ -1,6 +1,7 @@
 """Shared by all tests: stores, worker processes that always end, the soak repetitions and their table."""
 
 import gc
+import logging
 import signal
 from collections.abc import Callable, Generator, Iterator
 from importlib.metadata import version
@@ -79,6 +80,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     if session.items and not session.config.option.collectonly:
         forking.begin()
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """``run`` sets up logging for its process, here that of all tests, with a stream that ends with its own test."""
+    loggers = [logging.getLogger(name) for name in ("", "nanobot_transcript", "transcript_channels")]
+    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture

@@ -215,6 +215,7 @@ async def test_after_a_kill_a_new_process_goes_on_and_answers_nothing_twice(site
         (one_agent(CAT | {"env": {"PATH": "/no/such/folder"}}), "responder.command: There is no program cat"),
     ],
 )
+@pytest.mark.usefixtures("logging_as_before")
 def test_a_wrong_configuration_is_told_in_a_sentence(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

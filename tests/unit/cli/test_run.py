@@ -1,27 +1,17 @@
 """``run`` before anything connects: what is wrong is told, and nothing is started."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.readonly import read_only
 
+pytestmark = pytest.mark.usefixtures("logging_as_before")
+
 Run = Callable[..., Any]
 
 AGENT = "{name: A, app_secret: s, responder: {kind: scripted, answers: [hello]}}"
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    """The command sets up logging for its process, which here is that of all tests."""
-    loggers = [logging.getLogger(name) for name in ("", "nanobot_transcript", "transcript_channels")]
-    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
-    yield
-    for logger, level, handlers in before:
-        logger.setLevel(level)
-        logger.handlers[:] = handlers
 
 
 @pytest.fixture
