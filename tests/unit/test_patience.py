@@ -51,6 +51,7 @@ FREE = {
 """Files in which a short wait is no end of patience, and why."""
 
 SLEEPERS = {
+    "contract/hosts/test_sequences.py": "a step of nanobot that takes its time",
     "contract/record/test_signals_contract.py": "who waits is cancelled at any moment",
     "support/remote_record.py": "each call takes as long as over a network",
     "browser/test_drafts.py": "what is counted are frames in a span of time",
