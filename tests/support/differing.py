@@ -1,13 +1,13 @@
 """In which sequences the hosts may differ as they are, and where they do although they should not."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 import pytest
 from support.comparing import ASPECTS
 from support.sequences import SEQUENCES
 
-__all__ = ["FAILING", "NOBODY_ASKS", "OWN_WAYS", "cases"]
+__all__ = ["FAILING", "NOBODY_ASKS", "OWN_WAYS", "SELDOM", "cases"]
 
 _Table: TypeAlias = dict[tuple[str, str], str]
 
@@ -103,11 +103,21 @@ FAILING: Final[_Table] = {}
 """What is to be mended: a test that fails today, and why. It has to be taken out of here when it is mended."""
 
 
-def cases(names: Iterable[str], failing: Mapping[tuple[str, str], str] = FAILING) -> Iterator[Any]:
-    """The parameters of a test that compares the hosts: sequence and aspect."""
+SELDOM: Final = frozenset(list(SEQUENCES)[1::2])
+"""Every second one: to play all of them takes two minutes, which is for `make soak`."""
+
+
+def cases(
+    names: Iterable[str],
+    failing: Mapping[tuple[str, str], str] = FAILING,
+    *,
+    seldom: Collection[str] = (),
+) -> Iterator[Any]:
+    """The parameters of a test that compares the hosts: sequence and aspect; those of ``seldom`` with `make soak`."""
     for name in names:
         for aspect in ASPECTS:
             if (name, aspect) not in OWN_WAYS:
                 reason = failing.get((name, aspect))
-                marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+                marks: list[Any] = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+                marks += [pytest.mark.soak] if name in seldom else []
                 yield pytest.param(name, aspect, marks=marks)

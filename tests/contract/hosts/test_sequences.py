@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from support.comparing import ASPECTS
-from support.differing import NOBODY_ASKS, cases
+from support.differing import NOBODY_ASKS, SELDOM, cases
 from support.in_process import PluginInProcess, RunnerInProcess
 from support.play import Play
 from support.sequences import SEQUENCES
@@ -29,7 +29,7 @@ async def stages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stag
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize(("name", "aspect"), list(cases(SEQUENCES)))
+@pytest.mark.parametrize(("name", "aspect"), list(cases(SEQUENCES, seldom=SELDOM)))
 async def test_both_hosts_make_the_same_of_it(stages: Stages, name: str, aspect: str) -> None:
     runner, plugin = ASPECTS[aspect](*await stages.outcomes(SEQUENCES[name]))
     assert runner == plugin
