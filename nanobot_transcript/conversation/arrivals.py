@@ -180,10 +180,12 @@ class Arrivals:
         store, key, entry = self._store, message.session_key, message.entry
         if store is None or message.private or message.relayed:
             return None
-        heard_ms, first = time.time_ns() // 1_000_000, self._hear(store, key, entry)  # as the record counts
+        heard_ms = time.time_ns() // 1_000_000  # as the record counts
+        is_first = self._is_first(key)
+        since_ms = self._missing_since(store, key, entry) if is_first else None
         failure = _attempt(lambda: record_entry(store, key, entry, _LONGEST_WAIT), _NOT_RECORDED)
-        if first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
-            _attempt(lambda: self._first_heard(key, *first, heard_ms), "What was missed is not asked for")
+        if is_first:  # now that it is recorded as it was heard: the history has it, too, and knows less about it
+            _attempt(lambda: self._first_heard(key, since_ms, heard_ms), "What was missed is not asked for")
         return failure
 
     def offer(self, message: InboundMessage) -> tuple[bool, Exception | None]:
@@ -221,22 +223,23 @@ class Arrivals:
         """True when a message of this chat was recorded since the start."""
         return session_key in self._known
 
-    def _hear(self, store: GroupTranscriptStore, key: str, entry: Entry) -> tuple[()] | tuple[float | None]:
-        """Of the first message of a chat, since when others may be missing: where there is no record of the chat the
-        day before, else what is missing at its end. Nothing for later messages.
-        """
+    def _is_first(self, key: str) -> bool:
+        """True once for each chat."""
         with self._mutex:
-            if key in self._known:
-                return ()
+            known = key in self._known
             self._known.add(key)
-        since: list[float | None] = [None]
+        return not known
+
+    def _missing_since(self, store: GroupTranscriptStore, key: str, entry: Entry) -> float | None:
+        """Since when messages of a chat may be missing: the day before where it has no record, else None."""
+        since: list[float] = []
 
         def look() -> None:
             if not store.recent(key, 1).entries:
-                since[0] = entry["ts"] - _BEFORE
+                since.append(entry["ts"] - _BEFORE)
 
         _attempt(look, "Whether a chat has a record is not known")
-        return (since[0],)
+        return since[0] if since else None
 
 
 def _attempt(work: Callable[[], object], failed: str) -> Exception | None:

@@ -97,7 +97,7 @@ class Conversation:
     def records(self, session_key: str) -> bool:
         """True for groups of this platform whose messages are written down."""
         platform, chat_id = split(session_key)
-        return platform == self.platform.name and not self._is_private(chat_id) and self.policy.records(chat_id)
+        return platform == self.platform.name and self.policy.records(chat_id) and not self._is_private(chat_id)
 
     def shares(self, session_key: str) -> bool:
         """True for groups of this platform in which an agent is given what was said, and may answer."""

@@ -94,21 +94,24 @@ class FileMembers(MemberDirectory):
 
     def _refresh(self) -> None:
         try:
-            if self._held_up and self._mutex.acquire(blocking=False):
-                try:
-                    self._flush(0.0)
-                finally:
-                    self._mutex.release()
             signature = self._file.signature()
             if signature != self._signature:
                 with self._mutex:
                     self._take(self._file.read())
+            self._write_held_up()  # after reading: where nothing can be written, others are known all the same
             self._unreadable = ""
         except StoreError as error:
             # Names are not worth a message: who asks gets what this process knows.
             if str(error) != self._unreadable:
                 logger.warning("members are known from memory only: %s %s", error, error.hint)
             self._unreadable = str(error)
+
+    def _write_held_up(self) -> None:
+        if self._held_up and self._mutex.acquire(blocking=False):
+            try:
+                self._flush(0.0)
+            finally:
+                self._mutex.release()
 
     def _take(self, snapshot: Snapshot) -> bool:
         """Make what was read the present state, with the waiting changes on top; True when they change it."""

@@ -214,7 +214,7 @@ class PluginInProcess(HostInProcess):
         from nanobot.providers.factory import build_provider_snapshot
         from nanobot.session.manager import SessionManager
 
-        from transcript_channels.nanobot_host.parts import PARTS, channel_class
+        from transcript_channels.nanobot_host.install import PARTS, channel_class
         from transcript_channels.nanobot_host.plugin import GroupTranscriptTool, attend
 
         sessions = SessionManager(config.workspace_path)

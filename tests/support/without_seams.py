@@ -29,7 +29,7 @@ from nanobot.session.manager import SessionManager
 from support.stub_nanobot import group_event, sdk_object
 
 from transcript_channels.nanobot_host import plugin, seams
-from transcript_channels.nanobot_host.parts import PARTS
+from transcript_channels.nanobot_host.install import PARTS
 
 __all__ = ["loaded"]
 

@@ -2,21 +2,44 @@
 
 import logging
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
 from nanobot_transcript.errors import ConfigError
 from nanobot_transcript.settings import Settings, load_settings
 from transcript_channels.feishu.settings import FeishuSettings
+from transcript_channels.nanobot_host.channel import (
+    Core,
+    Gated,
+    Hearing,
+    Introducing,
+    Recalling,
+    Saying,
+    Streaming,
+)
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.parts import PARTS, channel_class
+from transcript_channels.nanobot_host.running import Actions, Connected, Running
 from transcript_channels.nanobot_host.seams import SeamFinding, check_seams, describe, untried
 
-__all__ = ["Installation", "installation"]
+__all__ = ["PARTS", "Installation", "channel_class", "installation"]
 
 logger = logging.getLogger(__name__)
 
 _LOGGERS: Final = ("nanobot_transcript", "transcript_channels")
+
+PARTS: Final[dict[str, type[Core]]] = {
+    "names": Introducing,
+    "gate": Gated,
+    "beside": Running,
+    "actions": Actions,
+    "reconnects": Connected,
+    "inbound": Hearing,
+    "recalls": Recalling,
+    "streams": Streaming,
+    "outbound": Saying,
+}
+"""By ability; a part earlier in this order is asked before a later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +69,15 @@ def installation() -> Installation:
                 logger.exception("The group transcript is off on nanobot %s", describe()["nanobot-ai"])
                 _installed = _nothing()
         return _installed
+
+
+def channel_class(base: type[Any], host: Host, abilities: Collection[str]) -> type[Any]:
+    """A subclass of nanobot's channel class with the given abilities (those of ``PARTS``); everything else stays as it
+    is in ``base``.
+    """
+    parts = [part for ability, part in PARTS.items() if ability in abilities]
+    namespace = {"_transcript_host": host, "__module__": __name__, "__doc__": base.__doc__}
+    return type("TranscriptFeishuChannel", (*parts, Core, base), namespace)
 
 
 def _install(settings: Settings) -> Installation:

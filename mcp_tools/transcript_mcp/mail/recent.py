@@ -8,11 +8,11 @@ from transcript_mcp.mail.boxes import COUNTED, LAST, number_of
 from transcript_mcp.mail.rows import HEADERS, letter
 from transcript_mcp.mail.values import Letter, Page
 
-__all__ = ["Conversation", "conversations", "subject_of", "unread", "written_to_last"]
+__all__ = ["RecentThread", "conversations", "subject_of", "unread", "written_to_last"]
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class RecentThread:
     """A thread, or a message that nobody answered: its id, its newest message, and who wrote how often."""
 
     id: str
@@ -35,7 +35,7 @@ _SENDERS: Final = (
 )
 
 
-def conversations(db: Sql, project_id: int, limit: int, before: str | None = None) -> Page[Conversation]:
+def conversations(db: Sql, project_id: int, limit: int, before: str | None = None) -> Page[RecentThread]:
     """The threads of a project, the one written to last first.
 
     ``before`` is the id of a message: only threads whose newest message was accepted before it. Raises
@@ -56,12 +56,12 @@ def conversations(db: Sql, project_id: int, limit: int, before: str | None = Non
     return Page(found, more, end)
 
 
-def _conversation(db: Sql, project_id: int, newest: Letter) -> Conversation:
+def _conversation(db: Sql, project_id: int, newest: Letter) -> RecentThread:
     name = newest.thread_id or newest.id
     senders = db.execute(_SENDERS, {"project": project_id, "thread": name}).fetchall()
     messages = sum(row["messages"] for row in senders)
     subject = subject_of(db, project_id, name)
-    return Conversation(name, newest, subject, messages, tuple(row["from_agent"] for row in senders))
+    return RecentThread(name, newest, subject, messages, tuple(row["from_agent"] for row in senders))
 
 
 def subject_of(db: Sql, project_id: int, thread_id: str) -> str:

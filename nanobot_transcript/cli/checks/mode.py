@@ -30,7 +30,7 @@ _SILENT_RUN: Final = (
 def check(loaded: "LoadedSettings", *, nanobot: bool) -> Finding:
     """What the mode of the settings means where ``nanobot`` is installed, and for the bots that ``run`` runs."""
     groups, runs = loaded.groups, bool(loaded.run_accounts)
-    if groups.mode == "off" and all((chat.mode or "off") == "off" for chat in groups.chats.values()):
+    if not groups.policy.active:
         what = "The bots of `nanobot-transcript run` are" if runs and not nanobot else "The plugin is"
         sentence = f"{what} switched off ({loaded.origin_of('groups.mode')})."
         return Finding("mode", "warning", sentence, "Set groups.mode to listen.")
@@ -38,7 +38,7 @@ def check(loaded: "LoadedSettings", *, nanobot: bool) -> Finding:
         return Finding("mode", "ok", "groups.mode is gate: the bots decide from the record which of them answers.")
     if groups.mode == "listen":
         return _listening(nanobot=nanobot, runs=runs)
-    if runs:
+    if groups.mode == "observe" and runs:
         return Finding("mode", "info", _SILENT_RUN, "If they should answer: set groups.mode to gate.")
     return Finding("mode", "ok", f"groups.mode is {groups.mode}.")
 

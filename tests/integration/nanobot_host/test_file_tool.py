@@ -20,7 +20,7 @@ from nanobot_transcript.settings import Settings  # noqa: E402
 from transcript_channels.feishu.content import text_of  # noqa: E402
 from transcript_channels.nanobot_host.file_tool import GroupFileTool  # noqa: E402
 from transcript_channels.nanobot_host.host import Host  # noqa: E402
-from transcript_channels.nanobot_host.parts import channel_class  # noqa: E402
+from transcript_channels.nanobot_host.install import channel_class  # noqa: E402
 from transcript_channels.simulator import FeishuSimulator, Message  # noqa: E402
 
 RESOURCE = "GET /open-apis/im/v1/messages/{message_id}/resources/{file_key}"

@@ -19,7 +19,7 @@ from nanobot.session.manager import SessionManager  # noqa: E402
 from nanobot_transcript.settings import Settings  # noqa: E402
 from transcript_channels.nanobot_host.context import GroupContext  # noqa: E402
 from transcript_channels.nanobot_host.host import Host  # noqa: E402
-from transcript_channels.nanobot_host.parts import channel_class  # noqa: E402
+from transcript_channels.nanobot_host.install import channel_class  # noqa: E402
 from transcript_channels.nanobot_host.plugin import GroupTranscriptTool, attend  # noqa: E402
 from transcript_channels.nanobot_host.watermark import Watermark  # noqa: E402
 

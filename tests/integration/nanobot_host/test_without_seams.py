@@ -13,7 +13,7 @@ from support.waiting import PATIENCE
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
 
-from transcript_channels.nanobot_host.parts import PARTS  # noqa: E402
+from transcript_channels.nanobot_host.install import PARTS  # noqa: E402
 from transcript_channels.nanobot_host.seams import check_seams  # noqa: E402
 
 CHANNEL = "nanobot.channels.feishu.runtime:FeishuChannel"

@@ -286,6 +286,20 @@ def test_bots_of_the_runner_need_no_nanobot_and_decide_together(
         assert findings.keys().isdisjoint({"seams", "plugin"})
 
 
+def test_a_mode_that_is_off_but_for_one_chat_is_called_off(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "version_of", lambda _name: None)
+    file = tmp_path / "my.yaml"
+    file.write_text(
+        "groups: {mode: off, chats: {oc_1: {mode: gate}}}\n"
+        "agents: {cli_1: {name: A, responder: {kind: command, command: [cat]}}}",
+        encoding="utf-8",
+    )
+    finding = found(run, "--config", str(file))["mode"]
+    assert (finding["severity"], finding["message"]) == ("ok", "groups.mode is off.")
+
+
 def test_without_a_responder_a_nanobot_that_is_missing_is_a_warning(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

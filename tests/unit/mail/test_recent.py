@@ -3,11 +3,11 @@
 from support.letterbox import BACKEND, FRONTEND, Letterbox
 
 from transcript_mcp.mail import recent
-from transcript_mcp.mail.recent import Conversation
+from transcript_mcp.mail.recent import RecentThread
 from transcript_mcp.mail.values import Draft, Page
 
 
-def threads(box: Letterbox, project: str = BACKEND, limit: int = 100, before: str | None = None) -> Page[Conversation]:
+def threads(box: Letterbox, project: str = BACKEND, limit: int = 100, before: str | None = None) -> Page[RecentThread]:
     key = box.mail.project(project).id
     return box.mail.reader.read(lambda db: recent.conversations(db, key, limit, before), Page())
 

@@ -12,7 +12,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.settings import Settings
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.parts import channel_class
+from transcript_channels.nanobot_host.install import channel_class
 
 MakeHost = Callable[..., Host]
 MakeChannel = Callable[..., Any]

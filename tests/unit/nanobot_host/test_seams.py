@@ -14,7 +14,7 @@ from nanobot.agent.tools.base import Tool  # noqa: E402
 from nanobot.channels.base import BaseChannel  # noqa: E402
 from nanobot.channels.feishu import runtime  # noqa: E402
 
-from transcript_channels.nanobot_host.parts import PARTS  # noqa: E402
+from transcript_channels.nanobot_host.install import PARTS  # noqa: E402
 from transcript_channels.nanobot_host.plugin import GroupTranscriptTool  # noqa: E402
 from transcript_channels.nanobot_host.seams import _OURS, TRIED, check_seams, describe, untried  # noqa: E402
 

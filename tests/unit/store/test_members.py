@@ -292,6 +292,19 @@ def test_a_look_that_fails_does_not_forget_that_something_waits(base: Path, monk
     assert FileMembers(base).name_of("on_bo") == "Bo"
 
 
+def test_where_nothing_can_be_written_the_others_are_known_all_the_same(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = FileMembers(base)
+    members.remember_person("on_ada", "Ada")
+    with filelock.FileLock(base / ".state" / "locks" / "members.lock"):
+        members.remember_person("on_bo", "Bo")
+    FileMembers(base).remember_person("on_mei", "Mei")
+    monkeypatch.setattr(StateFile, "locked", no_space)
+    assert members.name_of("on_mei") == "Mei"
+    assert members.name_of("on_bo") == "Bo"
+
+
 def test_changes_that_wait_survive_what_another_process_writes(base: Path) -> None:
     members = FileMembers(base)
     members.remember_person("on_ada", "Ada")
