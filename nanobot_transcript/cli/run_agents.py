@@ -174,7 +174,6 @@ class _Builder:
 
         given, settings, conversation = agent.settings, self._settings, self.conversations[agent.platform.name]
         gate = conversation.gate(judge_for(settings.gate.judge, given.responder))
-        posting: Posting | None = Posting(self.record.outbox) if settings.outbox.serve else None
         return Agent(
             agent.profile,
             self.connectors[agent.platform.name].channel(self._seats[agent.key]),
@@ -183,9 +182,7 @@ class _Builder:
             decider=conversation.decider(agent.profile, gate),
             relay=conversation.relay(agent.profile),
             policy=conversation.policy,
-            is_answer=posting.is_answer if posting else None,
-            offer_action=posting.offer_action if posting else None,
-            serve=posting.serve if posting else None,
+            posting=Posting(self.record.outbox) if settings.outbox.serve else None,
             key=agent.key,
         )
 

@@ -147,13 +147,14 @@ class Conversation:
     async def aclose(self) -> None:
         """Decide no more, let go of the judges, and write down what was learned last. The record stays open."""
         async with AsyncExitStack() as ends:  # each is ended, whatever becomes of the others
-            ends.push_async_callback(asyncio.to_thread, self._write_down)
+            ends.push_async_callback(asyncio.to_thread, self.write_down)
             for gate in self._gates:
                 ends.push_async_callback(gate.aclose)
             for decider in self._deciders.values():
                 ends.push_async_callback(decider.close)
 
-    def _write_down(self) -> None:
+    def write_down(self) -> None:
+        """Write down what was learned last, within a few seconds; nothing is learned after it."""
         until = time.monotonic() + _LAST_WORDS
         try:
             done = self.background.close(_LAST_WORDS)

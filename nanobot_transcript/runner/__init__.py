@@ -11,12 +11,12 @@ from nanobot_transcript.conversation.ports import (
     SentMessage,
     StreamingChannel,
 )
+from nanobot_transcript.conversation.posting import Posting
 from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
 from nanobot_transcript.runner.hosting import Agent, HostedAgent
-from nanobot_transcript.runner.posting import Posting
 from nanobot_transcript.runner.replying import AnswerLimits
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 from nanobot_transcript.runner.responders.contract import Responder

@@ -2,12 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from nanobot_transcript.conversation.arrivals import IsAnswer
 from nanobot_transcript.conversation.decision import Decider
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import (
@@ -17,25 +16,24 @@ from nanobot_transcript.conversation.ports import (
     ReactingChannel,
     SentMessage,
 )
+from nanobot_transcript.conversation.posting import Posting
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.answering import Working
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.runner.channel_manager import ChannelManager
-from nanobot_transcript.runner.intake import Intake, OfferAction
+from nanobot_transcript.runner.intake import Intake
 from nanobot_transcript.runner.responders.contract import Responder
+from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns.relay import Relay
 
-__all__ = ["Agent", "HostedAgent", "Serve"]
+__all__ = ["Agent", "HostedAgent"]
 
 logger = logging.getLogger(__name__)
 
 _SEND_LAST: Final = 10.0
-
-Serve = Callable[["HostedAgent"], Awaitable[None]]
-"""Work beside an agent that ends only by being cancelled, such as serving the outbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,8 @@ class Agent:
     """What makes an agent.
 
     Without a ``decider`` it answers what mentions it or replies to it. ``relay`` brings what other bots said out of
-    the record. ``is_answer`` and ``offer_action`` are asked before a message or a pressed button goes further,
-    ``serve`` runs beside the agent. ``policy`` tells in which chats it may do what. ``key`` is the setting that
-    describes the agent, for messages about it.
+    the record. ``posting`` says through this agent what others want said in its chats. ``policy`` tells in which chats
+    it may do what. ``key`` is the setting that describes the agent, for messages about it.
     """
 
     profile: AgentProfile
@@ -54,9 +51,7 @@ class Agent:
     options: LoopOptions = field(default_factory=LoopOptions)
     decider: Decider | None = None
     relay: Relay | None = None
-    is_answer: IsAnswer | None = None
-    offer_action: OfferAction | None = None
-    serve: Serve | None = None
+    posting: Posting | None = None
     policy: Policy = field(default_factory=Policy)
     key: str = ""
 
@@ -81,8 +76,7 @@ class HostedAgent:
             self._bus,
             transcript_store,
             forget=self._loop.forget,
-            is_answer=agent.is_answer,
-            offer_action=agent.offer_action,
+            posting=agent.posting,
             policy=agent.policy,
             relayed=agent.relay is not None and agent.relay.settings.mode != "off",
         )
@@ -108,8 +102,8 @@ class HostedAgent:
         if self.agent.relay is not None and self.agent.relay.settings.mode != "off":
             self.agent.relay.on_stop = self._stopped
             self._parts.append(loop.create_task(self.agent.relay.run(self._relayed)))
-        if self.agent.serve is not None:
-            self._parts.append(asyncio.ensure_future(_awaited(self.agent.serve(self))))
+        if self.agent.posting is not None:
+            self._parts.append(loop.create_task(self.agent.posting.serve(self.name, self, self._may_post)))
 
     async def settled(self) -> None:
         """Wait until every message that came in is dealt with."""
@@ -147,6 +141,10 @@ class HostedAgent:
             await self.agent.channel.stop()
             await self.agent.responder.close()
 
+    def _may_post(self, session_key: str) -> bool:
+        """Not in a chat that is off: what is said there is not recorded, and no reply would come back."""
+        return self.agent.policy.records(split(session_key)[1]) and self.agent.channel.sits_in(session_key)
+
     async def _relayed(self, session_key: str, entry: Entry) -> None:
         if self.agent.channel.sits_in(session_key):
             await self._intake.publish(InboundMessage(session_key, entry, relayed=True))
@@ -162,7 +160,3 @@ def _working(agent: Agent) -> Working | None:
     if not reaction or not isinstance(channel, ReactingChannel):
         return None
     return lambda message_id: channel.working(message_id, reaction)
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work

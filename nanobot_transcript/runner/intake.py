@@ -2,28 +2,26 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from nanobot_transcript.conversation.arrivals import Arrivals, IsAnswer
+from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import CardAction, InboundMessage, Recalled
+from nanobot_transcript.conversation.posting import Posting
 from nanobot_transcript.identity import is_bot
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 
-__all__ = ["Intake", "OfferAction"]
+__all__ = ["Intake"]
 
 logger = logging.getLogger(__name__)
 
-OfferAction = Callable[[CardAction], Awaitable[Mapping[str, Any] | None]]
-"""Asked about a pressed button; the platform's answer to show, if there is one."""
-
 
 class Intake:
-    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages; ``relayed`` says that a relay
-    brings what other bots say.
+    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages; ``posting`` is offered what
+    may answer a post; ``relayed`` says that a relay brings what other bots say.
     """
 
     def __init__(
@@ -32,8 +30,7 @@ class Intake:
         transcript_store: AsyncGroupTranscriptStore | None = None,
         *,
         forget: Callable[[str, str], None] = lambda key, message_id: None,
-        is_answer: IsAnswer | None = None,
-        offer_action: OfferAction | None = None,
+        posting: Posting | None = None,
         policy: Policy | None = None,
         relayed: bool = False,
     ) -> None:
@@ -41,9 +38,10 @@ class Intake:
         self._store: AsyncGroupTranscriptStore | None = transcript_store
         self._loop: asyncio.AbstractEventLoop | None = None
         store = transcript_store.sync if transcript_store is not None else None
+        is_answer = posting.is_answer if posting is not None else None
         self._arrivals: Arrivals = Arrivals(store, policy=policy, is_answer=is_answer, first_heard=self._first_heard)
         self._forget: Callable[[str, str], None] = forget
-        self._offer_action: OfferAction | None = offer_action
+        self._posting: Posting | None = posting
         self._policy: Policy = policy or Policy()
         self._relayed: bool = relayed
 
@@ -53,7 +51,7 @@ class Intake:
         if isinstance(event, Recalled):
             await self._recalled(event)
         elif isinstance(event, CardAction):
-            return await self._pressed(event)
+            await self._pressed(event)
         else:
             await self._message(event)
         return None
@@ -69,10 +67,10 @@ class Intake:
         """What bots say comes by the relay, where there is one, whether the platform tells of it or not."""
         return message.relayed or message.private or not self._relayed or not is_bot(message.entry)
 
-    async def _pressed(self, action: CardAction) -> Mapping[str, Any] | None:
-        if self._offer_action is None or not self._policy.records(split(action.session_key)[1]):
-            return None
-        return await self._offer_action(action)
+    async def _pressed(self, action: CardAction) -> None:
+        """The card stays as it is; whoever posted it may show another."""
+        if self._posting is not None and self._policy.records(split(action.session_key)[1]):
+            await asyncio.to_thread(self._posting.pressed, action)
 
     def _first_heard(self, session_key: str, since_ms: float | None, heard_ms: float) -> None:
         """Called in the thread that records."""

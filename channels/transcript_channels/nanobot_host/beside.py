@@ -3,12 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from nanobot_transcript.errors import TranscriptError
 from transcript_channels.nanobot_host.clients import load
 from transcript_channels.nanobot_host.relaying import Relaying
+from transcript_channels.nanobot_host.speaking import FeishuSpeaker
 
 if TYPE_CHECKING:
     from transcript_channels.nanobot_host.host import Bot, Host
@@ -34,13 +34,21 @@ class Beside:
         await asyncio.gather(_kept_up("Hearing other bots", self._relaying.run), _kept_up("The outbox", self._serve))
 
     async def _serve(self) -> None:
+        """Where nobody has heard of the bot yet, the platform is asked whether it sits there."""
         host, bot = self._host, self._bot
         await load()
+        from transcript_channels.feishu.channel import FeishuChannel
+
         client = host.clients.of(bot.app_id)
-        if host.posts.served and client is not None:
-            profile = host.conversation.profile(bot.app_id)
-            sits_in = partial(host.sits_in, bot)
-            await host.posts.serve(profile, client, host.conversation.store, host.conversation.records, sits_in)
+        if host.posting is None or client is None:
+            return
+        agent = host.conversation.profile(bot.app_id)
+        channel = FeishuChannel(agent, client, host.conversation.people)
+
+        def may_post(key: str) -> bool:
+            return host.conversation.records(key) and (host.sits_in(bot, key) or channel.sits_in(key))
+
+        await host.posting.serve(agent.name, FeishuSpeaker(agent, channel, host.outbound.recorder), may_post)
 
 
 async def _kept_up(what: str, work: Callable[[], Awaitable[None]]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.ports import InboundMessage
+from nanobot_transcript.conversation.posting import Posting
 from nanobot_transcript.coordination.behind import MarksBehind
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
@@ -31,7 +32,6 @@ from transcript_channels.nanobot_host.inbound import PRIVATE, Inbound, PrivateCh
 from transcript_channels.nanobot_host.judging import HostModel, judge_of
 from transcript_channels.nanobot_host.outbound import Outbound
 from transcript_channels.nanobot_host.outcomes import Outcomes
-from transcript_channels.nanobot_host.posts import Posts
 from transcript_channels.nanobot_host.turns import Answers, Turns
 from transcript_channels.nanobot_host.watermark import Watermarks
 
@@ -86,7 +86,7 @@ class Host:
         )
         if self.histories is not None:
             store.on_read = self._was_read
-        self.posts: Posts = Posts(record.outbox, self.conversation.people, served=settings.outbox.serve)
+        self.posting: Posting | None = Posting(record.outbox) if settings.outbox.serve else None
         self.model: HostModel = HostModel()
         if settings.gate.judge.kind == "openai":
             settings.require("gate.judge")
@@ -98,7 +98,7 @@ class Host:
         self.arrivals: Arrivals = Arrivals(
             store,
             policy=self.conversation.policy,
-            is_answer=self.posts.is_answer,
+            is_answer=self.posting.is_answer if self.posting is not None else None,
             first_heard=self._first_heard,
         )
         self.inbound: Inbound = Inbound(

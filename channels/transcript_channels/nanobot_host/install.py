@@ -1,5 +1,6 @@
 """Takes hold of nanobot, once per process: puts our channel class in the place of its own."""
 
+import atexit
 import logging
 import threading
 from collections.abc import Collection
@@ -96,6 +97,7 @@ def _install(settings: Settings) -> Installation:
     patched = _replace_channel(host, abilities)
     _report(findings, patched, host)
     host.conversation.background.start()
+    atexit.register(host.conversation.write_down)  # nanobot does not tell a plugin that it ends
     return Installation(host, abilities)
 
 

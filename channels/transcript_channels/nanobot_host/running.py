@@ -4,6 +4,7 @@ connection.
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any, Final
 
 from transcript_channels.nanobot_host.beside import Beside
@@ -50,11 +51,18 @@ class Actions(Core):
 
     def _transcript_pressed(self, data: Any) -> Any:
         try:
-            self._transcript_host.posts.pressed(plain(data))
+            self._transcript_keep_pressed(plain(data))
         except Exception:
             logger.exception("A pressed button could not be kept; the platform tells the person to try again")
             raise
         return self._transcript_also_pressed(data) if self._transcript_also_pressed is not None else None
+
+    def _transcript_keep_pressed(self, event: Mapping[str, Any]) -> None:
+        from transcript_channels.feishu.channel import action_from_event
+
+        posting = self._transcript_host.posting
+        if posting is not None:
+            posting.pressed(action_from_event(event))
 
 
 class Connected(Core):

@@ -10,8 +10,10 @@ from support.waiting import until
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, Receipt
+from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
 from transcript_channels.nanobot_host.host import Host
+from transcript_channels.nanobot_host.speaking import FeishuSpeaker
 from transcript_channels.simulator import FeishuSimulator
 
 KEY = "feishu:oc_1"
@@ -127,9 +129,11 @@ async def test_a_long_post_that_breaks_off_is_recorded_as_far_as_the_group_sees_
             limited = client.budgeted(lambda: enough.is_set() or next(calls) < 2)
             with Outbox(host.record.store.base_dir) as outbox:
                 outbox.post(key, text)
-            serving = asyncio.create_task(
-                host.posts.serve(agent, limited, host.conversation.store, lambda key: True, lambda key: True)
+            speaker = FeishuSpeaker(
+                agent, FeishuChannel(agent, limited, host.conversation.people), host.outbound.recorder
             )
+            assert host.posting is not None
+            serving = asyncio.create_task(host.posting.serve(agent.name, speaker, lambda key: True))
             try:
                 await until(lambda: content() != "")
                 seen = [message.message_id for message in feishu.messages(group)]

@@ -1,6 +1,7 @@
 """Several agents in one process, started together and stopped in order."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ from support.loop_clock import outlast
 from support.memory_chat import KEY, MemoryChannel
 from support.waiting import PATIENCE
 
-from nanobot_transcript.conversation.policy import Policy
+from nanobot_transcript.conversation.policy import Mode, Policy
 from nanobot_transcript.conversation.ports import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
+from nanobot_transcript.conversation.posting import Speaker
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, StoreFullError
 from nanobot_transcript.runner.bus import MessageBus
@@ -170,17 +172,38 @@ async def test_an_only_agent_that_is_refused_ends_the_runner_with_its_error(
     stage.runner = None
 
 
-async def test_work_beside_an_agent_is_ended_with_it_and_can_speak_through_it(stage: Any) -> None:
+class Posts:
+    """In the place of an outbox: ``serve`` is run beside an agent."""
+
+    def __init__(self, serve: Callable[..., Awaitable[None]] | None = None) -> None:
+        self.offered: list[str] = []
+        self.actions: list[CardAction] = []
+        self._serve = serve
+
+    def is_answer(self, key: str, entry: Any) -> bool:
+        self.offered.append(entry["content"])
+        return "for the poster" in entry["content"]
+
+    def pressed(self, action: CardAction) -> None:
+        self.actions.append(action)
+
+    async def serve(self, agent: str, speaker: Speaker, may_post: Callable[[str], bool]) -> None:
+        if self._serve is not None:
+            await self._serve(agent, speaker, may_post)
+        await asyncio.Event().wait()
+
+
+async def test_serving_posts_ends_with_the_agent_and_speaks_through_it(stage: Any) -> None:
     ended = asyncio.Event()
 
-    async def serve(hosted: Any) -> None:
-        await hosted.send(OutboundMessage(KEY, "posted", idempotency_key="p1", agent="Alpha"))
+    async def serve(agent: str, speaker: Speaker, _: Any) -> None:
+        await speaker.send(OutboundMessage(KEY, "posted", idempotency_key="p1", agent=agent))
         try:
             await asyncio.Event().wait()
         finally:
             ended.set()
 
-    stage.add("Alpha", serve=serve)
+    stage.add("Alpha", posting=Posts(serve))
     await stage.start()
     await stage.chat.answers(1)
     await stage.stop()
@@ -188,30 +211,39 @@ async def test_work_beside_an_agent_is_ended_with_it_and_can_speak_through_it(st
     assert [entry["content"] for entry in await stage.record()] == ["posted"]
 
 
-async def test_work_beside_an_agent_that_fails_ends_the_runner_with_its_error(stage: Any) -> None:
-    async def serve(_: Any) -> None:
+@pytest.mark.parametrize(("mode", "allowed"), [("gate", True), ("observe", True), ("off", False)])
+async def test_no_post_is_taken_for_a_chat_that_is_off(stage: Any, mode: Mode, allowed: bool) -> None:
+    asked: list[bool] = []
+
+    async def serve(_: str, __: Any, may_post: Callable[[str], bool]) -> None:
+        asked.extend([may_post(KEY), may_post("memory:oc_elsewhere")])
+        await asyncio.Event().wait()
+
+    stage.add("Alpha", posting=Posts(serve), policy=Policy(mode))
+    await stage.start()
+    await stage.quiet()
+    assert asked == [allowed, False]
+
+
+async def test_serving_posts_that_fails_ends_the_runner_with_its_error(stage: Any) -> None:
+    async def serve(*_: Any) -> None:
         raise ConfigError("The outbox is not there.")
 
-    stage.add("Alpha", serve=serve)
+    stage.add("Alpha", posting=Posts(serve))
     await stage.start()
     with pytest.raises(ConfigError, match="outbox"):
         await stage.stop()
 
 
 async def test_a_message_that_answers_a_post_starts_no_turn(stage: Any) -> None:
-    offered: list[str] = []
-
-    def is_answer(key: str, entry: Any) -> bool:
-        offered.append(entry["content"])
-        return "for the poster" in entry["content"]
-
-    stage.add("Alpha", is_answer=is_answer)
+    posts = Posts()
+    stage.add("Alpha", posting=posts)
     await stage.start()
     await stage.chat.say("@Alpha this is for the poster", reply_to="om_post")
     await stage.chat.say("@Alpha this is for you", reply_to="om_post")
     await stage.chat.answers(1)
     await stage.quiet()
-    assert len(offered) == 2
+    assert len(posts.offered) == 2
     assert stage.chat.shown[0].outbound.reply_to == (await stage.record())[1]["message_id"]
     assert len(stage.chat.texts()) == 1
 
@@ -227,12 +259,11 @@ async def test_a_chat_can_be_left_out_or_only_observed(stage: Any) -> None:
     assert sorted(chat.session_key for chat in await stage.store.chats()) == ["memory:oc_observed", KEY]
 
 
-async def test_a_pressed_button_is_offered_and_its_answer_given_back() -> None:
-    async def offer(action: CardAction) -> dict[str, Any]:
-        return {"toast": {"content": action.value["choice"]}}
-
+async def test_a_pressed_button_is_given_to_whoever_posted_where_posts_are_served() -> None:
     action = CardAction(KEY, "om_1", {"choice": "yes"}, "on_ada")
-    assert await Intake(MessageBus(), offer_action=offer).publish(action) == {"toast": {"content": "yes"}}
+    posts: Any = Posts()
+    assert await Intake(MessageBus(), posting=posts).publish(action) is None
+    assert posts.actions == [action]
     assert await Intake(MessageBus()).publish(action) is None
 
 
@@ -272,15 +303,11 @@ async def test_a_recall_reaches_the_record_and_the_memory(stage: Any) -> None:
 
 
 async def test_in_a_chat_that_is_off_recalls_and_buttons_leave_no_trace(stage: Any) -> None:
-    pressed: list[CardAction] = []
-
-    async def offer(action: CardAction) -> None:
-        pressed.append(action)
-
-    intake = Intake(MessageBus(), stage.store, offer_action=offer, policy=Policy("off"))
+    posts: Any = Posts()
+    intake = Intake(MessageBus(), stage.store, posting=posts, policy=Policy("off"))
     await intake.publish(Recalled(KEY, "om_1", 1.0))
     await intake.publish(CardAction(KEY, "om_2", {"choice": "yes"}, "on_ada"))
-    assert pressed == []
+    assert posts.actions == []
     assert await stage.store.chats() == []
     assert list(stage.folder.glob("*.jsonl")) == []
 

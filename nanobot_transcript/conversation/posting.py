@@ -1,0 +1,75 @@
+"""Posts of the outbox at a bot's side: said in its chats, and the answers that come back to whoever posted."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from nanobot_transcript.conversation.ports import CardAction, OutboundMessage, SentMessage
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
+from nanobot_transcript.session_key import split
+
+__all__ = ["Posting", "Speaker"]
+
+_LOOK_EVERY: Final = 1.0
+"""Seconds after which posts are tried again that failed, or that nobody told of."""
+_LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
+
+
+class Speaker(Protocol):
+    """One bot that says something without having been asked, and writes down what it said."""
+
+    async def send(self, message: OutboundMessage) -> SentMessage:
+        """Raises DeliveryError and PlatformError kinds."""
+        ...
+
+    async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
+        """Show another card in the place of one's own. Raises PlatformError kinds."""
+        ...
+
+
+class Posting:
+    """An outbox, for the bots of a process."""
+
+    def __init__(self, outbox: Postbox) -> None:
+        self._outbox: Postbox = outbox
+
+    def is_answer(self, session_key: str, entry: Entry) -> bool:
+        """True when a message answers a post: it is kept for whoever posted, and no turn begins. For a thread, before
+        the platform is acknowledged. Raises StoreError kinds.
+        """
+        return self._outbox.offer_reply(entry, session_key, max_wait=_LONGEST_WAIT)
+
+    def pressed(self, action: CardAction) -> None:
+        """Give a pressed button to the poster. For a thread. Raises StoreError kinds."""
+        if not action.message_id:
+            return
+        chat = action.session_key if split(action.session_key)[1] else None  # the platform did not say which
+        who = action.sender, action.sender_name
+        told = Action(action.message_id, action.value, *who, action.form, action.action_id, chat)
+        self._outbox.offer_action(told, max_wait=_LONGEST_WAIT)
+
+    async def serve(self, agent: str, speaker: Speaker, may_post: Callable[[str], bool]) -> None:
+        """Send what lies there for the chats in which this agent may post, without end."""
+
+        async def send(job: Job) -> Receipt:
+            sent = await speaker.send(_message_of(job, agent))
+            return Receipt(sent.message_id, sent.thread_id, sent.message_ids)
+
+        async def revise(revision: Revision) -> None:
+            await speaker.revise(revision.session_key, revision.message_id, revision.card)
+
+        await OutboxServer(
+            self._outbox, send, agent=agent, sits_in=may_post, revise=revise, look_every=_LOOK_EVERY
+        ).serve()
+
+
+def _message_of(job: Job, agent: str) -> OutboundMessage:
+    """A post as the message that ``agent`` sends; its uuid keeps the platform from showing it twice."""
+    return OutboundMessage(
+        job.session_key,
+        job.content or "",
+        reply_to=job.reply_to,
+        idempotency_key=job.uuid,
+        agent=agent,
+        card=job.card,
+    )
