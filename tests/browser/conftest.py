@@ -31,10 +31,10 @@ CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-
 """By how much they cost: one that can show no window takes half the processor time."""
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
-    """One Chromium for the tests of this folder. While it is there, Playwright's event loop is this thread's, so that
-    no asynchronous test can run."""
+    """One Chromium for the tests of a module. While it is there, Playwright's event loop is this thread's, so that no
+    asynchronous test can run."""
     playwright = pytest.importorskip("playwright.sync_api", reason=lacks("no Playwright", "make test"))
     found = next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
     if found is None:
