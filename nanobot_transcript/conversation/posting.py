@@ -12,7 +12,6 @@ __all__ = ["Posting", "Speaker"]
 
 _LOOK_EVERY: Final = 1.0
 """Seconds after which posts are tried again that failed, or that nobody told of."""
-_LONGEST_WAIT: Final = 0.2  # seconds; a platform pushes again after three
 
 
 class Speaker(Protocol):
@@ -28,16 +27,21 @@ class Speaker(Protocol):
 
 
 class Posting:
-    """An outbox, for the bots of a process."""
+    """An outbox, for the bots of a process.
 
-    def __init__(self, outbox: Postbox) -> None:
+    ``longest_wait`` bounds (seconds) how long ``is_answer`` and ``pressed`` wait for others who write to it; None
+    leaves that to the outbox.
+    """
+
+    def __init__(self, outbox: Postbox, *, longest_wait: float | None = None) -> None:
         self._outbox: Postbox = outbox
+        self._longest_wait: float | None = longest_wait
 
     def is_answer(self, session_key: str, entry: Entry) -> bool:
         """True when a message answers a post: it is kept for whoever posted, and no turn begins. For a thread, before
         the platform is acknowledged. Raises StoreError kinds.
         """
-        return self._outbox.offer_reply(entry, session_key, max_wait=_LONGEST_WAIT)
+        return self._outbox.offer_reply(entry, session_key, max_wait=self._longest_wait)
 
     def pressed(self, action: CardAction) -> None:
         """Give a pressed button to the poster. For a thread. Raises StoreError kinds."""
@@ -46,7 +50,7 @@ class Posting:
         chat = action.session_key if split(action.session_key)[1] else None  # the platform did not say which
         who = action.sender, action.sender_name
         told = Action(action.message_id, action.value, *who, action.form, action.action_id, chat)
-        self._outbox.offer_action(told, max_wait=_LONGEST_WAIT)
+        self._outbox.offer_action(told, max_wait=self._longest_wait)
 
     async def serve(self, agent: str, speaker: Speaker, may_post: Callable[[str], bool]) -> None:
         """Send what lies there for the chats in which this agent may post, without end."""

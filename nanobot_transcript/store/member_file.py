@@ -66,10 +66,15 @@ class FileMembers(MemberDirectory):
 
     def flush(self, timeout: float) -> bool:
         """See ``MemberDirectory.flush``."""
-        with self._mutex:
+        until = time.monotonic() + timeout
+        if not self._mutex.acquire(timeout=max(0.0, timeout)):  # somebody waits for the disk, perhaps for good
+            return False
+        try:
             if self._held_up:
-                self._flush(timeout)
+                self._flush(max(0.0, until - time.monotonic()))
             return not self._held_up
+        finally:
+            self._mutex.release()
 
     def _flush(self, timeout: float) -> None:
         try:

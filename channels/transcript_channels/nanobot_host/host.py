@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 _ASKED_AT_ONCE: Final = 20
 _USUAL_NAME: Final = "nanobot"
+_LONGEST_WAIT: Final = 0.2
+"""Seconds that the thread of the long connection waits for the outbox: the platform pushes again after three."""
 _LAST_WORDS: Final = 2.0
 """Seconds that the end of the process waits for what is still being written."""
 
@@ -86,7 +88,9 @@ class Host:
         )
         if self.histories is not None:
             store.on_read = self._was_read
-        self.posting: Posting | None = Posting(record.outbox) if settings.outbox.serve else None
+        self.posting: Posting | None = (
+            Posting(record.outbox, longest_wait=_LONGEST_WAIT) if settings.outbox.serve else None
+        )
         self.model: HostModel = HostModel()
         if settings.gate.judge.kind == "openai":
             settings.require("gate.judge")

@@ -80,6 +80,27 @@ def test_the_entry_point_replaces_the_channel_once_and_gives_the_tool(load: Any,
     assert not (tmp_path / ".nanobot" / "transcripts").exists()
 
 
+def test_what_was_learned_last_is_written_down_when_nanobot_ends(load: Any, tmp_path: Path) -> None:
+    learn = """
+import atexit
+from functools import partial
+from threading import Event
+from transcript_channels.nanobot_host.install import installation
+
+def learn():
+    conversation = installation().host.conversation
+    ending = Event()
+    atexit.register(ending.set)  # before what the plugin does then: the last that is registered comes first
+    conversation.background.submit(partial(ending.wait, 60))
+    conversation.background.submit(conversation.record.members.remember_person, "on_ada", "Ada")
+
+learn()
+"""
+    load(prepare=learn)
+    written = (tmp_path / ".nanobot" / "transcripts" / ".state" / "members.json").read_text(encoding="utf-8")
+    assert "Ada" in written
+
+
 def test_switched_off_it_leaves_nanobot_as_it_was(load: Any) -> None:
     found, log = load({"GROUPS__MODE": "off"})
     assert (found["tools"], found["replaced"], found["redirected"]) == ([], False, False)

@@ -21,7 +21,7 @@ instead_of_folders({remote!r})
 """
 
 
-@pytest.fixture(params=[False, True], ids=["told", "accepted"])
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.soak)], ids=["told", "accepted"])
 def start(request: pytest.FixtureRequest, tmp_path: Path, far: Far) -> Iterator[Demo]:
     """A demo, each of whose processes has its records far away."""
     told = far(spooled=request.param)
@@ -37,7 +37,6 @@ def start(request: pytest.FixtureRequest, tmp_path: Path, far: Far) -> Iterator[
     demo.close()
 
 
-@pytest.mark.soak  # the demo is played where the record is near, and scenes of each kind over one that is far away
 def test_all_scenes_play_over_a_record_that_is_far_away(start: Demo, tmp_path: Path) -> None:
     assert start.end() == 0, start.seen
     start.expect_all_scenes()

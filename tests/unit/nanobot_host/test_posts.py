@@ -1,13 +1,16 @@
 """Answers to posts of the outbox: kept before the platform is acknowledged, and no turn."""
 
 import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
 from support.stub_nanobot import group_event, sdk_object
 from support.waiting import until
 
-from nanobot_transcript.errors import StoreError
+from nanobot_transcript.errors import StoreBusyError, StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, Receipt
 from transcript_channels.feishu.channel import FeishuChannel
@@ -40,6 +43,15 @@ def post(host: Host) -> str:
         assert job is not None
         outbox.sent(job, Receipt("om_post"))
     return made
+
+
+@contextmanager
+def writing(host: Host) -> Iterator[None]:
+    """Another process is writing to the outbox."""
+    database = host.record.store.base_dir / ".state" / "outbox" / "outbox.db"
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
 
 
 def answers(host: Host, made: str) -> list[tuple[str, str]]:
@@ -111,6 +123,30 @@ def test_where_the_outbox_is_not_served_replies_are_nanobots(make_host: Any, mak
     channel._on_message_sync(reply())
     assert len(channel.received) == 1
     assert answers(host, made) == []
+
+
+@pytest.mark.parametrize("own", [None, lambda data: {"toast": {}}])
+def test_where_the_outbox_is_not_served_a_pressed_button_is_nanobots(
+    make_host: Any, make_channel: Any, own: Any
+) -> None:
+    host = make_host(outbox={"serve": False})
+    made, channel, builder = post(host), make_channel(host), list[Any]()
+    channel._register_optional_event(builder, "register_p2_im_message_message_read_v1", print)
+    if own is not None:
+        channel._register_optional_event(builder, "register_p2_card_action_trigger", own)
+    pressed = dict(builder)["register_p2_card_action_trigger"]
+    assert pressed(sdk_object(PRESS)) == (None if own is None else {"toast": {}})
+    assert answers(host, made) == []
+
+
+def test_the_thread_of_the_long_connection_waits_no_longer_than_the_platform_does(
+    host: Host, channel: Any, posted: str
+) -> None:
+    with writing(host), pytest.raises(StoreBusyError):
+        channel._on_message_sync(reply())
+    assert len(channel.received) == 1  # whatever becomes of the answer, nanobot gets the message
+    channel._on_message_sync(reply())
+    assert answers(host, posted) == [("reply", "@Alpha yes")]
 
 
 async def test_a_long_post_that_breaks_off_is_recorded_as_far_as_the_group_sees_it_and_then_whole(host: Host) -> None:

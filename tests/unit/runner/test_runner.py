@@ -1,6 +1,7 @@
 """Several agents in one process, started together and stopped in order."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -181,10 +182,12 @@ class Posts:
         self._serve = serve
 
     def is_answer(self, key: str, entry: Any) -> bool:
+        assert threading.current_thread() is not threading.main_thread()
         self.offered.append(entry["content"])
         return "for the poster" in entry["content"]
 
     def pressed(self, action: CardAction) -> None:
+        assert threading.current_thread() is not threading.main_thread()  # it writes to the disk
         self.actions.append(action)
 
     async def serve(self, agent: str, speaker: Speaker, may_post: Callable[[str], bool]) -> None:

@@ -4,6 +4,9 @@ import json
 import logging
 import multiprocessing
 import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import filelock
@@ -263,6 +266,28 @@ def test_a_busy_lock_keeps_the_change_in_memory_until_the_next_one(base: Path) -
     members.remember_person("on_chen", "Chen")
     assert FileMembers(base).name_of("on_bo") == "Bo"
     assert FileMembers(base).name_of("on_chen") == "Chen"
+
+
+def test_the_end_does_not_wait_for_somebody_who_waits_for_the_disk(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    members, stuck, go, locked = FileMembers(base), threading.Event(), threading.Event(), StateFile.locked
+
+    @contextmanager
+    def hanging(file: StateFile, timeout: float) -> Iterator[bool]:
+        stuck.set()
+        go.wait(PATIENCE)
+        with locked(file, timeout) as mine:
+            yield mine
+
+    monkeypatch.setattr(StateFile, "locked", hanging)
+    learning = threading.Thread(target=members.remember_person, args=("on_ada", "Ada"))
+    learning.start()
+    try:
+        assert stuck.wait(PATIENCE)
+        assert not members.flush(0.05)
+    finally:
+        go.set()
+        learning.join(PATIENCE)
+    assert members.flush(PATIENCE)
 
 
 def test_a_change_that_a_busy_lock_held_up_is_written_at_the_next_look(base: Path) -> None:
