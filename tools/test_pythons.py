@@ -16,10 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 TESTS = ("tests/unit/store",)
-ON_THE_NEWEST = ("tests/contract", "tests/integration/store")  # what works there and here works on those between
+AT_BOTH_ENDS = ("tests/contract", "tests/integration/store")  # what works there works on the versions between
 APART = "--ignore=tests/contract/hosts"  # they need nanobot
 ONCE = "--deselect=tests/contract/test_store_model.py"  # the same random histories on every version
-FILES = "not socket"  # that the record may be far away has nothing to do with the version
+NOT_FAR = "not socket"  # that the record may be far away has nothing to do with the version
 PROBE = "import sys, ctypes, sqlite3, ssl, venv; print('%d.%d' % sys.version_info[:2])"
 
 
@@ -27,10 +27,10 @@ def main(arguments: list[str]) -> int:
     own = "{}.{}".format(*sys.version_info)
     results = {own: "this one, see make test"}
     found = {version: find(version) for version in SUPPORTED if version != own}
-    newest = max((version for version, python in found.items() if python), default="")
+    here = [version for version in SUPPORTED if version == own or found[version]]
     for version, python in found.items():
         print(f"\n== Python {version}: {python or 'not installed here'}", flush=True)
-        more = ON_THE_NEWEST if version == newest else ()
+        more = AT_BOTH_ENDS if version in (here[0], here[-1]) else ()
         results[version] = test(version, python, [*more, *arguments]) if python else "skipped, not installed"
     print("\n" + "\n".join(f"Python {version}: {results[version]}" for version in sorted(results)))
     untested = os.environ.get("CI") and "passed" not in results.values()
@@ -55,7 +55,7 @@ def runs_as(python: str, version: str) -> bool:
 def test(version: str, python: str, arguments: list[str]) -> str:
     venv = f".venv-py{version}"
     setup = [python, "tools/bootstrap.py", "core", venv]
-    pytest = [f"{venv}/bin/python", "-m", "pytest", "-m", "not soak", "-k", FILES, *TESTS, APART, ONCE, *arguments]
+    pytest = [f"{venv}/bin/python", "-m", "pytest", "-m", "not soak", "-k", NOT_FAR, *TESTS, APART, ONCE, *arguments]
     passed = all(subprocess.run(command, cwd=ROOT, check=False).returncode == 0 for command in (setup, pytest))
     return "passed" if passed else "failed"
 
