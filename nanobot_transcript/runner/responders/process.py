@@ -18,6 +18,7 @@ __all__ = ["Run", "Started"]
 
 _STDIN: Final = 0
 _STDOUT: Final = 1
+_STDERR: Final = 2
 _TAIL: Final = 4096
 _POLITE: Final = 2.0
 _LAST_WORDS: Final = 1.0
@@ -48,6 +49,8 @@ class _Wire(asyncio.SubprocessProtocol):
         self._size: int = 0
         self.stderr: bytes = b""
         self.closed: bool = False
+        self.complained: asyncio.Event = asyncio.Event()
+        """Set once nothing more can come on stderr."""
         self.exited: asyncio.Event = asyncio.Event()
         self.changed: asyncio.Event = asyncio.Event()
 
@@ -63,6 +66,8 @@ class _Wire(asyncio.SubprocessProtocol):
         if fd == _STDOUT:
             self.closed = True
             self.changed.set()
+        elif fd == _STDERR:
+            self.complained.set()
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -122,7 +127,12 @@ class Started:
         """Wait for the exit code; negative is the number of the signal that ended it. Raises TimeoutError."""
         async with asyncio.timeout_at(deadline):
             await self._wire.exited.wait()
-        return self._running.get_returncode() or 0
+        code = self._running.get_returncode() or 0
+        if code:  # that it ended may be heard before the last that it wrote
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await self._wire.complained.wait()
+        return code
 
     async def __aenter__(self) -> Self:
         self._transport = await self._start()

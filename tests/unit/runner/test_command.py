@@ -14,6 +14,7 @@ from support.waiting import PATIENCE, until
 
 from nanobot_transcript.conversation.prompt import Prompt, build_messages
 from nanobot_transcript.errors import ConfigError, ResponderError, ResponderTimeoutError
+from nanobot_transcript.runner.responders import process
 from nanobot_transcript.runner.responders.command import CommandOptions, CommandResponder
 
 ALPHA = profile("Alpha", description="Plans.")
@@ -179,6 +180,29 @@ print(child.pid, flush=True)
 """
     pid = (await answer(python(code), timeout=PATIENCE)).strip()
     await until(lambda: not alive(pid))
+
+
+@pytest.mark.parametrize("told", [True, False])
+async def test_why_a_program_failed_may_be_heard_after_its_end(monkeypatch: pytest.MonkeyPatch, told: bool) -> None:
+    class Program:
+        """Has ended, and its last words are still in the pipe; or a child of it keeps the pipe open."""
+
+        def get_returncode(self) -> int:
+            return 1
+
+    monkeypatch.setattr(process, "_LAST_WORDS", PATIENCE if told else 0.01)
+    started = process.Started(process.Run([], None, {}))
+    wire, started._transport = started._wire, Program()  # pyright: ignore[reportAttributeAccessIssue]
+    wire.process_exited()
+    loop = asyncio.get_running_loop()
+    ending = loop.create_task(started.end(loop.time() + PATIENCE))
+    await asyncio.sleep(0)
+    assert not ending.done()
+    if told:
+        wire.pipe_data_received(2, b"the key is wrong")
+        wire.pipe_connection_lost(2, None)
+    assert await ending == 1
+    assert started.complaint == ("the key is wrong" if told else "")
 
 
 async def test_endless_output_is_an_error_and_not_an_answer() -> None:
