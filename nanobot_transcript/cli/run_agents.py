@@ -170,7 +170,7 @@ class _Builder:
 
     def agent(self, agent: Chosen) -> "Agent":
         """One agent with everything it needs."""
-        from nanobot_transcript.runner import Agent, Posting
+        from nanobot_transcript.runner import Agent, Posts
 
         given, settings, conversation = agent.settings, self._settings, self.conversations[agent.platform.name]
         gate = conversation.gate(judge_for(settings.gate.judge, given.responder))
@@ -182,7 +182,7 @@ class _Builder:
             decider=conversation.decider(agent.profile, gate),
             relay=conversation.relay(agent.profile),
             policy=conversation.policy,
-            posting=Posting(self.record.outbox) if settings.outbox.serve else None,
+            posts=Posts(self.record.outbox) if settings.outbox.serve else None,
             key=agent.key,
         )
 

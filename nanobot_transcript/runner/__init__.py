@@ -11,7 +11,7 @@ from nanobot_transcript.conversation.ports import (
     SentMessage,
     StreamingChannel,
 )
-from nanobot_transcript.conversation.posting import Posting
+from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.conversation.prompt import ContextLimits, Prompt, build_messages
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
 from nanobot_transcript.runner.bus import MessageBus
@@ -43,7 +43,7 @@ __all__ = [
     "OpenAIOptions",
     "OpenAIResponder",
     "OutboundMessage",
-    "Posting",
+    "Posts",
     "Prompt",
     "Publish",
     "Recalled",

@@ -16,7 +16,7 @@ from nanobot_transcript.conversation.ports import (
     ReactingChannel,
     SentMessage,
 )
-from nanobot_transcript.conversation.posting import Posting
+from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.runner.agent_loop import AgentLoop, LoopOptions
@@ -41,7 +41,7 @@ class Agent:
     """What makes an agent.
 
     Without a ``decider`` it answers what mentions it or replies to it. ``relay`` brings what other bots said out of
-    the record. ``posting`` says through this agent what others want said in its chats. ``policy`` tells in which chats
+    the record. ``posts`` says through this agent what others want said in its chats. ``policy`` tells in which chats
     it may do what. ``key`` is the setting that describes the agent, for messages about it.
     """
 
@@ -51,7 +51,7 @@ class Agent:
     options: LoopOptions = field(default_factory=LoopOptions)
     decider: Decider | None = None
     relay: Relay | None = None
-    posting: Posting | None = None
+    posts: Posts | None = None
     policy: Policy = field(default_factory=Policy)
     key: str = ""
 
@@ -76,7 +76,7 @@ class HostedAgent:
             self._bus,
             transcript_store,
             forget=self._loop.forget,
-            posting=agent.posting,
+            posts=agent.posts,
             policy=agent.policy,
             relayed=agent.relay is not None and agent.relay.settings.mode != "off",
         )
@@ -102,8 +102,8 @@ class HostedAgent:
         if self.agent.relay is not None and self.agent.relay.settings.mode != "off":
             self.agent.relay.on_stop = self._stopped
             self._parts.append(loop.create_task(self.agent.relay.run(self._relayed)))
-        if self.agent.posting is not None:
-            self._parts.append(loop.create_task(self.agent.posting.serve(self.name, self, self._may_post)))
+        if self.agent.posts is not None:
+            self._parts.append(loop.create_task(self.agent.posts.serve(self.name, self, self._may_post)))
 
     async def settled(self) -> None:
         """Wait until every message that came in is dealt with."""

@@ -8,7 +8,7 @@ from typing import Any
 from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.ports import CardAction, InboundMessage, Recalled
-from nanobot_transcript.conversation.posting import Posting
+from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.identity import is_bot
 from nanobot_transcript.runner.bus import MessageBus
 from nanobot_transcript.session_key import split
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Intake:
-    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages; ``posting`` is offered what
+    """``publish`` for the channel of one agent. ``forget`` is told of recalled messages; ``posts`` is offered what
     may answer a post; ``relayed`` says that a relay brings what other bots say.
     """
 
@@ -30,7 +30,7 @@ class Intake:
         transcript_store: AsyncGroupTranscriptStore | None = None,
         *,
         forget: Callable[[str, str], None] = lambda key, message_id: None,
-        posting: Posting | None = None,
+        posts: Posts | None = None,
         policy: Policy | None = None,
         relayed: bool = False,
     ) -> None:
@@ -38,10 +38,10 @@ class Intake:
         self._store: AsyncGroupTranscriptStore | None = transcript_store
         self._loop: asyncio.AbstractEventLoop | None = None
         store = transcript_store.sync if transcript_store is not None else None
-        is_answer = posting.is_answer if posting is not None else None
+        is_answer = posts.is_answer if posts is not None else None
         self._arrivals: Arrivals = Arrivals(store, policy=policy, is_answer=is_answer, first_heard=self._first_heard)
         self._forget: Callable[[str, str], None] = forget
-        self._posting: Posting | None = posting
+        self._posts: Posts | None = posts
         self._policy: Policy = policy or Policy()
         self._relayed: bool = relayed
 
@@ -69,8 +69,8 @@ class Intake:
 
     async def _pressed(self, action: CardAction) -> None:
         """The card stays as it is; whoever posted it may show another."""
-        if self._posting is not None and self._policy.records(split(action.session_key)[1]):
-            await asyncio.to_thread(self._posting.pressed, action)
+        if self._posts is not None and self._policy.records(split(action.session_key)[1]):
+            await asyncio.to_thread(self._posts.pressed, action)
 
     def _first_heard(self, session_key: str, since_ms: float | None, heard_ms: float) -> None:
         """Called in the thread that records."""

@@ -2,18 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from nanobot_transcript.errors import TranscriptError
+from nanobot_transcript.conversation.delivery import Recorder
+from nanobot_transcript.conversation.ports import OutboundMessage, SentMessage
+from nanobot_transcript.errors import DeliveryError, PlatformError, TranscriptError
+from nanobot_transcript.identity import AgentProfile
 from transcript_channels.nanobot_host.clients import load
 from transcript_channels.nanobot_host.relaying import Relaying
-from transcript_channels.nanobot_host.speaking import FeishuSpeaker
 
 if TYPE_CHECKING:
+    from transcript_channels.feishu.channel import FeishuChannel
     from transcript_channels.nanobot_host.host import Bot, Host
 
-__all__ = ["Beside"]
+__all__ = ["Beside", "FeishuSpeaker"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +43,7 @@ class Beside:
         from transcript_channels.feishu.channel import FeishuChannel
 
         client = host.clients.of(bot.app_id)
-        if host.posting is None or client is None:
+        if host.posts is None or client is None:
             return
         agent = host.conversation.profile(bot.app_id)
         channel = FeishuChannel(agent, client, host.conversation.people)
@@ -48,7 +51,33 @@ class Beside:
         def may_post(key: str) -> bool:
             return host.conversation.records(key) and (host.sits_in(bot, key) or channel.sits_in(key))
 
-        await host.posting.serve(agent.name, FeishuSpeaker(agent, channel, host.outbound.recorder), may_post)
+        await host.posts.serve(agent.name, FeishuSpeaker(agent, channel, host.outbound.recorder), may_post)
+
+
+class FeishuSpeaker:
+    """Posts go out beside nanobot, and are recorded like answers. See ``Speaker``."""
+
+    def __init__(self, agent: AgentProfile, channel: "FeishuChannel", recorder: Recorder) -> None:
+        self._agent: AgentProfile = agent
+        self._channel: FeishuChannel = channel
+        self._recorder: Recorder = recorder
+
+    async def send(self, message: OutboundMessage) -> SentMessage:
+        """See ``Speaker``. What arrived of a message that could not be sent as a whole is recorded, too."""
+        try:
+            sent = await self._channel.send(message)
+        except PlatformError as error:
+            await self._recorder.said_in_part(self._agent, message, error)
+            raise
+        if not sent.message_id:
+            raise DeliveryError("The platform confirmed a post without an id.", hint="Look into the chat.")
+        await self._recorder.said(self._agent, message, sent, "send")
+        return sent
+
+    async def revise(self, session_key: str, message_id: str, card: Mapping[str, Any]) -> None:
+        """See ``Speaker``."""
+        text = await self._channel.revise(message_id, card)
+        await self._recorder.changed(self._agent, session_key, message_id, text)
 
 
 async def _kept_up(what: str, work: Callable[[], Awaitable[None]]) -> None:

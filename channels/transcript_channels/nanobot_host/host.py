@@ -10,7 +10,7 @@ from typing import Any, Final
 from nanobot_transcript.conversation.arrivals import Arrivals
 from nanobot_transcript.conversation.composition import Conversation
 from nanobot_transcript.conversation.ports import InboundMessage
-from nanobot_transcript.conversation.posting import Posting
+from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.coordination.behind import MarksBehind
 from nanobot_transcript.coordination.contract import Marks
 from nanobot_transcript.entry import Ids
@@ -88,9 +88,7 @@ class Host:
         )
         if self.histories is not None:
             store.on_read = self._was_read
-        self.posting: Posting | None = (
-            Posting(record.outbox, longest_wait=_LONGEST_WAIT) if settings.outbox.serve else None
-        )
+        self.posts: Posts | None = Posts(record.outbox, longest_wait=_LONGEST_WAIT) if settings.outbox.serve else None
         self.model: HostModel = HostModel()
         if settings.gate.judge.kind == "openai":
             settings.require("gate.judge")
@@ -102,7 +100,7 @@ class Host:
         self.arrivals: Arrivals = Arrivals(
             store,
             policy=self.conversation.policy,
-            is_answer=self.posting.is_answer if self.posting is not None else None,
+            is_answer=self.posts.is_answer if self.posts is not None else None,
             first_heard=self._first_heard,
         )
         self.inbound: Inbound = Inbound(

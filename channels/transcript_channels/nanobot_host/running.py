@@ -60,9 +60,9 @@ class Actions(Core):
     def _transcript_keep_pressed(self, event: Mapping[str, Any]) -> None:
         from transcript_channels.feishu.channel import action_from_event
 
-        posting = self._transcript_host.posting
-        if posting is not None:
-            posting.pressed(action_from_event(event))
+        posts = self._transcript_host.posts
+        if posts is not None:
+            posts.pressed(action_from_event(event))
 
 
 class Connected(Core):

@@ -49,8 +49,7 @@ class _Wire(asyncio.SubprocessProtocol):
         self._size: int = 0
         self.stderr: bytes = b""
         self.closed: bool = False
-        self.complained: asyncio.Event = asyncio.Event()
-        """Set once nothing more can come on stderr."""
+        self.stderr_closed: asyncio.Event = asyncio.Event()
         self.exited: asyncio.Event = asyncio.Event()
         self.changed: asyncio.Event = asyncio.Event()
 
@@ -67,7 +66,7 @@ class _Wire(asyncio.SubprocessProtocol):
             self.closed = True
             self.changed.set()
         elif fd == _STDERR:
-            self.complained.set()
+            self.stderr_closed.set()
 
     def process_exited(self) -> None:
         self.exited.set()
@@ -130,8 +129,8 @@ class Started:
         code = self._running.get_returncode() or 0
         if code:  # that it ended may be heard before the last that it wrote
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS):
-                    await self._wire.complained.wait()
+                async with asyncio.timeout_at(min(deadline, asyncio.get_running_loop().time() + _LAST_WORDS)):
+                    await self._wire.stderr_closed.wait()
         return code
 
     async def __aenter__(self) -> Self:

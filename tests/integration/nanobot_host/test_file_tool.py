@@ -10,6 +10,8 @@ import pytest
 from support.stub_nanobot import StubChannel
 from support.waiting import PATIENCE
 
+from transcript_channels.nanobot_host.install import channel_class
+
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
 
@@ -20,7 +22,6 @@ from nanobot_transcript.settings import Settings  # noqa: E402
 from transcript_channels.feishu.content import text_of  # noqa: E402
 from transcript_channels.nanobot_host.file_tool import GroupFileTool  # noqa: E402
 from transcript_channels.nanobot_host.host import Host  # noqa: E402
-from transcript_channels.nanobot_host.install import channel_class  # noqa: E402
 from transcript_channels.simulator import FeishuSimulator, Message  # noqa: E402
 
 RESOURCE = "GET /open-apis/im/v1/messages/{message_id}/resources/{file_key}"

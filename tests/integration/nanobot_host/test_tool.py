@@ -10,6 +10,8 @@ import pytest
 from support.stub_nanobot import FakeClient, StubChannel, group_event, sdk_object
 from support.waiting import PATIENCE
 
+from transcript_channels.nanobot_host.install import channel_class
+
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
 
@@ -19,7 +21,6 @@ from nanobot.session.manager import SessionManager  # noqa: E402
 from nanobot_transcript.settings import Settings  # noqa: E402
 from transcript_channels.nanobot_host.context import GroupContext  # noqa: E402
 from transcript_channels.nanobot_host.host import Host  # noqa: E402
-from transcript_channels.nanobot_host.install import channel_class  # noqa: E402
 from transcript_channels.nanobot_host.plugin import GroupTranscriptTool, attend  # noqa: E402
 from transcript_channels.nanobot_host.watermark import Watermark  # noqa: E402
 

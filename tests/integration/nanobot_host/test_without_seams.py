@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from support.waiting import PATIENCE
 
+from transcript_channels.nanobot_host.install import PARTS
+
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
 
-from transcript_channels.nanobot_host.install import PARTS  # noqa: E402
 from transcript_channels.nanobot_host.seams import check_seams  # noqa: E402
 
 CHANNEL = "nanobot.channels.feishu.runtime:FeishuChannel"

@@ -16,7 +16,7 @@ from nanobot_transcript import AsyncGroupTranscriptStore
 from nanobot_transcript.conversation.arrivals import Reader
 from nanobot_transcript.conversation.decision import Decider
 from nanobot_transcript.conversation.people import People
-from nanobot_transcript.conversation.posting import Posting
+from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, ResponderError
@@ -245,7 +245,7 @@ def card_that_says(text: str, *more: dict[str, Any]) -> dict[str, Any]:
 
 async def test_the_card_of_a_post_is_replaced_in_the_chat_and_in_the_record(office: Office) -> None:
     outbox = Outbox(office.store.base_dir)
-    await office.start(office.agent(office.app("Alpha"), ScriptedResponder([]), posting=Posting(outbox)))
+    await office.start(office.agent(office.app("Alpha"), ScriptedResponder([]), posts=Posts(outbox)))
     post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?"))
     await asyncio.to_thread(outbox.revise, post, card_that_says("Ada says yes."))
     status = await outbox.wait_sent(post, PATIENCE)
@@ -261,7 +261,7 @@ async def test_the_card_of_a_post_is_replaced_in_the_chat_and_in_the_record(offi
 async def test_a_post_from_elsewhere_is_sent_and_the_press_of_its_button_comes_back(office: Office) -> None:
     alpha = office.app("Alpha")
     outbox = Outbox(office.store.base_dir)
-    await office.start(office.agent(alpha, ScriptedResponder([Line("no")]), posting=Posting(outbox)))
+    await office.start(office.agent(alpha, ScriptedResponder([Line("no")]), posts=Posts(outbox)))
     button = {"tag": "button", "text": {"tag": "plain_text", "content": "Yes"}, "value": {"choice": "yes"}}
     post = await asyncio.to_thread(outbox.post, office.key, card=card_that_says("Ship it?", button))
     status = await outbox.wait_sent(post, PATIENCE)

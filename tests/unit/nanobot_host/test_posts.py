@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -15,8 +16,8 @@ from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.outbox import Outbox, Receipt
 from transcript_channels.feishu.channel import FeishuChannel
 from transcript_channels.feishu.client import FeishuClient
+from transcript_channels.nanobot_host.beside import FeishuSpeaker
 from transcript_channels.nanobot_host.host import Host
-from transcript_channels.nanobot_host.speaking import FeishuSpeaker
 from transcript_channels.simulator import FeishuSimulator
 
 KEY = "feishu:oc_1"
@@ -142,8 +143,10 @@ def test_where_the_outbox_is_not_served_a_pressed_button_is_nanobots(
 def test_the_thread_of_the_long_connection_waits_no_longer_than_the_platform_does(
     host: Host, channel: Any, posted: str
 ) -> None:
+    began = time.monotonic()
     with writing(host), pytest.raises(StoreBusyError):
         channel._on_message_sync(reply())
+    assert time.monotonic() - began < 3  # then the platform pushes again; the outbox itself would wait for five
     assert len(channel.received) == 1  # whatever becomes of the answer, nanobot gets the message
     channel._on_message_sync(reply())
     assert answers(host, posted) == [("reply", "@Alpha yes")]
@@ -168,8 +171,8 @@ async def test_a_long_post_that_breaks_off_is_recorded_as_far_as_the_group_sees_
             speaker = FeishuSpeaker(
                 agent, FeishuChannel(agent, limited, host.conversation.people), host.outbound.recorder
             )
-            assert host.posting is not None
-            serving = asyncio.create_task(host.posting.serve(agent.name, speaker, lambda key: True))
+            assert host.posts is not None
+            serving = asyncio.create_task(host.posts.serve(agent.name, speaker, lambda key: True))
             try:
                 await until(lambda: content() != "")
                 seen = [message.message_id for message in feishu.messages(group)]

@@ -7,6 +7,8 @@ import sys
 import pytest
 from support.waiting import PATIENCE
 
+from transcript_channels.nanobot_host.install import PARTS
+
 pytest.importorskip("nanobot")
 pytestmark = pytest.mark.host
 
@@ -14,7 +16,6 @@ from nanobot.agent.tools.base import Tool  # noqa: E402
 from nanobot.channels.base import BaseChannel  # noqa: E402
 from nanobot.channels.feishu import runtime  # noqa: E402
 
-from transcript_channels.nanobot_host.install import PARTS  # noqa: E402
 from transcript_channels.nanobot_host.plugin import GroupTranscriptTool  # noqa: E402
 from transcript_channels.nanobot_host.seams import _OURS, TRIED, check_seams, describe, untried  # noqa: E402
 

@@ -12,7 +12,7 @@ from support.waiting import PATIENCE
 
 from nanobot_transcript.conversation.policy import Mode, Policy
 from nanobot_transcript.conversation.ports import CardAction, InboundMessage, OutboundMessage, Recalled, SentMessage
-from nanobot_transcript.conversation.posting import Speaker
+from nanobot_transcript.conversation.posts import Speaker
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.errors import ConfigError, CredentialsRefusedError, StoreFullError
 from nanobot_transcript.runner.bus import MessageBus
@@ -173,7 +173,7 @@ async def test_an_only_agent_that_is_refused_ends_the_runner_with_its_error(
     stage.runner = None
 
 
-class Posts:
+class StandInPosts:
     """In the place of an outbox: ``serve`` is run beside an agent."""
 
     def __init__(self, serve: Callable[..., Awaitable[None]] | None = None) -> None:
@@ -206,7 +206,7 @@ async def test_serving_posts_ends_with_the_agent_and_speaks_through_it(stage: An
         finally:
             ended.set()
 
-    stage.add("Alpha", posting=Posts(serve))
+    stage.add("Alpha", posts=StandInPosts(serve))
     await stage.start()
     await stage.chat.answers(1)
     await stage.stop()
@@ -222,7 +222,7 @@ async def test_no_post_is_taken_for_a_chat_that_is_off(stage: Any, mode: Mode, a
         asked.extend([may_post(KEY), may_post("memory:oc_elsewhere")])
         await asyncio.Event().wait()
 
-    stage.add("Alpha", posting=Posts(serve), policy=Policy(mode))
+    stage.add("Alpha", posts=StandInPosts(serve), policy=Policy(mode))
     await stage.start()
     await stage.quiet()
     assert asked == [allowed, False]
@@ -232,15 +232,15 @@ async def test_serving_posts_that_fails_ends_the_runner_with_its_error(stage: An
     async def serve(*_: Any) -> None:
         raise ConfigError("The outbox is not there.")
 
-    stage.add("Alpha", posting=Posts(serve))
+    stage.add("Alpha", posts=StandInPosts(serve))
     await stage.start()
     with pytest.raises(ConfigError, match="outbox"):
         await stage.stop()
 
 
 async def test_a_message_that_answers_a_post_starts_no_turn(stage: Any) -> None:
-    posts = Posts()
-    stage.add("Alpha", posting=posts)
+    posts = StandInPosts()
+    stage.add("Alpha", posts=posts)
     await stage.start()
     await stage.chat.say("@Alpha this is for the poster", reply_to="om_post")
     await stage.chat.say("@Alpha this is for you", reply_to="om_post")
@@ -264,8 +264,8 @@ async def test_a_chat_can_be_left_out_or_only_observed(stage: Any) -> None:
 
 async def test_a_pressed_button_is_given_to_whoever_posted_where_posts_are_served() -> None:
     action = CardAction(KEY, "om_1", {"choice": "yes"}, "on_ada")
-    posts: Any = Posts()
-    assert await Intake(MessageBus(), posting=posts).publish(action) is None
+    posts: Any = StandInPosts()
+    assert await Intake(MessageBus(), posts=posts).publish(action) is None
     assert posts.actions == [action]
     assert await Intake(MessageBus()).publish(action) is None
 
@@ -306,8 +306,8 @@ async def test_a_recall_reaches_the_record_and_the_memory(stage: Any) -> None:
 
 
 async def test_in_a_chat_that_is_off_recalls_and_buttons_leave_no_trace(stage: Any) -> None:
-    posts: Any = Posts()
-    intake = Intake(MessageBus(), stage.store, posting=posts, policy=Policy("off"))
+    posts: Any = StandInPosts()
+    intake = Intake(MessageBus(), stage.store, posts=posts, policy=Policy("off"))
     await intake.publish(Recalled(KEY, "om_1", 1.0))
     await intake.publish(CardAction(KEY, "om_2", {"choice": "yes"}, "on_ada"))
     assert posts.actions == []

@@ -8,7 +8,7 @@ from support.leases import FOR_EVER
 from support.memory_chat import KEY, StreamingMemoryChannel, profile
 from support.waiting import PATIENCE, until
 
-from nanobot_transcript.conversation.posting import Posting
+from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, Reason, RelevanceGate, Stage
@@ -345,7 +345,7 @@ async def test_where_the_guard_stops_what_the_platform_pushed_that_is_noted(stag
 
 async def test_a_post_is_sent_by_the_agent_recorded_once_and_its_answer_starts_no_turn(stage: Any) -> None:
     outbox = Outbox(stage.folder)
-    stage.add("Alpha", posting=Posting(outbox))
+    stage.add("Alpha", posts=Posts(outbox))
     await stage.start()
     post = await asyncio.to_thread(outbox.post, KEY, "Shall we ship?", idempotency_key="ship-1")
     assert await stage.chat.answers(1) == ["Shall we ship?"]

@@ -8,7 +8,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.outbox import Action, Job, OutboxServer, Postbox, Receipt, Revision
 from nanobot_transcript.session_key import split
 
-__all__ = ["Posting", "Speaker"]
+__all__ = ["Posts", "Speaker"]
 
 _LOOK_EVERY: Final = 1.0
 """Seconds after which posts are tried again that failed, or that nobody told of."""
@@ -26,8 +26,8 @@ class Speaker(Protocol):
         ...
 
 
-class Posting:
-    """An outbox, for the bots of a process.
+class Posts:
+    """What lies in an outbox, for the bots of a process.
 
     ``longest_wait`` bounds (seconds) how long ``is_answer`` and ``pressed`` wait for others who write to it; None
     leaves that to the outbox.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from nanobot_transcript.conversation.ports import CardAction
-from nanobot_transcript.conversation.posting import Posting
+from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.outbox import Outbox
 
 KEY, OTHER = "feishu:oc_1", "feishu:oc_2"
@@ -23,7 +23,7 @@ async def test_only_what_is_said_in_the_chat_of_a_post_that_is_being_sent_is_kep
         }
 
     with Outbox(base_dir) as outbox:
-        served = Posting(outbox)
+        served = Posts(outbox)
         post_id = outbox.post(KEY, "Ship it?")
         job = outbox.take("one", [KEY])
         assert job is not None
