@@ -1,20 +1,18 @@
 """``gate``: why an agent answered or did not, and how good the gate is on labelled logs."""
 
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nanobot_transcript.cli.gate_eval import evaluate
 from nanobot_transcript.cli.gate_mode import decided_by, who_decides
 from nanobot_transcript.cli.message_names import chat_and_message, message_named, newest_of_a_person
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import shown_name
 from nanobot_transcript.cli.options import ConfigOption, JsonOption, StoreOption, opened_record, read_settings
-from nanobot_transcript.cli.output import amount, console, emit_json, notice, printable, progress_bar
+from nanobot_transcript.cli.output import console, emit_json, printable
 from nanobot_transcript.cli.problems import UsageError
-from nanobot_transcript.cli.tables import print_table
-from nanobot_transcript.errors import NothingFoundError, UnknownNameError
+from nanobot_transcript.errors import UnknownNameError
 from nanobot_transcript.session_key import split
 
 if TYPE_CHECKING:
@@ -26,13 +24,16 @@ if TYPE_CHECKING:
     from nanobot_transcript.identity import AgentProfile
     from nanobot_transcript.record import Record
     from nanobot_transcript.relevance import Decision, RelevanceGate
-    from nanobot_transcript.relevance.evaluation.run import Evaluation
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["app"]
 
 _STRONGEST = 6
 _TEXT = 80
+_CORRECTED = {
+    "intruded": "people said that it was not meant",
+    "missed": "people asked it again by name: it was meant",
+}
 _OPEN = {
     True: "open: for nobody in particular, as far as can be told; one of the bots may claim it",
     False: "not open: its sender is a bot, names somebody, or was just talking with somebody; no bot may claim it",
@@ -45,10 +46,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-class _Format(StrEnum):
-    IRC = "irc"
 
 
 @app.command()
@@ -96,7 +93,7 @@ def explain(
     from nanobot_transcript.relevance.profiles import members
 
     settings = read_settings(config, store)
-    gate = RelevanceGate(GateOptions(stale_after=settings.gate.stale_after, threshold=settings.gate.threshold))
+    gate = RelevanceGate(GateOptions(stale_after=settings.gate.stale_after, style=settings.gate.style))
     with opened_record(config, store) as record:
         opened = record.store
         key, name = chat_and_message(opened, chat, message)
@@ -113,35 +110,7 @@ def explain(
             _print_decisions(opened, key, named, mode, replayed)
 
 
-@app.command("eval")
-def evaluate(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of labelled logs.", show_default=False)],
-    form: Annotated[_Format, typer.Option("--format", metavar="FORMAT", help="Form of the logs: irc.")] = _Format.IRC,
-    json: JsonOption = False,
-) -> None:
-    """Measure the gate on labelled logs, beside simple rules.
-
-    For each labelled message and each member who spoke lately: is it meant for them? "No nick" counts only where the
-    member is not named in the text. Exit code 1: there is nothing to decide about.
-
-    \b
-    Example:
-      nanobot-transcript gate eval --format irc logs/
-    """
-    from nanobot_transcript.relevance import RelevanceGate
-    from nanobot_transcript.relevance.evaluation.irc import read_logs
-    from nanobot_transcript.relevance.evaluation.run import evaluate as evaluated
-
-    logs = read_logs(folder)
-    with progress_bar("Deciding") as advance:
-        made = evaluated(logs, RelevanceGate(), advance)
-    if not made.decisions:
-        sentence = f"There is nobody to decide about in {folder}: {amount(made.messages, 'labelled message')}."
-        raise NothingFoundError(sentence, hint="Somebody else must have said two of the 100 lines before one of them.")
-    if json:
-        emit_json(made.document())
-    else:
-        _print_evaluation(made)
+app.command("eval")(evaluate)
 
 
 def _up_to(store: "GroupTranscriptStore", key: str, message: "Entry") -> "tuple[Entry, list[Entry]]":
@@ -251,23 +220,11 @@ def _print_replayed(one: dict[str, Any]) -> None:
 
 
 def _noted(record: dict[str, Any]) -> str:
-    """What was decided, or what became of the answer."""
+    """What was decided, what became of the answer, or what people made of it."""
+    if record.get("stage") == "correction":
+        return _CORRECTED.get(str(record.get("reason")), "corrected by people")
     if record.get("stage") == "answer":
         ended, why = str(record.get("reason")).replace("_", " "), record.get("why")
         return f"{ended}: {why}" if why else ended
     verdict = {True: "was to answer", False: "stayed silent", None: "undecided"}.get(record.get("respond"), "?")
     return f"{verdict}, stage {record.get('stage')}, reason {record.get('reason')}"
-
-
-def _print_evaluation(made: "Evaluation") -> None:
-    summary = f"{amount(made.messages, 'message')}, {amount(made.decisions, 'decision')}"
-    console().print(f"{summary}, {made.ms_per_decision:.3f} ms each", soft_wrap=True)
-    heads = ("precision", "recall", "F1", "95 %")
-    for title, scores in (("all decisions", made.all), ("no nick", made.no_nick)):
-        rows = [
-            [name.replace("_", " "), f"{one.p:.3f}", f"{one.r:.3f}", f"{one.f1:.3f}", f"{one.low:.3f}-{one.high:.3f}"]
-            for name, one in scores.items()
-        ]
-        print_table([title, *heads], rows, right=heads, shorten=title)
-    if made.mentions:
-        notice(f"Of {made.mentions} members rightly named, the gate answers for {made.mentions_answered}.")

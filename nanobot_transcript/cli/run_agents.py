@@ -170,13 +170,17 @@ class _Builder:
 
     def agent(self, agent: Chosen) -> "Agent":
         """One agent with everything it needs."""
+        from nanobot_transcript.conversation.ports import MarkingChannel
         from nanobot_transcript.runner import Agent, Posts
 
         given, settings, conversation = agent.settings, self._settings, self.conversations[agent.platform.name]
         gate = conversation.gate(judge_for(settings.gate.judge, given.responder))
+        channel = self.connectors[agent.platform.name].channel(self._seats[agent.key])
+        if isinstance(channel, MarkingChannel):
+            conversation.thanks.attend(agent.account, channel.react)
         return Agent(
             agent.profile,
-            self.connectors[agent.platform.name].channel(self._seats[agent.key]),
+            channel,
             responder_for(given.responder, f"{agent.key}.responder"),
             options=self._options(given, conversation.options.context),
             decider=conversation.decider(agent.profile, gate),

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from nanobot_transcript.cli.moments import local
 from nanobot_transcript.cli.naming import chat_keys, shown_name
-from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_store
+from nanobot_transcript.cli.options import ChatArgument, ConfigOption, JsonOption, StoreOption, opened_record
 from nanobot_transcript.cli.output import amount, console, emit_json, number, printable, progress_bar, size
 from nanobot_transcript.cli.tables import print_table
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import is_bot
 
 if TYPE_CHECKING:
+    from nanobot_transcript.relevance.tally import Tally
     from nanobot_transcript.store.front import GroupTranscriptStore
 
 __all__ = ["stats"]
@@ -79,21 +80,29 @@ def stats(
 ) -> None:
     """Count messages per chat or per member.
 
-    One line for each chat, or for each member when a chat is named.
+    One line for each chat, or for each member when a chat is named. Below, for each bot: how often people told it that
+    it was not meant, and how often they had to ask it again.
 
     \b
     Example:
       nanobot-transcript stats oc_team
     """
-    with opened_store(config, store) as opened:
+    from nanobot_transcript.relevance.tally import tallies_since
+
+    with opened_record(config, store) as record:
+        opened = record.store
         keys = chat_keys(opened, chat)
         counted = _count(opened, keys)
+        bots = [one for one in tallies_since(record.decisions, 0, frozenset(keys)) if one.judged]
         if json:
-            emit_json({"store": opened.place, "chats": [one.document() for one in counted]})
-        elif chat is not None or len(counted) == 1:
+            document = {"store": opened.place, "chats": [one.document() for one in counted]}
+            emit_json(document | {"bots": [_corrected(one) for one in bots]})
+            return
+        if chat is not None or len(counted) == 1:
             _print_chat(counted[0])
         else:
             _print_chats(counted)
+        _print_corrected(bots)
 
 
 def _count(store: "GroupTranscriptStore", keys: list[str]) -> list[_Chat]:
@@ -146,6 +155,37 @@ def _print_chat(one: _Chat) -> None:
         for speaker in one.by_messages()
     ]
     print_table(["member", "kind", *numbers, "last"], rows, right=numbers, shorten="member")
+
+
+def _corrected(one: "Tally") -> dict[str, Any]:
+    return {
+        "agent": one.agent,
+        "answers": one.ended,
+        "intruded": one.intruded,
+        "missed": one.missed,
+        "intruded_per_100": round(one.intruded_per_100, 1),
+        "missed_per_100": round(one.missed_per_100, 1),
+    }
+
+
+def _print_corrected(bots: "Sequence[Tally]") -> None:
+    """What people corrected, as far back as the log of decisions goes."""
+    if not bots:
+        return
+    heads = ("answers", "butted in", "per 100", "missed", "per 100 ")
+    rows = [
+        [
+            printable(one.agent),
+            number(one.ended),
+            number(one.intruded),
+            f"{one.intruded_per_100:.1f}",
+            number(one.missed),
+            f"{one.missed_per_100:.1f}",
+        ]
+        for one in bots
+    ]
+    console().print()
+    print_table(["bot", *heads], rows, right=heads, shorten="bot")
 
 
 def _time(ms: float | None) -> str:

@@ -6,21 +6,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from nanobot_transcript.conversation.arrivals import Reader
 from nanobot_transcript.conversation.background import Background
-from nanobot_transcript.conversation.decision import ClaimOpen, Decider, Gate
+from nanobot_transcript.conversation.decision import Decider, Gate
 from nanobot_transcript.conversation.lists import Lists
 from nanobot_transcript.conversation.people import Members, People
 from nanobot_transcript.conversation.policy import Policy
 from nanobot_transcript.conversation.prompt import ContextLimits
+from nanobot_transcript.conversation.thanks import Thanks
 from nanobot_transcript.coordination.contract import Budget
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.platform import Platform
 from nanobot_transcript.record import Record
 from nanobot_transcript.relevance import GateOptions, Judge, RelevanceGate
+from nanobot_transcript.relevance.choice import ClaimOpen
 from nanobot_transcript.session_key import split
 from nanobot_transcript.store.async_front import AsyncGroupTranscriptStore
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, LoopGuard, LoopLimits, Relay, RelaySettings
@@ -41,7 +44,7 @@ class Options:
 
     ``agents`` is what is known of bots beforehand, by account; ``only`` what the only bot of this process is called.
     ``questions_per_hour`` is how often all bots of the record together may ask a judge; ``log`` says whether decisions
-    are noted. ``claim_open``: see ``Decider``.
+    are noted. ``claim_open``: see ``Decider``; ``courtesy_reaction``: see ``Thanks``.
     """
 
     agents: Mapping[str, AgentProfile] = field(default_factory=dict)
@@ -55,6 +58,7 @@ class Options:
     claim: ClaimLimits = field(default_factory=ClaimLimits)
     claim_open: ClaimOpen = "questions"
     relay: RelaySettings = field(default_factory=RelaySettings)
+    courtesy_reaction: str = ""
 
 
 class Conversation:
@@ -84,6 +88,7 @@ class Conversation:
         self.background: Background = Background(self._maintain)
         self.reader: Reader = Reader(self.people, self.background.submit, record.store, self.records)
         self.guard: LoopGuard = LoopGuard(options.guard)
+        self.thanks: Thanks = Thanks(options.courtesy_reaction)
         self._is_private: Callable[[str], bool] = is_private
         self._hourly: Sequence[Callable[[], object]] = hourly
         self._gates: list[RelevanceGate] = []
@@ -127,7 +132,10 @@ class Conversation:
         if decider is None or decider.agent.name != agent.name:
             claims = AnswerClaims(self.record.leases, self.store, agent.name, options.claim)
             members, informed = self.members(account), self.lists.known
-            decider = Decider(agent, gate, self.guard, members, claims, options.claim_open, informed=informed)
+            thanked = partial(self.thanks.take, account)
+            decider = Decider(
+                agent, gate, self.guard, members, claims, options.claim_open, informed=informed, thanked=thanked
+            )
             self._deciders[account] = decider
         decider.agent = agent
         return decider

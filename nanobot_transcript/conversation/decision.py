@@ -7,15 +7,15 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.ports import InboundMessage
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import StoreError
 from nanobot_transcript.identity import AgentProfile, wrote
+from nanobot_transcript.relevance.choice import ClaimOpen, claim_score, is_contested, wants
 from nanobot_transcript.relevance.decision import STOPS, Claiming, Outcome, later
-from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.turns.claim import AnswerClaims, Claim
 from nanobot_transcript.turns.loop_guard import LoopGuard
 from nanobot_transcript.turns.owner import owner_of
@@ -24,18 +24,16 @@ from nanobot_transcript.turns.speakers import addresses, hop_of, id_at, ids_of
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.decision import Decision
 
-__all__ = ["Choice", "ClaimOpen", "Decider", "Gate", "Informed", "TakeOver", "addressed", "before"]
+__all__ = ["Choice", "Decider", "Gate", "Informed", "TakeOver", "Thanked", "addressed", "before"]
 
 logger = logging.getLogger(__name__)
 
-ClaimOpen: TypeAlias = Literal["questions", "all", "off"]
-"""What one of several bots answers although nobody is addressed and none feels meant."""
 Informed: TypeAlias = Callable[[str], Awaitable[None]]
 """Waits, by session key, until it is known who is in a chat, for a moment at most."""
 TakeOver: TypeAlias = Callable[[Claim], Awaitable[None]]
 """Called when the bot that had claimed a message died over it: the claim is this one's now."""
-
-_GUESSED: Final = frozenset({"score", "judge"})
+Thanked: TypeAlias = Callable[[InboundMessage], None]
+"""Told of a person's thanks or consent that are for the bot and get no answer. Waits for nothing and never raises."""
 
 
 class Gate(Protocol):
@@ -80,7 +78,7 @@ class Choice(NamedTuple):
 class Decider:
     """Decides for one bot. Without a ``gate`` it answers what mentions it or replies to it; without ``claims`` nobody
     claims anything. ``claim_open``: what one of several bots answers although nobody is addressed and none feels meant.
-    ``informed`` is waited for unless the message mentions this bot. For one event loop.
+    ``informed`` is waited for unless the message mentions this bot; ``thanked`` is told of thanks. For one event loop.
     """
 
     def __init__(
@@ -93,6 +91,7 @@ class Decider:
         claim_open: ClaimOpen = "questions",
         *,
         informed: Informed | None = None,
+        thanked: Thanked | None = None,
     ) -> None:
         self.agent: AgentProfile = agent
         self._gate: Gate | None = gate
@@ -102,6 +101,7 @@ class Decider:
         self._claims: AnswerClaims | None = claims
         self._claim_open: ClaimOpen = claim_open if claims is not None else "off"
         self._informed: Informed | None = informed
+        self._thanked: Thanked | None = thanked
         self._standing_by: set[asyncio.Task[None]] = set()
         self._closed: bool = False
 
@@ -131,17 +131,19 @@ class Decider:
             now_ms=now_ms,
             session_key=inbound.session_key,
         )
-        wanted = Choice(decision.respond is not False or self._may_claim(message, decision), decision.reason)
+        wanted = Choice(wants(decision, self._claim_open), decision.reason)
         allowed = self._guarded(message, history, wanted)
         if decision.respond is None and not allowed.respond:
             decision = replace(decision, respond=False)  # no judge for what may not be answered anyway
         decision = await self._gate.resolve(decision)
+        if decision.thanked and self._thanked is not None:
+            self._thanked(inbound)
         if not allowed.respond:
             self.stopped(inbound.session_key, message, allowed.reason)
             return allowed
-        respond = bool(decision.respond) or self._may_claim(message, decision)
-        contested = decision.stage in _GUESSED and self._claims is not None
-        return Choice(respond, decision.reason, allowed.hop, contested, decision.score)
+        respond = wants(decision, self._claim_open)
+        contested = is_contested(decision) and self._claims is not None
+        return Choice(respond, decision.reason, allowed.hop, contested, claim_score(decision))
 
     async def claim(self, message: InboundMessage, choice: Choice, take_over: TakeOver) -> Claim | None:
         """The claim of a message that several bots may feel meant by; None when another bot has it, or may have it.
@@ -211,12 +213,6 @@ class Decider:
         """Note who answers what several may: this bot, or another one."""
         if self._gate is not None:
             _note(self._gate, later(reason, message.session_key, message.entry, self.agent.name, choice.score))
-
-    def _may_claim(self, message: Entry, decision: "Decision") -> bool:
-        """True for what nobody in particular is asked: one of the bots answers it, however little it feels meant."""
-        if not decision.open or decision.stage != "score":
-            return False
-        return self._claim_open == "all" or (self._claim_open == "questions" and is_question(message["content"]))
 
     def _guarded(self, message: Entry, history: Sequence[Entry], choice: Choice) -> Choice:
         verdict = self._guard.allows(message, history, self.agent)

@@ -14,10 +14,12 @@ __all__ = [
     "Groups",
     "InboundMessage",
     "LiveMessage",
+    "MarkingChannel",
     "MaySend",
     "MentionedMember",
     "OutboundMessage",
     "Publish",
+    "React",
     "ReactingChannel",
     "Read",
     "Recalled",
@@ -28,6 +30,8 @@ __all__ = [
 
 MaySend: TypeAlias = Callable[[], Awaitable[bool]]
 """Asked right before every attempt to send, and while a text is shown that is still being written."""
+React: TypeAlias = Callable[[str, str], None]
+"""Puts on a message, by its id, a reaction, by the platform's name of it, which stays there. Waits for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +237,15 @@ class ReactingChannel(Channel, Protocol):
 
         Neither its beginning nor its end waits for the platform, and a failure is none of the block.
         """
+        ...
+
+
+@runtime_checkable
+class MarkingChannel(Channel, Protocol):
+    """A channel that can put a reaction on a message for good."""
+
+    def react(self, message_id: str, reaction: str) -> None:
+        """See ``React``. A failure of the platform is told in the log."""
         ...
 
 

@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from nanobot_transcript.entry import Entry, well_formed
 from nanobot_transcript.identity import AgentProfile
 
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance.corrections import Correction
+
 __all__ = [
     "LATER",
+    "MISTAKES",
     "OUTCOMES",
     "SENTENCES",
     "STOPS",
@@ -26,7 +30,7 @@ _LONGEST_WHY: Final = 200
 
 
 class Stage(StrEnum):
-    """Where in the gate a decision was made, in this order; the last three come after it."""
+    """Where in the gate a decision was made, in this order; the last four come after it."""
 
     NEVER = "never"
     CERTAIN = "certain"
@@ -36,6 +40,7 @@ class Stage(StrEnum):
     CLAIM = "claim"
     GUARD = "guard"
     ANSWER = "answer"
+    CORRECTION = "correction"
 
 
 class Reason(StrEnum):
@@ -59,6 +64,9 @@ class Reason(StrEnum):
     PARTNER = "partner"
     SCORE_HIGH = "score_high"
     SCORE_LOW = "score_low"
+    OPEN_QUESTION = "open_question"
+    OTHER_FITS = "other_fits"
+    NO_ANSWER_WANTED = "no_answer_wanted"
     UNDECIDED = "undecided"
     JUDGE_YES = "judge_yes"
     JUDGE_NO = "judge_no"
@@ -78,18 +86,22 @@ class Reason(StrEnum):
     SAID_NOTHING = "said_nothing"
     WITHDRAWN = "withdrawn"
     LOST_CLAIM = "lost_claim"
+    INTRUDED = "intruded"
+    MISSED = "missed"
 
 
 Claiming: TypeAlias = Literal["claimed", "claim_seen", "taken_over"]
 """What a claim decides: this agent answers, another one does, or this one does in its place."""
 Outcome: TypeAlias = Literal["answered", "failed", "said_nothing", "withdrawn", "lost_claim"]
 """What became of an answer that was begun."""
-LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD, Stage.ANSWER})
+LATER: Final[frozenset[str]] = frozenset({Stage.CLAIM, Stage.GUARD, Stage.ANSWER, Stage.CORRECTION})
 """Where decisions come from that are made after the gate's own about the same message."""
 STOPS: Final[frozenset[str]] = frozenset({Reason.COURTESY, Reason.ECHO, Reason.HOP_LIMIT, Reason.PAIR_BUDGET})
 """Why the loop guard lets no bot answer another one."""
 OUTCOMES: Final[frozenset[str]] = frozenset(get_args(Outcome))
-"""What became of answers, as reasons of the last stage."""
+"""What became of answers, as reasons of the stage of answers."""
+MISTAKES: Final[frozenset[str]] = frozenset({Reason.INTRUDED, Reason.MISSED})
+"""What people correct, as reasons of the last stage."""
 
 SENTENCES: Final[dict[Reason, str]] = {
     Reason.INVALID: "It is no message: sender or text are missing.",
@@ -110,6 +122,9 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.PARTNER: "The agent is the one whom its sender was just talking with.",
     Reason.SCORE_HIGH: "What was said before suggests that the agent is meant.",
     Reason.SCORE_LOW: "What was said before does not suggest that the agent is meant.",
+    Reason.OPEN_QUESTION: "It asks whoever knows, and nobody in particular.",
+    Reason.OTHER_FITS: "Another bot is more likely to be meant.",
+    Reason.NO_ANSWER_WANTED: "It is thanks, consent or the like, or says that no answer is wanted.",
     Reason.UNDECIDED: "The score is in the undecided band; the judge is to be asked.",
     Reason.JUDGE_YES: "The judge said yes.",
     Reason.JUDGE_NO: "The judge said no.",
@@ -129,6 +144,8 @@ SENTENCES: Final[dict[Reason, str]] = {
     Reason.SAID_NOTHING: "It had nothing to say to it.",
     Reason.WITHDRAWN: "Its answer did not go out: the message was taken back, or the host did not take it.",
     Reason.LOST_CLAIM: "Its answer did not go out: another bot answers by now.",
+    Reason.INTRUDED: "People said afterwards that it was not meant.",
+    Reason.MISSED: "People asked it again by name: it was meant and had not answered.",
 }
 
 
@@ -150,6 +167,10 @@ class Decision:
     ``score`` is the probability (0 to 1) that the agent is meant; 1 and 0 where a rule was certain. ``open`` is True
     when the message is a person's and is for nobody in particular, as far as can be told: where no agent answers by
     itself, one of them may claim it. ``why`` says in a sentence what went wrong with a failed answer.
+    ``corrects`` is what the message says about an earlier decision of the agent.
+    ``is_first`` is False where another bot is more likely to be meant, so that it claims the message before this one.
+    ``thanked`` is True for a person's thanks or consent that is for the agent and gets no answer: a reaction may take
+    its place.
     """
 
     respond: bool | None
@@ -162,6 +183,9 @@ class Decision:
     session_key: str = ""
     case: Case | None = field(default=None, repr=False, compare=False)
     why: str = ""
+    is_first: bool = True
+    thanked: bool = False
+    corrects: "Correction | None" = field(default=None, repr=False, compare=False)
 
     @property
     def sentence(self) -> str:
@@ -170,12 +194,13 @@ class Decision:
 
 
 def later(reason: str, session_key: str, message: Entry, agent: str, score: float = 0.0, *, why: str = "") -> Decision:
-    """What was decided after the gate: by a claim, by the loop guard (one of ``STOPS``), or by how the answer went
-    (one of ``OUTCOMES``). Of ``why`` one line of at most 200 characters is kept.
+    """What was decided after the gate: by a claim, by the loop guard (one of ``STOPS``), by how the answer went (one of
+    ``OUTCOMES``), or by people (one of ``MISTAKES``; then ``respond`` is what would have been right). Of ``why`` one
+    line of at most 200 characters is kept.
     """
     known = Reason(reason)
     return Decision(
-        known in (Reason.CLAIMED, Reason.TAKEN_OVER, Reason.ANSWERED),
+        known in (Reason.CLAIMED, Reason.TAKEN_OVER, Reason.ANSWERED, Reason.MISSED),
         known,
         score,
         _later_stage(known),
@@ -189,6 +214,8 @@ def later(reason: str, session_key: str, message: Entry, agent: str, score: floa
 def _later_stage(reason: Reason) -> Stage:
     if reason in STOPS:
         return Stage.GUARD
+    if reason in MISTAKES:
+        return Stage.CORRECTION
     return Stage.ANSWER if reason in OUTCOMES else Stage.CLAIM
 
 

@@ -2,22 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import judge as judging
 from nanobot_transcript.relevance import rules
-from nanobot_transcript.relevance.decision import Case, Decision, Reason, Stage
-from nanobot_transcript.relevance.features import NAMES, features
+from nanobot_transcript.relevance.candidates import SIGNS, candidates
+from nanobot_transcript.relevance.corrections import correction
+from nanobot_transcript.relevance.decision import LATER, Case, Decision, Reason, Stage, later
+from nanobot_transcript.relevance.features import features
 from nanobot_transcript.relevance.judge import Judge
 from nanobot_transcript.relevance.log import DecisionLog
 from nanobot_transcript.relevance.model import Model, shipped_model
 from nanobot_transcript.relevance.observe import Observation, Observer
 from nanobot_transcript.relevance.options import GateOptions
 from nanobot_transcript.relevance.past import past_of
+from nanobot_transcript.relevance.requests import asks_anybody
+from nanobot_transcript.relevance.text import is_question
+from nanobot_transcript.relevance.thanks import is_thanked
+
+if TYPE_CHECKING:
+    from nanobot_transcript.relevance.links import Links
 
 __all__ = ["RelevanceGate"]
 
@@ -25,11 +33,13 @@ logger = logging.getLogger(__name__)
 
 _OPEN_AFTER: Final = 12
 _TALKING_MINUTES: Final = 10  # the loop guard's idle time: what was said before it is another conversation
-_GOING_ON: Final = 0.7
+_GOING_ON: Final = 0.85
+"""Above what a judge is asked about."""
+_NEARLY: Final = 0.75
+"""Of the highest score: such a bot may be meant as well, and steps in for one that does not claim the message."""
 _LATE_IN_A_ROW: Final = 2
 _REST: Final = 30.0
 """Seconds for which a judge is left alone that did not answer in time: messages behind wait for it, too."""
-_PARTNER: Final = NAMES.index("partner")
 
 
 class RelevanceGate:
@@ -55,14 +65,15 @@ class RelevanceGate:
         self.log: DecisionLog | None = log
         self._allow = allow
         self._model: Model = model or shipped_model()
-        self._observer: Observer = Observer()
+        self._observer: Observer = Observer(self._model.links)
+        self._scored: tuple[Links, dict[int, float]] | None = None
         self._late: int = 0
         self._rested_at: float = 0.0
 
     @property
     def threshold(self) -> float:
-        """The score from which the agent answers, where no judge is asked."""
-        return self._model.threshold if self.options.threshold is None else self.options.threshold
+        """The score from which a bot answers, where no judge is asked."""
+        return self.options.thresholds.bots
 
     def decide(
         self,
@@ -91,26 +102,30 @@ class RelevanceGate:
         seen = self._observer.observe(message, past.lines, agent, members, session_key)
         if rules.for_other_bot(message, seen):
             return _decided(case, False, Reason.COMMAND_FOR_OTHER, 0.0, Stage.NEVER)
+        if owner is None:
+            owner = rules.thread_owner(message, past.lines, members)
+        if agent.kind == "bot":
+            decision = _with_thanks(self._of_bots(case, seen, past.lines, owner), seen)
+            found = correction(seen, past.lines)
+            return decision if found is None else replace(decision, corrects=found)
         reason = rules.certain(seen)
         if reason is not None:
             return _decided(case, True, reason, 1.0, Stage.CERTAIN)
-        if seen.everyone and not seen.mentioned:
-            return self._for_everyone(case, seen)
-        if owner is None:
-            owner = rules.thread_owner(message, past.lines, members)
         verdict = rules.others(seen, message, agent, owner)
         if verdict is not None:
             reason, mine = verdict
             return _decided(case, mine, reason, float(mine), Stage.CERTAIN if mine else Stage.OTHERS)
-        if rules.calls_other(seen, message):
-            return _decided(case, False, Reason.OTHER_NAMED, 0.0, Stage.OTHERS)
-        return self._scored(case, seen)
+        return self._of_members(case, seen)
 
     async def resolve(self, decision: Decision) -> Decision:
-        """The final decision: the judge's when it was undecided. Never raises; notes it in the log."""
+        """The final decision: the judge's when it was undecided. Never raises. Notes it in the log, and what the
+        message corrects.
+        """
         if decision.respond is None:
             decision = await self._judged(decision)
         self.note(decision)
+        if decision.corrects is not None and self.log is not None:
+            await asyncio.to_thread(self._note_correction, self.log, decision)
         return decision
 
     def note(self, decision: Decision) -> None:
@@ -127,31 +142,110 @@ class RelevanceGate:
     def explain(
         self, message: Entry, history: Sequence[Entry], agent: AgentProfile, members: Sequence[AgentProfile]
     ) -> tuple[dict[str, float], list[tuple[str, float]]]:
-        """The features of a message for an agent, and what each of them adds to its score, the strongest first."""
-        seen = Observer().observe(message, past_of(history, message.get("message_id")).lines, agent, members)
-        values = features(seen.scene, seen.message, seen.me)
-        return dict(zip(NAMES, values, strict=True)), self._model.reasons(values)
+        """The signs of a message for a bot, and what each of them adds to its score, the strongest first."""
+        lines = past_of(history, message.get("message_id")).lines
+        seen = Observer(self._model.links).observe(message, lines, agent, members)
+        bots = [member for member in seen.roster.members if member.kind == "bot"]
+        rows = candidates(seen, lines, bots, self._model.members, self._model.phrases)
+        values = rows[next(at for at, bot in enumerate(bots) if bot is agent)]
+        return dict(zip(SIGNS, map(float, values), strict=True)), self._model.bots.reasons(values)
 
-    def _for_everyone(self, case: Case, seen: Observation) -> Decision:
-        """No by itself, or all bots would answer; the score says who is first to claim what a person asks."""
-        score = self._model.score(features(seen.scene, seen.message, seen.me))
-        return _decided(case, False, Reason.EVERYONE, score, Stage.SCORE, is_open=not _from_bot(seen))
+    def _of_members(self, case: Case, seen: Observation) -> Decision:
+        """Whether a message is for a person: the same question, by structure alone."""
+        score = self._model.members.score(features(seen.scene, seen.message, seen.found, seen.me))
+        respond = score >= self.options.thresholds.members
+        reason = Reason.NAMED if seen.me in seen.named else Reason.SCORE_HIGH
+        return _decided(case, respond, reason if respond else Reason.SCORE_LOW, score, Stage.SCORE)
 
-    def _scored(self, case: Case, seen: Observation) -> Decision:
-        values = features(seen.scene, seen.message, seen.me)
-        score, options = self._model.score(values), self.options
+    def _of_bots(self, case: Case, seen: Observation, lines: Sequence[Entry], owner: str | None) -> Decision:
+        """Whether a bot is to answer: all bots of the group are looked at together."""
+        unwanted = not _from_bot(seen) and rules.wants_no_answer(seen)
+        if seen.me in seen.mentioned:
+            return _settled(case, Reason.MENTIONED, 1.0, unwanted=unwanted)
+        if owner == case.agent.name and rules.in_thread(case.message, seen):
+            return _settled(case, Reason.OWN_THREAD, 1.0, unwanted=unwanted)
+        if rules.is_clearly_called(seen, seen.me):
+            return _settled(case, Reason.NAMED, 1.0, unwanted=unwanted)
+        scores = self._scores(case, seen, lines)
+        mine = scores[seen.me]
+        if rules.is_called(seen, seen.me) and mine >= self.threshold:
+            reason = Reason.NAMED if seen.me in seen.spelled else Reason.REPLIED_TO
+            return _settled(case, reason, mine, unwanted=unwanted)
+        reason = self._for_another(case, seen, scores, owner)
+        if reason is not None:
+            return _decided(case, False, reason, mine, Stage.OTHERS)
+        return self._guessed(case, seen, scores, unwanted=unwanted)
+
+    def _scores(self, case: Case, seen: Observation, lines: Sequence[Entry]) -> dict[int, float]:
+        """How likely each bot of the group is to answer, by position; worked out once for all of them."""
+        if self._scored is None or self._scored[0] is not seen.found:
+            places = [at for at, member in enumerate(seen.roster.members) if member.kind == "bot"]
+            bots = [seen.roster.members[at] for at in places]
+            rows = candidates(seen, lines, bots, self._model.members, self._model.phrases)
+            made = {at: self._model.bots.score(row) for at, row in zip(places, rows, strict=True)}
+            self._scored = (seen.found, made)
+        return self._scored[1]
+
+    def _for_another(
+        self, case: Case, seen: Observation, scores: Mapping[int, float], owner: str | None
+    ) -> Reason | None:
+        """Why the message is for somebody else, where that is certain."""
+        if seen.mentioned:
+            return Reason.OTHER_MENTIONED
+        if owner and owner != case.agent.name and rules.in_thread(case.message, seen):
+            return Reason.OTHERS_THREAD
+        for other, score in scores.items():
+            if other == seen.me or not rules.is_called(seen, other):
+                continue
+            if score >= self.threshold or rules.is_clearly_called(seen, other):
+                return Reason.OTHER_NAMED if other in seen.spelled else Reason.OTHER_REPLIED_TO
+        if seen.reply_author not in (None, seen.speaker, seen.me):
+            return Reason.OTHER_REPLIED_TO
+        return Reason.OTHER_NAMED if rules.calls_person(seen, case.message) else None
+
+    def _guessed(self, case: Case, seen: Observation, scores: Mapping[int, float], *, unwanted: bool) -> Decision:
+        mine, is_open, options = scores[seen.me], _is_open(seen), self.options
+        if unwanted:
+            return _decided(case, False, Reason.NO_ANSWER_WANTED, mine, Stage.OTHERS)
         awaited = rules.goes_on(seen)
         if awaited:
-            score = max(score, _GOING_ON)
-        if rules.begins_with_other(seen) and score < self.threshold:
-            return _decided(case, False, Reason.OTHER_NAMED, score, Stage.OTHERS)
-        if self.judge is not None and options.judge_from <= score < options.judge_below:
-            return _decided(case, None, Reason.UNDECIDED, score, Stage.SCORE, is_open=_is_open(seen))
-        if score >= self.threshold:
-            talking = awaited or (values[_PARTNER] and _is_talking(seen))
+            mine = max(mine, _GOING_ON)
+        elif rules.goes_on_with_other(seen):
+            return _decided(case, False, Reason.SCORE_LOW, mine, Stage.SCORE, first=False)
+        most = max(scores.values())
+        first = mine >= most
+        nearly = mine >= _NEARLY * most
+        if self.judge is not None and nearly and options.judge_from <= mine < options.judge_below:
+            return _decided(case, None, Reason.UNDECIDED, mine, Stage.SCORE, is_open=is_open, first=first)
+        if mine >= self.threshold and not nearly:
+            return _decided(case, False, Reason.OTHER_FITS, mine, Stage.SCORE, is_open=is_open, first=False)
+        if mine >= self.threshold:
+            talking = awaited or (seen.scene.partner.get(seen.speaker, (None, 0))[0] == seen.me and _is_talking(seen))
             reason = Reason.PARTNER if talking else Reason.SCORE_HIGH
-            return _decided(case, True, reason, score, Stage.SCORE)
-        return _decided(case, False, Reason.SCORE_LOW, score, Stage.SCORE, is_open=_is_open(seen))
+            return _decided(case, True, reason, mine, Stage.SCORE, is_open=is_open, first=first)
+        if _asks_the_group(seen, scores, is_open=is_open or (most < self.threshold and _names_nobody(seen))):
+            return _decided(case, True, Reason.OPEN_QUESTION, mine, Stage.SCORE, is_open=True, first=first)
+        if rules.begins_with_other(seen):
+            return _decided(case, False, Reason.OTHER_NAMED, mine, Stage.OTHERS)
+        reason = Reason.EVERYONE if seen.everyone else Reason.SCORE_LOW
+        return _decided(case, False, reason, mine, Stage.SCORE, is_open=is_open, first=first)
+
+    @staticmethod
+    def _note_correction(log: DecisionLog, decision: Decision) -> None:
+        """Note what the message corrects: once, and only where this agent had decided so itself."""
+        found, key = decision.corrects, decision.session_key
+        if found is None or not found.message.get("message_id"):
+            return
+        try:
+            noted = log.read(key, found.message["message_id"])
+        except Exception:
+            logger.exception("a correction could not be noted")
+            return
+        mine = [one for one in noted if one.get("agent") == decision.agent]
+        decided = [one.get("respond") is True for one in mine if one.get("stage") not in LATER]
+        known = any(one.get("stage") == Stage.CORRECTION for one in mine)
+        if decided and decided[-1] == (found.mistake == Reason.INTRUDED) and not known:
+            log.write(key, later(found.mistake, key, found.message, decision.agent))
 
     async def _judged(self, decision: Decision) -> Decision:
         case = decision.case
@@ -200,17 +294,56 @@ class RelevanceGate:
         return replace(decision, respond=respond, reason=reason, stage=Stage.JUDGE)
 
 
+def _settled(case: Case, reason: Reason, score: float, *, unwanted: bool) -> Decision:
+    """An answer for certain, unless none is wanted."""
+    if unwanted:
+        return _decided(case, False, Reason.NO_ANSWER_WANTED, 0.0, Stage.CERTAIN)
+    return _decided(case, True, reason, score, Stage.CERTAIN)
+
+
+def _with_thanks(decision: Decision, seen: Observation) -> Decision:
+    """The decision, which says besides when the agent is thanked."""
+    if decision.reason is not Reason.NO_ANSWER_WANTED or decision.case is None:
+        return decision
+    return replace(decision, thanked=is_thanked(seen, decision.case.message))
+
+
 def _decided(
-    case: Case, respond: bool | None, reason: Reason, score: float, stage: Stage, *, is_open: bool = False
+    case: Case,
+    respond: bool | None,
+    reason: Reason,
+    score: float,
+    stage: Stage,
+    *,
+    is_open: bool = False,
+    first: bool = True,
 ) -> Decision:
     message_id = case.message.get("message_id") if isinstance(case.message, dict) else None
     known = message_id if isinstance(message_id, str) else None
-    return Decision(respond, reason, score, stage, case.agent.name, known, is_open, case.session_key, case)
+    return Decision(
+        respond, reason, score, stage, case.agent.name, known, is_open, case.session_key, case, is_first=first
+    )
 
 
 def _is_open(seen: Observation) -> bool:
-    """True when a person speaks to nobody: no name, no reply, and no dialogue just now that this could belong to."""
-    return not (seen.message.turn.to or seen.message.hinted or _from_bot(seen) or _is_talking(seen))
+    """True when a person speaks to nobody: to the whole group, or without a name, a reply, and a dialogue just now that
+    this could belong to.
+    """
+    if seen.everyone and not seen.mentioned and not _from_bot(seen):
+        return True
+    return not (seen.message.turn.to or seen.message.turn.hinted or _from_bot(seen) or _is_talking(seen))
+
+
+def _asks_the_group(seen: Observation, bots: Iterable[int], *, is_open: bool) -> bool:
+    """True for a question to whoever knows; for any question where no bot says what it is there for."""
+    if not is_open:
+        return False
+    described = any(seen.roster.members[at].description for at in bots)
+    return asks_anybody(seen.text) or (is_question(seen.text) and not described)
+
+
+def _names_nobody(seen: Observation) -> bool:
+    return not (seen.message.turn.to or seen.message.turn.hinted or _from_bot(seen)) and asks_anybody(seen.text)
 
 
 def _is_talking(seen: Observation) -> bool:

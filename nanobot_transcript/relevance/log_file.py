@@ -32,7 +32,9 @@ _MOST_FILES: Final = 40
 _CLOCKS_DIFFER: Final = 60_000
 """Milliseconds by which a file system's clock may be behind that of who wrote."""
 _LOG: Final = re.compile(r"\.log(\.\d+)?$")
-_OUTCOME: Final = b'"answer"'
+_ENDS: Final = (Stage.ANSWER, Stage.CORRECTION)
+_OUTCOME: Final = re.compile(rb'"(?:answer|correction)"')
+_ANY: Final = re.compile(b"")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -88,7 +90,7 @@ class FileDecisionLog:
             for at_ns, path in written
             if at_ns >= (since_ms - _CLOCKS_DIFFER) * 1_000_000
             for record in _records(path, holding=_OUTCOME)[1]
-            if record.get("stage") == Stage.ANSWER and _ts(record) >= since_ms
+            if record.get("stage") in _ENDS and _ts(record) >= since_ms
         ]
         return sorted(found, key=_ts)
 
@@ -158,14 +160,14 @@ def _numbered(path: Path, number: int) -> Path:
     return path.with_name(f"{path.name}.{number}") if number else path
 
 
-def _records(path: Path, holding: bytes = b"") -> tuple[int, list[dict[str, Any]]]:
+def _records(path: Path, holding: re.Pattern[bytes] = _ANY) -> tuple[int, list[dict[str, Any]]]:
     """The inode of a file (0 where there is none), and what is in it, in lines that hold certain letters."""
     try:
         with os.fdopen(to_read(str(path)), "rb") as file:
             inode, lines = os.fstat(file.fileno()).st_ino, file.read().split(b"\n")
     except OSError:
         return 0, []
-    return inode, [record for line in lines if holding in line and (record := _decoded(line)) is not None]
+    return inode, [record for line in lines if holding.search(line) and (record := _decoded(line)) is not None]
 
 
 def _decoded(line: bytes) -> dict[str, Any] | None:

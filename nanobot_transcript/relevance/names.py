@@ -23,6 +23,7 @@ _MARKS: Final = "-[]\\`^{}|"
 _PARTING: Final = {ord(mark): " " for mark in _MARKS}
 _OPENING: Final = " \t@＠,，:：>-"
 _ABBREVIATION: Final = 3
+_LONG_NAME: Final = 6
 _NAME_LIMIT: Final = 100
 _SENDERS: Final = ("sender", "agent", "sender_name")
 _NAMES: Final = ("sender_name", "agent", "sender")
@@ -63,6 +64,11 @@ class Roster:
 
     def __len__(self) -> int:
         return len(self.members)
+
+    @property
+    def called(self) -> frozenset[str]:
+        """All names and aliases, as they are looked for."""
+        return frozenset(self._called)
 
     def by_id(self, identity: Any) -> int | None:
         """The member with this id or, failing that, exactly this name."""
@@ -168,7 +174,7 @@ class Roster:
         return frozenset(
             at
             for name, at in self._words.items()
-            if name.startswith(word) or (len(name) > _ABBREVIATION and word.startswith(name))
+            if name.startswith(word) or (len(name) > _ABBREVIATION and word.startswith(name)) or _is_slip(word, name)
         )
 
 
@@ -181,6 +187,16 @@ def whole_word(text: str, phrase: str, start: int = 0) -> int:
             return place
         place = text.find(phrase, place + 1)
     return -1
+
+
+def _is_slip(word: str, name: str) -> bool:
+    """True when a longer word is a name but for one letter: another one, one too many or too few, two exchanged."""
+    if len(word) < _LONG_NAME or word[:_ABBREVIATION] != name[:_ABBREVIATION] or abs(len(word) - len(name)) > 1:
+        return False
+    at = next((at for at, (one, other) in enumerate(zip(word, name, strict=False)) if one != other), len(word))
+    rest, other = word[at:], name[at:]
+    exchanged = rest[:2] == other[1::-1] and rest[2:] == other[2:]
+    return exchanged or rest[1:] == other or rest == other[1:] or rest[1:] == other[1:]
 
 
 def _without(text: str, phrase: str) -> str:

@@ -12,11 +12,14 @@ from typing import Any, Final, NamedTuple
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.addressing import at_nodes, called_beside, is_for_everyone
+from nanobot_transcript.relevance.cues import opening
 from nanobot_transcript.relevance.features import Message
+from nanobot_transcript.relevance.links import Links, links
 from nanobot_transcript.relevance.names import NOBODY, STRANGER, Naming, Roster, hint_of, speaker_of, strangers
 from nanobot_transcript.relevance.past import HISTORY_LINES
 from nanobot_transcript.relevance.scene import NEVER, Scene, Turn
 from nanobot_transcript.relevance.text import breadth, clipped, is_question, terms
+from nanobot_transcript.relevance.trees import Trees
 from nanobot_transcript.scripts import TEXT_LIMIT, folded
 
 __all__ = ["Observation", "Observer", "content_of"]
@@ -38,14 +41,16 @@ class Observation(NamedTuple):
     """A message in its scene; members by position in the roster.
 
     ``mentioned`` are those behind at-nodes (``STRANGER`` for somebody unknown), ``named`` those called by name;
-    ``everyone`` says that the whole group is mentioned. ``me`` is the agent, ``reply_author`` who wrote what the
-    message replies to, where that is known. ``awaited`` are those whom the speaker mentioned in the line just before,
-    and who have not spoken since.
+    ``everyone`` says that the whole group is mentioned. ``found`` says what the message answers, ``me`` is the agent,
+    ``reply_author`` who wrote what the message replies to, where that is known. ``awaited`` are those whom the speaker
+    mentioned in the line just before, and who have not spoken since. ``spelled`` are those whose names stand in the
+    ``text``, called or not; ``names`` are all names of members.
     """
 
     roster: Roster
     scene: Scene
     message: Message
+    found: Links
     speaker: int
     me: int
     mentioned: frozenset[int]
@@ -53,6 +58,9 @@ class Observation(NamedTuple):
     everyone: bool
     reply_author: int | None
     awaited: frozenset[int]
+    text: str
+    spelled: frozenset[int]
+    names: frozenset[str]
 
 
 class _Line(NamedTuple):
@@ -77,6 +85,7 @@ class _Group:
         self.members = members
         self.places = {id(member): at for at, member in enumerate(members)}
         self.roster = Roster(members)
+        self.names = self.roster.called
         self.lines: dict[Any, _Line] = {}
 
     def read(self, entries: Sequence[Entry]) -> list[_Line]:
@@ -136,22 +145,25 @@ class _Group:
             called = called_beside(text, called, roster, others)
         called, mentioned = called - {who} or NOBODY, mentioned or NOBODY
         to = called | mentioned or NOBODY
-        asks, about, length = _gist(text)
-        turn = Turn(who, to, asks, _ts(entry), about, length)
+        asks, about, length, opens = _gist(text)
+        turn = Turn(who, to, asks, _ts(entry), about, length, opens, naming.hinted - {who} or NOBODY)
         settled = not nodes or (isinstance(nodes, list) and all(roster.holds(node) for node in nodes))
         return _Line(turn, naming, mentioned, called, everyone, folded(text), settled)
 
 
 class Observer:
-    """Turns entries into observations. One for each gate; what it remembers is bounded, and of each chat by itself: who
-    is a stranger in one may have the name of somebody in another, and ids of messages may be the same in both.
+    """Turns entries into observations; ``model`` says how likely a line answers another one. One for each gate; what it
+    remembers is bounded, and of each chat by itself: who is a stranger in one may have the name of somebody in another,
+    and ids of messages may be the same in both.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: Trees) -> None:
+        self._model = model
         self._groups: dict[tuple[str, *tuple[int, ...]], _Group] = {}
         self._given: tuple[str, *tuple[AgentProfile, ...]] = ("",)
         self._group_of: _Group | None = None
         self._latest: tuple[Any, list[Turn], Scene] | None = None
+        self._linked: tuple[Scene, Turn, Links] | None = None
 
     def observe(
         self,
@@ -167,12 +179,12 @@ class Observer:
         now = group.whole(message, lines.pop())
         turns, authors = self._turns(lines, history, message)
         turn, author = _with_reply(now.turn, message, authors)
-        naming = now.naming
         scene = self._scene(group, turns, turn.who)
         return Observation(
             group.roster,
             scene,
-            Message(turn, naming.first, naming.hinted - {turn.who}, naming.stranger),
+            Message(turn, now.naming.first),
+            self._links(scene, turn),
             turn.who,
             group.places[id(agent)],
             now.mentioned,
@@ -180,6 +192,9 @@ class Observer:
             now.everyone,
             author,
             _awaited(scene, lines, turn),
+            content_of(message),
+            now.naming.named,
+            group.names,
         )
 
     def _group(self, chat: str, members: Sequence[AgentProfile], agent: AgentProfile) -> _Group:
@@ -218,6 +233,15 @@ class Observer:
         self._latest = (group.roster, turns, scene)
         return scene
 
+    def _links(self, scene: Scene, turn: Turn) -> Links:
+        """What the message answers: the same for all members that are asked about."""
+        known = self._linked
+        if known and known[0] is scene and known[1] == turn:
+            return known[2]
+        found = links(scene.turns, scene.size, turn, self._model)
+        self._linked = (scene, turn, found)
+        return found
+
 
 def content_of(entry: Mapping[str, Any], limit: int = TEXT_LIMIT) -> str:
     """The text of an entry, as far as it is looked at; empty when it has none."""
@@ -226,9 +250,9 @@ def content_of(entry: Mapping[str, Any], limit: int = TEXT_LIMIT) -> str:
 
 
 @lru_cache(maxsize=_REMEMBERED_GISTS)
-def _gist(text: str) -> tuple[bool, frozenset[str], int]:
+def _gist(text: str) -> tuple[bool, frozenset[str], int, int]:
     """What a text says whoever reads it: remembered apart, as a new speaker makes everything else be read anew."""
-    return is_question(text), terms(text), breadth(text)
+    return is_question(text), terms(text), breadth(text), opening(text)
 
 
 def _holds(text: str, pieces: Iterable[str]) -> bool:

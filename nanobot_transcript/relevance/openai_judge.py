@@ -1,24 +1,37 @@
 """A judge behind any endpoint that speaks OpenAI's chat completions. Needs the extra ``openai``."""
 
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from nanobot_transcript.errors import ConfigError
+from nanobot_transcript.errors import ConfigError, ResponderError
 from nanobot_transcript.relevance.judge import Prompt
 
-__all__ = ["OpenAIJudge"]
+__all__ = ["OpenAIJudge", "Reply"]
+
+_CONNECTED: Final = 10.0
+
+
+class Reply(NamedTuple):
+    """What the model said, and the tokens that its endpoint counted, where it tells."""
+
+    text: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 class OpenAIJudge:
-    """Asks ``model`` at ``base_url`` (None = OpenAI's own). Raises ConfigError when the package is not installed.
+    """Asks ``model`` at ``base_url`` (None = OpenAI's own, which needs a key).
 
-    ``timeout`` (seconds) bounds one request; nothing is tried twice, as the gate does not wait longer anyway.
+    Raises ConfigError when that key is missing, or the package is not installed.
+
+    ``timeout`` (seconds) bounds one request, of which connecting may take 10; nothing is tried twice, as the gate does
+    not wait longer anyway.
     """
 
     def __init__(
         self, model: str, *, base_url: str | None = None, api_key: str | None = None, timeout: float = 5.0
     ) -> None:
         try:
-            from openai import AsyncOpenAI  # most of a second, and most gates have no judge
+            from openai import AsyncOpenAI, OpenAIError, Timeout  # most of a second, and most gates have no judge
         except ImportError as error:
             raise ConfigError(
                 "The judge needs the package openai.", hint="pip install 'nanobot-transcript[openai]'"
@@ -26,14 +39,44 @@ class OpenAIJudge:
         self.model: str = model
         # A local endpoint needs no key, but the client insists on one.
         key = api_key or ("none" if base_url else None)
-        self._client: Any = AsyncOpenAI(api_key=key, base_url=base_url, timeout=timeout, max_retries=0)
+        bounds = Timeout(timeout, connect=min(timeout, _CONNECTED))
+        try:
+            self._client: Any = AsyncOpenAI(api_key=key, base_url=base_url, timeout=bounds, max_retries=0)
+        except OpenAIError as error:
+            raise ConfigError(
+                "The judge needs a key for OpenAI's own endpoint.",
+                hint="Set its api_key, or base_url where another endpoint is meant.",
+            ) from error
 
     async def __call__(self, prompt: Prompt, /) -> str:
         """The model's answer; whatever the client raises goes to the gate."""
+        return (await self.reply(prompt)).text
+
+    async def reply(self, prompt: Prompt, /) -> Reply:
+        """The model's answer, and what it cost.
+
+        Raises ResponderError for what no chat endpoint answers, and whatever the client raises.
+        """
         # No temperature and no limit of tokens: not every endpoint takes them, and the gate bounds the time.
         answer = await self._client.chat.completions.create(model=self.model, messages=prompt.messages())
-        return (answer.choices[0].message.content or "") if answer.choices else ""
+        choices = getattr(answer, "choices", None)
+        if choices is None:  # a page of HTML comes as text
+            raise ResponderError(
+                "The judge's endpoint answered, but not as a chat endpoint does.",
+                hint="Check its base_url; it usually ends in /v1.",
+            )
+        text = choices[0].message.content if choices else ""
+        usage = getattr(answer, "usage", None)
+        return Reply(
+            text if isinstance(text, str) else "", _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+def _count(usage: Any, name: str) -> int | None:
+    """A number of tokens; endpoints differ in what they tell."""
+    count = getattr(usage, name, None)
+    return count if isinstance(count, int) and count >= 0 else None

@@ -7,18 +7,39 @@ from typing import Final
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile, wrote
 from nanobot_transcript.relevance.addressing import begins_with_call
+from nanobot_transcript.relevance.calls import call_of
 from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster
 from nanobot_transcript.relevance.observe import Observation, content_of
 from nanobot_transcript.relevance.past import Past
+from nanobot_transcript.relevance.requests import wording
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.claim import is_answered
+from nanobot_transcript.turns.courtesy import is_thanks, is_wordless
 from nanobot_transcript.turns.owner import owner_of
 
-__all__ = ["begins_with_other", "calls_other", "certain", "for_other_bot", "goes_on", "never", "others", "thread_owner"]
+__all__ = [
+    "begins_with_other",
+    "calls_person",
+    "certain",
+    "for_other_bot",
+    "goes_on",
+    "goes_on_with_other",
+    "in_thread",
+    "is_called",
+    "is_clearly_called",
+    "never",
+    "others",
+    "thread_owner",
+    "wants_no_answer",
+]
 
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
+_CONTINUE: Final = re.compile(
+    r"\W{0,9}(?:(?:请|你|那|好)?(?:继续|接着)|(?:please\s)?(?:go on|continue|carry on)\b)", re.IGNORECASE
+)
+_GREETING: Final = re.compile(r"\b(?:hi|hello|hey)\b|[你您]好|[嗨嘿]", re.IGNORECASE)
 
 
 def never(
@@ -43,26 +64,21 @@ def never(
 
 
 def certain(seen: Observation) -> Reason | None:
-    """Why the agent is meant for certain, without regard to threads."""
+    """Why a person is meant for certain, without regard to threads."""
     if seen.me in seen.mentioned:
         return Reason.MENTIONED
-    if seen.me in seen.named:
-        return Reason.NAMED
     if seen.reply_author == seen.me:
         return Reason.REPLIED_TO
     return None
 
 
 def others(seen: Observation, message: Entry, agent: AgentProfile, owner: str | None) -> tuple[Reason, bool] | None:
-    """(Reason, True for "answer") when the message mentions or replies to somebody else, or belongs to a thread.
-
-    Who is addressed, by name too, goes before whose thread it is.
-    """
+    """(Reason, True for "answer") when the message mentions or replies to somebody else, or belongs to a thread."""
     if seen.mentioned:
         return Reason.OTHER_MENTIONED, False
     if seen.reply_author is not None and seen.reply_author != seen.speaker:
         return Reason.OTHER_REPLIED_TO, False
-    if owner and message.get("thread_id") and not begins_with_other(seen):
+    if owner and in_thread(message, seen):
         return (Reason.OWN_THREAD, True) if owner == agent.name else (Reason.OTHERS_THREAD, False)
     return None
 
@@ -76,30 +92,87 @@ def thread_owner(message: Entry, lines: Sequence[Entry], members: Sequence[Agent
     return owner_of(entries, thread_id, root_id=root_id if isinstance(root_id, str) else None, bots=members)
 
 
-def begins_with_other(seen: Observation) -> bool:
-    """True when the text begins with the name of somebody else; a name may be a common word, so a score follows."""
-    return seen.message.first is not None and seen.message.first != seen.speaker
+def is_called(seen: Observation, who: int) -> bool:
+    """True when a bot is named, so that a score says whether it is spoken to, or replied to."""
+    spelled = seen.named if seen.mentioned else seen.spelled  # a bot that is mentioned may have the same name
+    return who in spelled or seen.reply_author == who
 
 
-def calls_other(seen: Observation, message: Entry) -> bool:
-    """True when a bot other than the agent is called by name, and so is certain to answer; or when the text begins by
-    calling a person, as in "Ada, did you see it?" or "韩梅梅你觉得呢？".
+def is_clearly_called(seen: Observation, who: int) -> bool:
+    """True when a bot is called by name, beyond doubt: no score is asked then. Where others are mentioned with @,
+    ``addressing`` has told calls from talk.
     """
+    if seen.mentioned or seen.everyone:
+        return who in seen.named
+    if who not in seen.spelled:
+        return False
     members = seen.roster.members
-    if any(at != seen.me and members[at].kind == "bot" for at in seen.named):
-        return True
+    beside = [name for at in sorted(seen.spelled - {who}) for name in (members[at].name, *members[at].aliases)]
+    return call_of(seen.text, (members[who].name, *members[who].aliases), beside).is_clear
+
+
+def in_thread(message: Entry, seen: Observation) -> bool:
+    """True when a message belongs to its thread, as it does not begin by calling somebody else."""
     first = seen.message.first
-    if first is None or first in (seen.speaker, seen.me) or members[first].kind == "bot":
+    for_other = bool(seen.mentioned) or seen.everyone or (seen.reply_author not in (None, seen.speaker, seen.me))
+    return bool(message.get("thread_id")) and not for_other and (first is None or first in (seen.speaker, seen.me))
+
+
+def begins_with_other(seen: Observation) -> bool:
+    """True when the text begins with the name of somebody else; a name may be a common word, so a score goes first."""
+    return seen.message.first is not None and seen.message.first not in (seen.speaker, seen.me)
+
+
+def calls_person(seen: Observation, message: Entry) -> bool:
+    """True when the text begins by calling a person, as in "Ada, did you see it?" or "韩梅梅你觉得呢？"."""
+    members, first = seen.roster.members, seen.message.first
+    if first is None or first == seen.speaker or members[first].kind == "bot":
         return False
     return begins_with_call(content_of(message), (members[first].name, *members[first].aliases))
 
 
+def wants_no_answer(seen: Observation) -> bool:
+    """True for thanks, consent and the like, and for what says that no answer is wanted. Who greets a bot, or just
+    calls it, wants to know whether it is there.
+    """
+    text, names = seen.text, seen.names
+    words = wording(text, names)
+    if words.courtesy and is_wordless(text, names):
+        return is_thanks(text, names) or not (seen.mentioned or seen.spelled)
+    if words.courtesy:
+        return _GREETING.search(text) is None
+    return bool(words.stop and not words.question)
+
+
 def goes_on(seen: Observation) -> bool:
-    """True for a second message to the agent, sent before it could answer the first: "@Alpha look", "why is it red?".
+    """True for a second message to the agent, sent before it could answer the first ("@Alpha look", "why is it red?"),
+    and for what tells it to go on, right behind its answer ("继续", "go on").
 
     The labelled logs know no such thing: there nobody is an addressee who has said nothing.
     """
-    return seen.me in seen.awaited and not seen.message.turn.to and seen.message.first is None
+    if seen.message.turn.to or seen.message.first is not None:
+        return False
+    return seen.me in seen.awaited or _continues_with(seen) == seen.me
+
+
+def _continues_with(seen: Observation) -> int | None:
+    """The writer of the line just before, when it was for the speaker as far as told, who now says to go on."""
+    scene = seen.scene
+    partner = scene.partner.get(seen.speaker)
+    if partner is None or _CONTINUE.match(seen.text) is None or scene.turns[-1].who != partner[0]:
+        return None
+    return partner[0]
+
+
+def goes_on_with_other(seen: Observation) -> bool:
+    """True for a second message to somebody else who was mentioned just before, unless it asks for anybody, and for
+    what tells somebody else to go on.
+    """
+    if seen.me in seen.awaited or seen.message.turn.to or seen.message.first is not None:
+        return False
+    if seen.awaited:
+        return not wording(seen.text, seen.names).anybody
+    return _continues_with(seen) not in (None, seen.me)
 
 
 def for_other_bot(message: Entry, seen: Observation) -> bool:

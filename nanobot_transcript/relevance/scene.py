@@ -19,7 +19,9 @@ _MINUTE: Final = 60_000
 
 
 class Turn(NamedTuple):
-    """One line: who spoke, to whom explicitly, whether it asks, the platform's time (ms), its terms, its length."""
+    """One line: who spoke, to whom explicitly, whether it asks, the platform's time (ms), its terms, its length, how it
+    opens (``cues.opening``), and whose name begins like its first word.
+    """
 
     who: int
     to: frozenset[int]
@@ -27,6 +29,8 @@ class Turn(NamedTuple):
     ts: float
     terms: frozenset[str]
     length: int
+    opening: int = 0
+    hinted: frozenset[int] = frozenset()
 
     def minutes_since(self, earlier: "Turn") -> float:
         """The time between two lines. Negative when this one is the earlier one."""
@@ -39,12 +43,10 @@ class Scene:
     For everybody: the ``last`` and ``first`` line, the ``count`` of lines and how many were ``spoken_to`` somebody, the
     ``partner`` (whom they were last in touch with, and the line), and when they last ``asked``. For the speaker: the
     last explicit and effective line to (``said``, ``meant``) and from (``heard``, ``felt``) each member and how many
-    explicit ones (``exchanged``). Since the speaker's own last line: lines that were for the speaker (``pending``),
-    free lines (``answered``), and the ``order`` in which others spoke up.
+    explicit ones (``exchanged``).
     """
 
     __slots__ = (
-        "answered",
         "asked",
         "count",
         "exchanged",
@@ -54,10 +56,8 @@ class Scene:
         "heard",
         "last",
         "meant",
-        "order",
         "own_target",
         "partner",
-        "pending",
         "said",
         "size",
         "speaker",
@@ -88,9 +88,6 @@ class Scene:
         self.meant: dict[int, int] = {}
         self.felt: dict[int, int] = {}
         self.own_target: int | None = None
-        self.pending: dict[int, int] = {}
-        self.answered: dict[int, int] = {}
-        self.order: dict[int, int] = {}
         self._follow()
 
     def before(self, who: int) -> int:
@@ -100,8 +97,7 @@ class Scene:
 
     def _follow(self) -> None:
         speaker, partner = self.speaker, self.partner
-        felt, pending, answered, order = self.felt, self.pending, self.answered, self.order
-        began = self.first.get(speaker, self.size)
+        felt = self.felt
         for at, turn in enumerate(self.turns):
             who, to = turn[0], turn[1]
             if to:
@@ -115,20 +111,12 @@ class Scene:
                 known = partner.get(who)
                 target = known[0] if known is not None and at - known[1] <= _PARTNER_LINES else None
             if who == speaker:
-                pending.clear()
-                answered.clear()
-                order.clear()
                 self.own_target = target
                 if target is not None:
                     self.meant[target] = at
                 continue
             if target == speaker:
                 felt[who] = at
-                pending[who] = pending.get(who, 0) + 1
-            elif at > began and not to:
-                answered[who] = answered.get(who, 0) + 1
-            if at > began and who not in order:
-                order[who] = len(order)
 
     def _explicit(self, at: int, who: int, to: frozenset[int]) -> None:
         """A line that the speaker wrote to somebody, or that was written to the speaker."""

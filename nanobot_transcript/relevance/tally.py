@@ -1,10 +1,10 @@
-"""How many answers of each bot failed lately, for those who look after the bots."""
+"""How each bot does: answers that failed, answers nobody wanted, messages that were left alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nanobot_transcript.relevance.decision import Reason
+from nanobot_transcript.relevance.decision import Reason, Stage
 from nanobot_transcript.relevance.log import DecisionLog
 
 __all__ = ["DAY_MS", "Tally", "tallies_since"]
@@ -15,7 +15,8 @@ DAY_MS: Final = 86_400_000
 @dataclass(frozen=True, slots=True)
 class Tally:
     """The answers of a bot that came to an end: how many, how many of them failed, and of the newest one that did,
-    why, when (milliseconds), in which chat and to which message.
+    why, when (milliseconds), in which chat and to which message. ``intruded`` and ``missed``: how often people told it
+    that it was not meant, and asked it once more.
     """
 
     agent: str
@@ -25,27 +26,50 @@ class Tally:
     ts: float = 0
     chat: str = ""
     message_id: str = ""
+    intruded: int = 0
+    missed: int = 0
+
+    @property
+    def judged(self) -> bool:
+        """True when there is anything to tell: an answer, or a correction."""
+        return bool(self.ended or self.intruded or self.missed)
+
+    @property
+    def intruded_per_100(self) -> float:
+        """Of 100 answers, those which people did not want."""
+        return 100 * self.intruded / max(self.ended, self.intruded, 1)
+
+    @property
+    def missed_per_100(self) -> float:
+        """Of 100 messages for the bot, those which it left alone until it was asked again."""
+        return 100 * self.missed / max(self.ended + self.missed, 1)
 
 
-def tallies_since(log: DecisionLog, since_ms: float) -> list[Tally]:
-    """By bot, in the order of their names. Of two outcomes of one answer the later counts."""
-    last: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+def tallies_since(log: DecisionLog, since_ms: float, chats: Container[str] | None = None) -> list[Tally]:
+    """By bot, in the order of their names; of some ``chats`` (session keys), or of all. Of two outcomes of one answer
+    the later counts.
+    """
+    last: dict[tuple[str, str, str, bool], Mapping[str, Any]] = {}
     for record in log.outcomes(since_ms):
-        key = (_text(record, "agent"), _text(record, "chat"), _text(record, "message_id"))
+        if chats is not None and _text(record, "chat") not in chats:
+            continue
+        corrected = record.get("stage") == Stage.CORRECTION
+        key = (_text(record, "agent"), _text(record, "chat"), _text(record, "message_id"), corrected)
         last.pop(key, None)
         last[key] = record
-    agents = sorted({agent for agent, _, _ in last})
+    agents = sorted({agent for agent, *_ in last})
     return [_counted(agent, [record for key, record in last.items() if key[0] == agent]) for agent in agents]
 
 
-def _counted(agent: str, records: Iterable[Mapping[str, Any]]) -> Tally:
+def _counted(agent: str, records: Sequence[Mapping[str, Any]]) -> Tally:
     ended = [record for record in records if record.get("reason") in (Reason.ANSWERED, Reason.FAILED)]
     failed = [record for record in ended if record.get("reason") == Reason.FAILED]
+    intruded, missed = (sum(one.get("reason") == why for one in records) for why in (Reason.INTRUDED, Reason.MISSED))
     if not failed:
-        return Tally(agent, len(ended))
+        return Tally(agent, len(ended), intruded=intruded, missed=missed)
     newest = failed[-1]
     why, chat, message_id = (_text(newest, name) for name in ("why", "chat", "message_id"))
-    return Tally(agent, len(ended), len(failed), why, newest["ts"], chat, message_id)
+    return Tally(agent, len(ended), len(failed), why, newest["ts"], chat, message_id, intruded, missed)
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:

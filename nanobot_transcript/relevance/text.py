@@ -8,6 +8,7 @@ import re
 from operator import add
 from typing import Final
 
+from nanobot_transcript.relevance.common_words import COMMON
 from nanobot_transcript.scripts import DENSE, TEXT_LIMIT
 
 __all__ = ["breadth", "clipped", "is_dense", "is_question", "terms", "words"]
@@ -17,7 +18,7 @@ _NO_MARKS: Final = "\u2e80-\u2fff"  # a class with less in it is searched quicke
 _NICK_MARKS: Final = r"\-\[\]\\`^{}|"
 _WORD: Final = re.compile(rf"(?:[^\W{DENSE}]|[{_NICK_MARKS}])+")
 _DENSE_CHARACTER: Final = re.compile(f"[{DENSE}]")
-_LONG_WORD: Final = re.compile(rf"[^\W{DENSE}]{{4,}}")
+_TERM: Final = re.compile(rf"[^\W_{DENSE}](?:[^\W{DENSE}]|[./+-](?=[^\W_{DENSE}])){{2,40}}")
 _DENSE_RUN: Final = re.compile(rf"[{DENSE.replace(_MARKS, _NO_MARKS)}]{{2,}}")
 _QUESTION: Final = re.compile(r"\?(?![A-Za-z0-9_=&%])|[？؟՞]|[吗嗎呢么][。.!！~～…\s]{0,9}$")
 
@@ -46,17 +47,17 @@ def words(text: str) -> list[str]:
 
 
 def terms(text: str) -> frozenset[str]:
-    """What a text is about: its longer words and the pairs of its dense characters.
+    """What a text is about: its words and the pairs of its dense characters, without those that all texts have.
 
-    >>> sorted(terms("重启 the server"))
-    ['server', '重启']
+    >>> sorted(terms("重启 the server at 10.0.0.1"))
+    ['10.0.0.1', 'server', '重启']
     """
     text = text[:TEXT_LIMIT].casefold()
-    found = set(_LONG_WORD.findall(text))
+    found = set(_TERM.findall(text))
     if not text.isascii():
         for run in _DENSE_RUN.findall(text):
             found.update(map(add, run, run[1:]))
-    return frozenset(found)
+    return frozenset(found - COMMON)
 
 
 def breadth(text: str) -> int:

@@ -36,27 +36,35 @@ class JudgeSettings(EndpointSettings):
         "询问失败、超时或额度用尽时：`score`：由分数决定；`open`：应答；`closed`：保持沉默。",
     )
 
-    def asking(self, endpoint: EndpointSettings) -> "OpenAIJudge":
-        """The judge that asks an endpoint: this one, or an agent's own. Raises ConfigError when no model is named."""
+    def asking(self, endpoint: EndpointSettings, *, patience: float | None = None) -> "OpenAIJudge":
+        """The judge that asks an endpoint: this one, or an agent's own. ``patience`` (seconds) takes the place of
+        ``timeout``. Raises ConfigError when no model is named.
+        """
         from nanobot_transcript.relevance.openai_judge import OpenAIJudge
 
         if endpoint.model is None:
             raise ConfigError("gate.judge.model is missing.", hint="Name a model, or set gate.judge.kind to off.")
-        return OpenAIJudge(endpoint.model, base_url=endpoint.base_url, api_key=endpoint.secret, timeout=self.timeout)
+        timeout = self.timeout if patience is None else patience
+        return OpenAIJudge(endpoint.model, base_url=endpoint.base_url, api_key=endpoint.secret, timeout=timeout)
 
 
 class GateSettings(Section):
     """Whether a bot answers a message that may not be meant for it."""
 
-    threshold: float | None = setting(
-        None,
-        "Score from 0 to 1 from which on a bot answers; null takes what the shipped weights were tuned for.",
-        "达到该分数（0 到 1）即应答；null 表示采用内置权重的推荐值。",
-        ge=0,
-        le=1,
+    style: Literal["quiet", "balanced", "eager"] = setting(
+        "balanced",
+        "How readily bots speak where nobody calls them: `quiet`, `balanced` or `eager`.",
+        "没有人点名时机器人的积极程度：`quiet`（少说）、`balanced`（适中）、`eager`（积极）。",
     )
     stale_after: float = setting(
         1800.0, "Messages older than this many seconds are not answered.", "早于此秒数的消息不再应答。", gt=0
+    )
+    courtesy_reaction: Annotated[str, OFF] = setting(
+        "off",
+        "Emoji that a bot puts on thanks and consent for it, which get no answer, by Feishu's name of it "
+        "(`THUMBSUP`, `OK`); `off` for none.",
+        "对机器人道谢、应答的消息不会得到回答，改由它在消息上放这个表情，使用飞书的表情名（`THUMBSUP`、`OK`）；"
+        "`off` 表示不放。",
     )
     log: bool = setting(
         True,
@@ -73,7 +81,7 @@ class GateSettings(Section):
 
         return GateOptions(
             stale_after=self.stale_after,
-            threshold=self.threshold,
+            style=self.style,
             judge_timeout=self.judge.timeout,
             on_judge_failure=self.judge.on_failure,
         )
@@ -84,8 +92,9 @@ class ClaimSettings(Section):
 
     answer: Annotated[Literal["questions", "all", "off"], OFF] = setting(
         "questions",
-        "What one of the bots answers although nobody is addressed: `questions`, `all`, or `off`: nothing.",
-        "没有指明对象的消息，由其中一个机器人认领哪些：`questions`：提问；`all`：全部；`off`：都不认领。",
+        "What one of the bots answers although nobody is addressed: `questions` to whoever knows, `all`, or `off`: "
+        "only what is its job.",
+        "没有指明对象的消息，由其中一个机器人认领哪些：`questions`：问“谁知道”的；`all`：全部；`off`：只认领分内的事。",
     )
     ttl: float = setting(
         20.0,

@@ -154,6 +154,7 @@ class _Common(BaseSettings):
             claim=self.turns.claim.limits(),
             claim_open=self.turns.claim.answer,
             relay=Relaying(self.relay.mode, self.relay.max_age),
+            courtesy_reaction="" if self.gate.courtesy_reaction == "off" else self.gate.courtesy_reaction,
         )
 
     def require(self, *keys: str) -> None:

@@ -241,13 +241,19 @@ def is_answered(message: Entry, entries: Sequence[Entry], *, by: AgentProfile | 
 
 
 def _after(message: Entry, ids: set[str], entries: Sequence[Entry]) -> Sequence[Entry]:
-    at = next((at for at, entry in enumerate(entries) if ids and ids & ids_of(entry)), None)
+    at = next((at for at, entry in enumerate(entries) if ids and _is_called(entry, ids)), None)
     if at is not None:
         return entries[at + 1 :]
     said = message.get("ts")
     if type(said) not in (int, float):
         return []
     return [entry for entry in entries if type(ts := entry.get("ts")) in (int, float) and ts > said]
+
+
+def _is_called(entry: Entry, ids: set[str]) -> bool:
+    """True when an entry has one of these ids. Asked of a hundred entries for each decision."""
+    first = entry.get("message_id")
+    return (isinstance(first, str) and first in ids) or ("message_ids" in entry and not ids.isdisjoint(ids_of(entry)))
 
 
 def _settled(name: str) -> str:

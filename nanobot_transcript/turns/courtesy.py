@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["fingerprint", "is_courtesy"]
+__all__ = ["fingerprint", "is_courtesy", "is_thanks", "is_wordless"]
 
 _LONGEST: Final = 80
 _LETTERS: Final = 4000
@@ -14,16 +14,20 @@ _ENGLISH: Final = """
     ok|okay|okey|k|kk|alright|all right|sure|sure thing|of course|yep|yup|agreed|i agree|exactly|right|indeed|same here|
     thanks|thank you|thank you very much|thank you so much|thanks a lot|many thanks|thx|ty|cheers|got it|understood|
     noted|roger|roger that|copy that|acknowledged|ack|will do|makes sense|sounds good|looks good|lgtm|good|great|nice|
-    cool|perfect|excellent|awesome|wonderful|well done|good job|great job|great work|good work|welcome|you re welcome|
-    you are welcome|my pleasure|no problem|np|no worries|anytime|glad to help|happy to help|bye|goodbye|see you|
-    see you later|good night|have a nice day|have a good day|have a great day|hi|hello|hey|lol|haha
+    cool|perfect|excellent|awesome|wonderful|well done|good job|great job|great work|good work|no problem
 """
 _CHINESE: Final = """
     好|好的|好滴|好嘞|好呀|好吧|好哒|好哦|好啊|好了|好极了|很好|太好了|太棒了|棒|真棒|赞|收到|已收到|知道了|知道|明白|明白了|
     了解|了解了|懂了|清楚了|记下了|没错|对|对的|是的|同意|赞同|确实|谢谢|谢谢你|谢谢您|谢谢大家|多谢|感谢|非常感谢|谢了|
-    谢啦|感谢分享|感谢配合|辛苦了|辛苦|麻烦了|麻烦你了|不客气|不用谢|不谢|客气了|应该的|没事|没问题|没关系|可以|可以的|行|
-    行的|嗯|嗯嗯|哦|噢|哈哈|哈哈哈|呵呵|再见|拜拜|回见|回头见|晚安|早安|早上好|你好|您好|大家好|合作愉快|祝好|加油
+    谢啦|感谢分享|感谢配合|辛苦了|辛苦|麻烦了|麻烦你了|没问题|可以|可以的|行|行的|嗯|嗯嗯
 """
+_PLEASANTRIES: Final = """
+    welcome|you re welcome|you are welcome|my pleasure|np|no worries|anytime|glad to help|happy to help|bye|goodbye|
+    see you|see you later|good night|have a nice day|have a good day|have a great day|hi|hello|hey|lol|haha|
+    不客气|不用谢|不谢|客气了|应该的|没事|没关系|哦|噢|哈哈|哈哈哈|呵呵|再见|拜拜|回见|回头见|晚安|早安|早上好|你好|您好|
+    大家好|合作愉快|祝好|加油
+"""
+"""Neither thanks nor consent: answers to thanks, greetings, farewells, laughter, good wishes."""
 _BESIDE: Final = """
     you|all|everyone|everybody|both|team|so much|very much|again|then|too|and|a lot|for your help|for the help|
     for the update|for sharing|你|您|大家|各位|啦|啊|呀|哦|了|的|那就|那|也
@@ -34,11 +38,13 @@ def _phrases(listed: str) -> frozenset[str]:
     return frozenset(phrase.strip() for phrase in listed.split("|"))
 
 
-_COURTESIES: Final = _phrases(_ENGLISH) | _phrases(_CHINESE)
+_THANKS: Final = _phrases(_ENGLISH) | _phrases(_CHINESE)
+_COURTESIES: Final = _THANKS | _phrases(_PLEASANTRIES)
 _FILLERS: Final = _phrases(_BESIDE)
 _MENTION: Final = re.compile(r"@[^\s@,，。:：!！?？]+")
 _OTHER: Final = re.compile(r"[\W_]+")
 _PIECE: Final = re.compile(r"[a-z0-9 ]+|[^a-z0-9 ]+")
+_APPROVING: Final = re.compile("[👍👌🙏👏🙌🤝🫡🫶💯✅✔❤🎉💐🌹]")
 
 
 def is_courtesy(text: str, names: Iterable[str] = ()) -> bool:
@@ -47,15 +53,56 @@ def is_courtesy(text: str, names: Iterable[str] = ()) -> bool:
     >>> is_courtesy("好的，谢谢！👍"), is_courtesy("Thanks @Beta, sounds good"), is_courtesy("ok, but which one?")
     (True, True, False)
     """
-    plain = _plain(_MENTION.sub(" ", text[:_LETTERS]))
+    names = list(names)
+    plain = _spoken(text, names)
+    return not plain or bool(_courtesies(text, plain, names))
+
+
+def is_thanks(text: str, names: Iterable[str] = ()) -> bool:
+    """True for a courtesy that thanks, praises or agrees, in words or by emoji alone. Greetings, farewells, laughter,
+    answers to thanks and a bare mention do not.
+
+    >>> is_thanks("好的，谢谢！"), is_thanks("👍 @Beta"), is_thanks("bye!"), is_thanks("@Beta")
+    (True, True, False, False)
+    """
+    names = list(names)
+    plain = _spoken(text, names)
     if not plain:
-        return True
+        return _APPROVING.search(text[:_LETTERS]) is not None and "?" not in text and "？" not in text
+    return not _THANKS.isdisjoint(_courtesies(text, plain, names))
+
+
+def is_wordless(text: str, names: Iterable[str] = ()) -> bool:
+    """True for a text that says nothing in words beside mentions: a bare mention, emoji."""
+    return not _spoken(text, list(names))
+
+
+def _spoken(text: str, names: Iterable[str]) -> str:
+    """What a text says in words beside mentions, in small letters; empty for emoji alone."""
+    return _plain(_without_mentions(text[:_LETTERS], names))
+
+
+def _courtesies(text: str, plain: str, names: Iterable[str]) -> frozenset[str]:
+    """The courtesies of which a text is made, ``plain`` being what it says; none when it says anything else."""
     if len(text) > _LONGEST or "?" in text or "？" in text:
-        return False
+        return frozenset()
     allowed = {_plain(name) for name in names} | _COURTESIES | _FILLERS
-    pieces = [piece.strip() for piece in _PIECE.findall(plain)]
-    said = [_said(piece, allowed) for piece in pieces if piece]
-    return all(words is not None for words in said) and any(_COURTESIES & set(words or ()) for words in said)
+    phrases: set[str] = set()
+    for piece in filter(None, map(str.strip, _PIECE.findall(plain))):
+        said = _said(piece, allowed)
+        if said is None:
+            return frozenset()
+        phrases.update(said)
+    return _COURTESIES & phrases
+
+
+def _without_mentions(text: str, names: Iterable[str]) -> str:
+    """The text without what is mentioned with @: known names first, as what follows may be glued to them."""
+    if "@" not in text:
+        return text
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        text = re.sub(f"@{re.escape(name)}", " ", text, flags=re.IGNORECASE)
+    return _MENTION.sub(" ", text)
 
 
 def fingerprint(text: str) -> str:

@@ -51,7 +51,7 @@ def test_at_a_terminal_the_person_goes_on_typing(start: Start) -> None:
     demo.post_on_the_page("@Beta recap", by="Alpha")
     at = demo.until("Alpha │ Thanks.", after=demo.until("Beta │ People said", after=at))
     demo.type("between us: T-minus")
-    at = demo.until("does not answer", after=demo.until("does not answer: for nobody in particular", after=at))
+    at = demo.until("does not answer", after=demo.until("does not answer: open to any bot", after=at))
     at = demo.until(prompt, after=at)
     demo.type("/recall")
     at = demo.until(prompt, after=demo.until("The record hides “between us: T-minus”", after=at))

@@ -20,13 +20,15 @@ REACTION = "POST /open-apis/im/v1/messages/{message_id}/reactions"
 async def gated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
     """Alpha streams and has a session per topic, Beta sends plainly and has one per group; both in mode gate.
 
-    Where the score leaves it open, Alpha asks nanobot's own model and Beta an endpoint of its own.
+    Where the score leaves it open, Alpha asks nanobot's own model and Beta an endpoint of its own. Both react to
+    thanks.
     """
     pytest.importorskip("nanobot")
     scenes: list[Scene] = []
     answers = ScriptedModel(lambda request: scenes[0].answer(request))  # noqa: PLW0108 - filled below
     async with FeishuSimulator() as feishu, answers as model:
         scene = Scene(feishu, model, tmp_path_factory.mktemp("gate"))
+        scene.variables = {"NANOBOT_TRANSCRIPT_GATE__COURTESY_REACTION": "OK"}
         scenes.append(scene)
         beta = {"streaming": False, "topicIsolation": False, "groupPolicy": "open"}
         try:
@@ -90,6 +92,20 @@ async def test_what_follows_on_an_answer_is_answered_by_the_same_bot_only(gated:
     assert gated.feishu.messages(group, gated.beta) == []
 
 
+async def test_thanks_get_a_reaction_of_the_bot_that_they_are_for_and_cost_no_token(gated: Scene) -> None:
+    group = gated.group()
+    gated.when("count to three", "One.")
+    await gated.ask(group, gated.ada, "@Alpha count to three", gated.alpha, "One.")
+    await gated.recorded(group, 2)
+    said = [await gated.feishu.say(group, gated.ada, text) for text in ("谢谢", "@Beta thanks", "@Alpha 不用回了")]
+    await until(lambda: all(decisions(gated, one.message_id) == 2 for one in said))
+    await until(lambda: said[0].reactions and said[1].reactions)
+    reacted = [[(one.emoji, one.member) for one in message.reactions] for message in said]
+    assert reacted == [[("OK", gated.alpha)], [("OK", gated.beta)], []]
+    assert gated.requests("谢谢") == gated.requests("thanks") == gated.requests("不用回了") == 0
+    assert len(group.messages) == 5
+
+
 async def test_what_the_score_leaves_open_is_put_to_nanobots_own_model(gated: Scene) -> None:
     group = gated.group()
     gated.when('"new_message"', '{"respond": true}')
@@ -97,7 +113,7 @@ async def test_what_the_score_leaves_open_is_put_to_nanobots_own_model(gated: Sc
     gated.when("the later one", "The other one leaves at one.")
     await gated.ask(group, gated.ada, "@Alpha which trains?", gated.alpha)
     for number in range(8):
-        await gated.feishu.say(group, gated.bo, f"something else {number}")
+        await gated.feishu.say(group, gated.bo, f"the bus was {number} minutes late")
     await gated.ask(group, gated.ada, "and the later one?", gated.alpha, "at one")
     (question,) = gated.asked_about('"new_message"')
     assert (question.api_key, question.tool_names) == ("Alpha", [])
@@ -112,7 +128,7 @@ async def test_what_the_score_leaves_open_is_put_to_another_endpoint(gated: Scen
     gated.when("the later ship", "The other one leaves at three.")
     await gated.ask(group, gated.ada, "@Beta which ships?", gated.beta)
     for number in range(8):
-        await gated.feishu.say(group, gated.bo, f"something else {number}")
+        await gated.feishu.say(group, gated.bo, f"the bus was {number} minutes late")
     message = await gated.feishu.say(group, gated.ada, "and the later ship?")
     await until(lambda: decisions(gated, message.message_id) == 1)
     if verdict == "true":
@@ -130,7 +146,7 @@ async def test_a_judge_that_is_broken_leaves_it_to_the_score(gated: Scene) -> No
     gated.when("which planes", "The first one leaves at four.")
     await gated.ask(group, gated.ada, "@Beta which planes?", gated.beta)
     for number in range(8):
-        await gated.feishu.say(group, gated.bo, f"something else {number}")
+        await gated.feishu.say(group, gated.bo, f"the bus was {number} minutes late")
     message = await gated.feishu.say(group, gated.ada, "and the later plane?")
     await until(lambda: '"judge_failed"' in decided(gated, message.message_id))
     await gated.ask(group, gated.ada, "@Beta which planes again?", gated.beta)

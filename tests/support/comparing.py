@@ -76,11 +76,16 @@ def _asker(runner: Outcome, plugin: Outcome) -> Pair:
     return [one.asker for one in runner.told], [one.asker for one in plugin.told]
 
 
+def _reactions(runner: Outcome, plugin: Outcome) -> Pair:
+    return runner.reactions, plugin.reactions
+
+
 ASPECTS: Final[dict[str, Callable[[Outcome, Outcome], Pair]]] = {
     "entries": _entries,
     "decisions": _decisions,
     "history": _history,
     "members": _members,
     "asker": _asker,
+    "reactions": _reactions,
 }
 """Each gives of the two outcomes what must be equal."""

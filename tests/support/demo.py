@@ -56,7 +56,7 @@ class Demo(Watched):
         assert given[:3] == [("Alpha", texts[:2]), ("Beta", texts[:4]), (one, texts[:6])]
         counts = document["counts"]
         assert (counts["messages"], counts["entries"], counts["duplicates"], counts["missing"]) == (14, 14, 0, [])
-        for shown in ("✓ Beta knows", f"{one}: for nobody in particular", "✓ One answer, not two", "✓ The loop guard"):
+        for shown in ("✓ Beta knows", f"{one}: open to any bot", "✓ One answer, not two", "✓ The loop guard"):
             assert shown in self.seen
         assert "Alpha 1 → Beta 2 → Alpha 3 → Beta 4" in self.seen
         self.expect_nothing_left()

@@ -34,6 +34,8 @@ NOBODY_ASKS: Final[frozenset[str]] = frozenset(
         "a_mention_of_everybody_is_for_nobody",
         "a_typed_name_of_another_bot_is_not_answered",
         "a_name_within_a_longer_word_is_nobodys",
+        "a_name_within_a_sentence_is_talk_about_the_bot",
+        "a_typed_name_that_nobody_has_is_left_to_people",
         "an_open_remark_is_not_answered",
         "a_reply_to_another_bot_is_not_answered",
         "a_reply_to_a_bot_that_nobody_knows_is_not_answered",
@@ -84,6 +86,11 @@ OWN_WAYS: Final[_Table] = {
         "a_model_fails",
         "a_model_says_nothing",
         "a_model_breaks_off",
+    ),
+    **_in(
+        "decisions",
+        "the runner leaves out what it has handled before it asks the gate; nanobot does so behind the gate",
+        "thanks_that_are_pushed_again_get_one_reaction",
     ),
     **_in(
         "decisions",

@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from nanobot_transcript.entry import Entry
 from nanobot_transcript.record import Record
-from transcript_channels.simulator import Chat, ModelRequest
+from transcript_channels.simulator import Chat, Message, ModelRequest
 
-__all__ = ["Outcome", "Told", "outcome_of"]
+__all__ = ["COURTESY", "Outcome", "Told", "outcome_of", "thanked_by"]
+
+COURTESY: Final = "OK"
+"""The emoji that thanks get. Hosts put others on what they answer."""
 
 _UNEQUAL: Final = frozenset({"rts", "v", "pos", "ts"})
 """Times of receipt and of answers, and the platform's own count: different at each play."""
@@ -37,11 +40,14 @@ class Told:
 
 @dataclass
 class Outcome:
-    """What a host made of a sequence: the entries, what was decided about each message, what the model was told."""
+    """What a host made of a sequence: the entries, what was decided about each message, what the model was told, and
+    which messages got a reaction as thanks do, with the bots whose it is.
+    """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
+    reactions: list[tuple[str, list[str]]] = field(default_factory=list)
 
 
 def outcome_of(record: Record, group: Chat, private: Sequence[Chat], requests: Sequence[ModelRequest]) -> Outcome:
@@ -55,7 +61,13 @@ def outcome_of(record: Record, group: Chat, private: Sequence[Chat], requests: S
         [places.entry(entry) for entry in entries],
         [places.decision(one) for one in noted],
         [places.told(request) for request in requests],
+        [(places.of(message.message_id), who) for message in group.messages if (who := thanked_by(message))],
     )
+
+
+def thanked_by(message: Message) -> list[str]:
+    """The bots that reacted to a message as to thanks."""
+    return [one.member.name for one in message.reactions if one.emoji == COURTESY]
 
 
 class _Places:
@@ -67,6 +79,9 @@ class _Places:
             self._names[message.message_id] = f"m{at}"
             if message.thread_id:
                 self._names.setdefault(message.thread_id, f"thread of m{at}")
+
+    def of(self, message_id: str) -> str:
+        return self._names[message_id]
 
     def entry(self, entry: Entry) -> dict[str, Any]:
         plain = {name: value for name, value in entry.items() if name not in _UNEQUAL}

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from support.outcome import Outcome, outcome_of
+from support.outcome import Outcome, outcome_of, thanked_by
 from support.waiting import PATIENCE, until
 
 from nanobot_transcript.identity import is_bot
@@ -235,6 +235,17 @@ class Play:
         assert claim is not None
         return claim
 
+    @property
+    def calls_to_react(self) -> int:
+        """How often the platform was asked for a reaction by now."""
+        return sum(call.method == "POST" and call.path.endswith("/reactions") for call in self.feishu.calls)
+
+    def is_reacted_to(self, message: Message) -> bool:
+        """True when Alpha, and nobody else, put a reaction on a message as on thanks, and once."""
+        thanked = thanked_by(message)
+        assert thanked in ([], ["Alpha"])
+        return bool(thanked)
+
     async def until_noted(self, message: Message, reason: str) -> None:
         """Wait until Alpha has noted this about a message."""
         read = self.record.decisions.read
@@ -260,6 +271,10 @@ class Play:
         """The platform takes none of Alpha's messages."""
         for route in ("POST /open-apis/im/v1/messages", "POST /open-apis/im/v1/messages/*/reply"):
             self.feishu.fail(route, code=code, times=times, app=self.alpha)
+
+    def refuse_reactions(self) -> None:
+        """The platform takes none of Alpha's reactions."""
+        self.feishu.fail("POST /open-apis/im/v1/messages/*/reactions", code=231002, app=self.alpha)
 
     def refuse_messages_after(self, taken: int) -> None:
         """The platform takes so many of Alpha's messages, and then none."""

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 import pytest
 from support.in_process import HostInProcess
-from support.outcome import Outcome
+from support.outcome import COURTESY, Outcome
 from support.play import Play, Sequence
 from support.waiting import PATIENCE
 
@@ -25,6 +25,7 @@ _MODES: Final = ("off", "observe", "listen")
 _GROUPS_OF_A_MODE: Final = 4
 SETTINGS: Final[dict[str, Any]] = {
     "groups": {"mode": "gate"},
+    "gate": {"courtesy_reaction": COURTESY},
     "relay": {"mode": "mentions"},
     "turns": {"claim": {"longest_wait": 0.02, "ttl": 2.0}},
     "history": {"calls_per_hour": 100_000},

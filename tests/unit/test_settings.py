@@ -434,11 +434,11 @@ def test_a_broken_file_is_told_with_the_line_that_a_person_has_to_mend(
 
 
 def test_wrong_and_unknown_settings_are_told_with_their_own_line(write: Callable[[str], Path]) -> None:
-    path = write("# mine\nstore:\n  dir: /tmp/x\n\ngate:\n  treshold: 0.5\n  threshold: 0.5\n")
+    path = write("# mine\nstore:\n  dir: /tmp/x\n\ngate:\n  stile: quiet\n  style: quiet\n")
     (sentence,) = load_settings(path).unknown
     assert "settings.yaml:6" in sentence
     with pytest.raises(ConfigError, match=r"settings\.yaml:4\)"):
-        load_settings(write("# mine\n\ngate:\n  threshold: much\n"))
+        load_settings(write("# mine\n\ngate:\n  stale_after: much\n"))
 
 
 def test_a_bot_that_stands_twice_in_the_file_is_told_with_both_lines(write: Callable[[str], Path]) -> None:

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Final, Protocol, cast
-from urllib.parse import quote
 
 from nanobot_transcript.conversation.arrivals import entry_of
 from nanobot_transcript.conversation.lists import Lists
@@ -26,17 +25,9 @@ from nanobot_transcript.conversation.ports import (
     Recalled,
     SentMessage,
 )
-from nanobot_transcript.errors import (
-    NoAnswerError,
-    NotPermittedError,
-    PlatformError,
-    RateLimitedError,
-    TranscriptError,
-    UnexpectedAnswerError,
-)
+from nanobot_transcript.errors import NoAnswerError, PlatformError, RateLimitedError, TranscriptError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.session_key import split
-from transcript_channels.feishu.answers import Patience
 from transcript_channels.feishu.bodies import At, Mentionable
 from transcript_channels.feishu.bundles import Bundles
 from transcript_channels.feishu.client import BotInfo, FeishuClient
@@ -45,6 +36,7 @@ from transcript_channels.feishu.events import message_from_event, recall_from_ev
 from transcript_channels.feishu.fields import ids_of, part, string
 from transcript_channels.feishu.groups import FeishuGroups
 from transcript_channels.feishu.platform import FEISHU
+from transcript_channels.feishu.reactions import Reactions
 from transcript_channels.feishu.sender import CardStream, FeishuSender, Sent
 
 __all__ = ["Connection", "FeishuChannel", "Listen", "action_from_event"]
@@ -54,10 +46,6 @@ logger = logging.getLogger(__name__)
 _ACK: Final = 2.5  # seconds; the platform pushes again after three
 _CONNECT: Final = 60.0
 _PAUSES: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-_REACTING_NEEDS: Final = ("im:message.reactions:write_only", "im:message")
-_REACTING_PATIENCE: Final = Patience(timeout=5.0, attempts=2, waiting=2.0)
-_LAST: Final = 3.0
-"""Seconds that reactions which are being taken away get when the bot stops."""
 
 
 class Connection(Protocol):
@@ -108,7 +96,7 @@ class FeishuChannel:
         self._lists: Lists = lists or Lists(people)
         self._lists.attend(client.app_id, FeishuGroups(client))
         self._bundles: Bundles | None = bundles
-        self._reactions: _Reactions = _Reactions(client)
+        self._reactions: Reactions = Reactions(client)
         self._listen: Listen | None = listen
         self._on_gap: Callable[[str], None] | None = on_gap
         self._connection: Connection | None = None
@@ -262,6 +250,10 @@ class FeishuChannel:
         async with self._reactions.working(message_id, reaction):
             yield
 
+    def react(self, message_id: str, reaction: str) -> None:
+        """See ``MarkingChannel``."""
+        self._reactions.react(message_id, reaction)
+
     @asynccontextmanager
     async def stream(self, message: OutboundMessage) -> AsyncIterator[LiveMessage]:
         """See ``StreamingChannel``: a card whose text grows."""
@@ -312,52 +304,6 @@ def action_from_event(event: Mapping[str, Any]) -> CardAction:
         form=dict(part(action, "form_value")),
         action_id=string(part(event, "header"), "event_id"),
     )
-
-
-class _Reactions:
-    """Puts emojis on messages as the app of ``client``, and takes them away. Nobody waits for that; what fails is told
-    in the log at debug. An app that has not the scope asks once.
-    """
-
-    def __init__(self, client: FeishuClient) -> None:
-        self._client: FeishuClient = client.patient(_REACTING_PATIENCE)
-        self._permitted: bool = True
-        self._at_work: set[asyncio.Task[None]] = set()
-
-    @asynccontextmanager
-    async def working(self, message_id: str, emoji: str) -> AsyncIterator[None]:
-        """Show an emoji on a message until the end of the block."""
-        if not self._permitted:
-            yield
-            return
-        done = asyncio.Event()
-        task = asyncio.get_running_loop().create_task(self._shown(message_id, emoji, done))
-        self._at_work.add(task)
-        task.add_done_callback(self._at_work.discard)
-        try:
-            yield
-        finally:
-            done.set()
-
-    async def close(self) -> None:
-        """Take away what is still there, and wait a moment for that."""
-        if self._at_work:
-            await asyncio.wait(self._at_work, timeout=_LAST)
-        for task in self._at_work:
-            task.cancel()
-
-    async def _shown(self, message_id: str, emoji: str, done: asyncio.Event) -> None:
-        path = f"/open-apis/im/v1/messages/{quote(message_id, safe='')}/reactions"
-        try:
-            body = {"reaction_type": {"emoji_type": emoji}}
-            reaction = string(await self._client.call("POST", path, body=body, needs=_REACTING_NEEDS), "reaction_id")
-            if not reaction:
-                raise UnexpectedAnswerError("The platform gave the reaction no id.")
-            await done.wait()
-            await self._client.call("DELETE", f"{path}/{quote(reaction, safe='')}", needs=_REACTING_NEEDS)
-        except PlatformError as error:
-            self._permitted = not (isinstance(error, NotPermittedError) and error.scopes)
-            logger.debug("A reaction to %s is not shown as it should be: %s %s", message_id, error, error.hint)
 
 
 @dataclass(slots=True)

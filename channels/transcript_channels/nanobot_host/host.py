@@ -148,12 +148,14 @@ class Host:
             loop.call_soon_threadsafe(lambda: loop.create_task(self._ask_for_missed(bot)))
 
     async def _take_seats(self, bot: Bot) -> None:
-        """Let the other bots know where this one sits, before it has said anything there."""
+        """Let the other bots know where this one sits, before it has said anything there, and let it react."""
         await load()
         from transcript_channels.feishu.groups import FeishuGroups
+        from transcript_channels.feishu.reactions import Reactions
 
         client = self.clients.of(bot.app_id)
         if client is not None:
+            self.conversation.thanks.attend(bot.app_id, Reactions(client).react)
             self.conversation.lists.attend(bot.app_id, FeishuGroups(client))
             await self.conversation.lists.take_seats(bot.app_id)
 

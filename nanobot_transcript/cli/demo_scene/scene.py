@@ -80,7 +80,7 @@ class Scene:
         answers = await world.settled(question, quiet=_QUIET)
         _expect(len(answers) == 1, f"The open question got {len(answers)} answers, not one.")
         answered, noted = answers[0].sender.name, await asyncio.to_thread(world.turns.noted, question)
-        _expect(not any(one.respond for one in noted.values()), "A bot thought that it alone was asked.")
+        _expect(all(one.open for one in noted.values()), "A bot thought that it alone was asked.")
         self._screen.noted("why, from the log in which each bot notes what it decides", _reasons(noted, answered))
         self._screen.verdict(f"One answer, not two: {answered} was the first to claim it.")
         await self._pause()
@@ -160,7 +160,7 @@ class Scene:
 def why(noted: Noted) -> str:
     """A bot's decision in a few words."""
     reason = f"{noted.reason} {noted.score:.2f}"
-    return f"for nobody in particular ({reason})" if noted.open else reason
+    return f"open to any bot ({reason})" if noted.open else reason
 
 
 def _reasons(noted: dict[str, Noted], answered: str) -> list[str]:

@@ -3,15 +3,20 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from math import comb
+from typing import Any, Final
 
 from nanobot_transcript.relevance.evaluation.baselines import BASELINES, Rule
+from nanobot_transcript.relevance.evaluation.calibration import Calibration
 from nanobot_transcript.relevance.evaluation.irc import Log
 from nanobot_transcript.relevance.evaluation.scores import Counts, Scores, scores
 from nanobot_transcript.relevance.evaluation.task import Case, cases, names
 from nanobot_transcript.relevance.gate import RelevanceGate
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["BOTS", "Evaluation", "evaluate"]
+
+BOTS: Final = 4
+"""In a group, unless said otherwise."""
 
 
 @dataclass(slots=True)
@@ -25,6 +30,9 @@ class Evaluation:
     ms_per_decision: float = 0.0
     mentions: int = 0
     mentions_answered: int = 0
+    intrusions_per_100: float = 0.0
+    misses_per_100: float = 0.0
+    calibration: Calibration = field(default_factory=Calibration)
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
@@ -32,14 +40,23 @@ class Evaluation:
             "all": {name: one.document() for name, one in self.all.items()},
             "no_nick": {name: one.document() for name, one in self.no_nick.items()},
             "decisions": self.decisions,
+            "intrusions_per_100": round(self.intrusions_per_100, 2),
+            "misses_per_100": round(self.misses_per_100, 2),
+            **self.calibration.document(),
             "ms_per_decision": round(self.ms_per_decision, 4),
         }
 
 
 def evaluate(
-    logs: Sequence[Log], gate: RelevanceGate, progress: Callable[[int, int | None], None] | None = None
+    logs: Sequence[Log],
+    gate: RelevanceGate,
+    progress: Callable[[int, int | None], None] | None = None,
+    *,
+    bots: int = BOTS,
 ) -> Evaluation:
-    """Let ``gate`` and each baseline decide every case of ``logs``; ``progress`` gets logs done and in all."""
+    """Let ``gate`` and each baseline decide every case of ``logs``; ``progress`` gets logs done and in all. The rates
+    per 100 messages are those of a group in which so many of the members are ``bots``.
+    """
     made = Evaluation()
     everything: dict[str, list[Counts]] = {name: [] for name in ("gate", *BASELINES)}
     unnamed: dict[str, list[Counts]] = {name: [] for name in everything}
@@ -47,17 +64,19 @@ def evaluate(
     for done, log in enumerate(logs):
         for case in cases(log):
             began = time.process_time()
-            answers = frozenset(
-                member.name
-                for member in case.candidates
-                if gate.decide(case.message, case.history, member, case.members).respond
-            )
+            decisions = [gate.decide(case.message, case.history, member, case.members) for member in case.candidates]
             seconds += time.process_time() - began
+            answers = frozenset(one.agent for one in decisions if one.respond)
+            for one in decisions:
+                made.calibration.add(one.score, meant=one.agent in case.meant)
+            made.intrusions_per_100 += _intrusion(answers, case, bots)
             _count(made, case, answers, everything, unnamed)
         if progress is not None:
             progress(done + 1, len(logs))
     made.all = {name: scores(counts) for name, counts in everything.items()}
     made.no_nick = {name: scores(counts) for name, counts in unnamed.items()}
+    made.intrusions_per_100 *= 100 / made.messages if made.messages else 0.0
+    made.misses_per_100 = 100 * (1 - made.all["gate"].r)
     made.ms_per_decision = 1000 * seconds / made.decisions if made.decisions else 0.0
     return made
 
@@ -79,6 +98,13 @@ def _count(
     for name, yes in [("gate", answers), *((name, rule(case)) for name, rule in _rules())]:
         everything[name].append(_compared(yes, meant))
         unnamed[name].append(_compared(yes - named, meant - named))
+
+
+def _intrusion(answers: frozenset[str], case: Case, bots: int) -> float:
+    """How likely a bot speaks up that is not meant, when ``bots`` of the candidates, drawn by lot, are bots."""
+    wrong, count = len(answers - case.meant), len(case.candidates)
+    drawn = min(bots, count)
+    return 1 - comb(count - wrong, drawn) / comb(count, drawn) if count else 0.0
 
 
 def _rules() -> list[tuple[str, Rule]]:

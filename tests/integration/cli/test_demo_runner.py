@@ -64,7 +64,7 @@ def test_at_a_terminal_the_gate_decides_about_what_the_person_types(start: Start
     demo.post_on_the_page("@Alpha recap", by="Beta")
     at = demo.until("Beta │ Thanks.", after=demo.until("Alpha │ People said", after=at))
     demo.type("The weather is fine.")
-    at = demo.until("does not answer", after=demo.until("does not answer: for nobody in particular", after=at))
+    at = demo.until("does not answer", after=demo.until("does not answer: open to any bot", after=at))
     at = demo.until(prompt, after=at)
     demo.type("@beta hi")
     at = demo.until(prompt, after=demo.until("Beta │ I am a script", after=at))

@@ -14,6 +14,7 @@ from nanobot_transcript.cli import main
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.log_file import FileDecisionLog
+from nanobot_transcript.relevance.options import STYLES
 
 KEY = "feishu:oc_team"
 START = int(time.time() * 1000) - 10 * 60_000
@@ -84,7 +85,7 @@ def test_explain_says_of_a_guess_whether_the_message_is_open(run: Run, tmp_path:
         _, out, _ = run(*arguments)
         lines = [line.split(":")[0].strip() for line in out.splitlines() if "open: " in line]
         seen[message_id] = (one["reason"], one["open"], lines)
-    assert seen["om_2"] == ("score_low", True, ["open"])
+    assert seen["om_2"] == ("open_question", True, [])
     assert seen["om_3"] == ("score_low", False, ["not open"])
     assert seen["om_4"] == ("other_named", False, [])
     assert seen["om_5"] == ("named", False, [])
@@ -93,16 +94,15 @@ def test_explain_says_of_a_guess_whether_the_message_is_open(run: Run, tmp_path:
 def test_explain_goes_by_the_settings_and_by_whose_thread_it_is(
     run: Run, store: GroupTranscriptStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GATE__THRESHOLD", "1")
+    monkeypatch.setenv("NANOBOT_TRANSCRIPT_GATE__STYLE", "quiet")
     thread: Any = {"thread_id": "omt_1"}
     bot: Any = {"sender_kind": "bot", "ids": {"app_id": "cli_b"}}
     store.append(KEY, "assistant", "Noted.", "Beta", "om_5", START + 240_000, **bot, **thread)
     store.append(KEY, "user", "继续", "on_ada", "om_6", START + 300_000, **thread)
-    verdicts = {}
-    for message_id in ("om_3", "om_6"):
-        _, out, _ = run("gate", "explain", "oc_team", message_id, "--store", str(store.base_dir), "--json")
-        verdicts[message_id] = [one["reason"] for one in json.loads(out)["decisions"]]
-    assert verdicts == {"om_3": ["score_low", "score_low"], "om_6": ["others_thread", "own_thread"]}
+    _, out, _ = run("gate", "explain", "oc_team", "om_6", "--store", str(store.base_dir), "--json")
+    decisions = json.loads(out)["decisions"]
+    assert [one["reason"] for one in decisions] == ["others_thread", "own_thread"]
+    assert {one["threshold"] for one in decisions} == {STYLES["quiet"].bots}
 
 
 def test_explain_takes_an_imported_message_for_one_that_came_in_time(run: Run, store: GroupTranscriptStore) -> None:
@@ -200,8 +200,24 @@ def test_eval_prints_one_document(run: Run) -> None:
     code, out, _ = run("gate", "eval", "--format", "irc", str(DATA), "--json")
     document = json.loads(out)
     assert code == 0
-    assert set(document) == {"all", "no_nick", "decisions", "ms_per_decision"}
+    measured = {"all", "no_nick", "decisions", "ms_per_decision"}
+    assert set(document) == measured | {"intrusions_per_100", "misses_per_100", "brier", "reliability"}
     assert set(document["all"]) == {"gate", "everything", "mention", "mention_or_last", "partner"}
+
+
+def test_eval_tells_how_scenes_go_by_kind_cold_and_warm(run: Run, tmp_path: Path) -> None:
+    scenes = DATA.parent / "scenes" / "known"
+    shutil.copy(scenes / "en-club.yaml", tmp_path)
+    code, out, _ = run("gate", "eval", "--format", "scenes", str(tmp_path))
+    assert code == 0
+    assert all(word in out for word in ("en cold", "en warm", "talk-about", "intrusions per 100", "unanswered per 100"))
+    figures = {}
+    for style in ("quiet", "eager"):
+        _, out, _ = run("gate", "eval", "--format", "scenes", str(tmp_path), "--style", style, "--json")
+        cold, warm = json.loads(out)
+        assert (cold["history"], warm["history"], cold["language"]) == ("cold", "warm", "en")
+        figures[style] = cold["intrusions_per_100"]
+    assert figures["quiet"] < figures["eager"]
 
 
 def test_eval_prints_a_table(run: Run, tmp_path: Path) -> None:

@@ -157,6 +157,21 @@ async def test_a_message_for_another_bot_is_left_alone(place: Place) -> None:
     assert decided == {"Alpha": False, "Beta": True}
 
 
+async def test_a_bot_whose_platform_has_no_reactions_is_silent_when_it_is_thanked(place: Place) -> None:
+    minds = {place.alpha: script("I am Alpha.", "I still am.")}
+    running = await place.run(place.config(minds, gate={"courtesy_reaction": "OK"}))
+    for text in ("who are you?", "and now?"):
+        asked = await place.server.say(place.room, place.ada, f"{place.alpha.at} {text}")
+        await place.answer(place.alpha, asked)
+        thanks = await place.server.say(place.room, place.ada, "thanks")
+        await until(lambda: place.record.decisions.read(place.key, thanks.id))  # noqa: B023 - it is waited for
+        (decided,) = place.record.decisions.read(place.key, thanks.id)
+        assert (decided["respond"], decided["reason"]) == (False, "no_answer_wanted")
+    assert await running.stop() == 0
+    assert "WARNING" not in running.log
+    assert "ERROR" not in running.log
+
+
 async def test_an_open_question_is_answered_by_one_of_two_processes(place: Place) -> None:
     await place.run_each({place.alpha: script("7 at eight."), place.beta: script("7 at eight.")})
     asked = await place.server.say(place.room, place.ada, "Does anybody know when the demo begins?")

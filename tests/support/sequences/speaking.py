@@ -180,7 +180,7 @@ async def a_mention_of_everybody_is_for_nobody(play: Play) -> None:
 
 
 async def a_question_to_everybody_is_answered_by_the_only_bot(play: Play) -> None:
-    await play.say(play.ada, "@all who is there?")
+    await play.say(play.ada, "@all does anybody know when we ship?")
 
 
 async def a_typed_name_is_as_good_as_a_mention(play: Play) -> None:
@@ -212,7 +212,7 @@ async def a_name_within_a_longer_word_is_nobodys(play: Play) -> None:
     await play.say(play.ada, "Alphabet soup is @Alphabets favourite.")
 
 
-async def a_typed_name_that_nobody_has_is_no_name(play: Play) -> None:
+async def a_typed_name_that_nobody_has_is_left_to_people(play: Play) -> None:
     await play.type(play.ada, "@Gamma when do we ship?")
 
 
@@ -238,3 +238,81 @@ async def a_follow_up_without_a_name_is_answered(play: Play) -> None:
 async def thanks_of_a_person_come_after_an_answer(play: Play) -> None:
     await play.say(play.ada, "@Alpha when do we ship?")
     await play.say(play.ada, "Thank you!")
+    assert play.is_reacted_to(play.newest)
+
+
+# --- thanks and the like, which get a reaction
+
+
+async def thanks_by_mention_get_a_reaction(play: Play) -> None:
+    asked = await play.say(play.ada, "@Alpha when do we ship?")
+    thanks = await play.say(play.ada, "@Alpha 谢谢")
+    assert (play.is_reacted_to(asked), play.is_reacted_to(thanks)) == (False, True)
+
+
+async def thanks_in_a_reply_get_a_reaction(play: Play) -> None:
+    await play.say(play.ada, "@Alpha when do we ship?")
+    answer = play.newest
+    await play.say(play.bo, "What is for lunch?")
+    assert play.is_reacted_to(await play.say(play.bo, "👍", reply_to=answer))
+
+
+async def thanks_to_another_bot_get_no_reaction_of_the_bot(play: Play) -> None:
+    play.meet_beta()
+    await play.say(play.ada, "@Alpha when do we ship?")
+    asked = await play.say(play.ada, "@Beta deploy")
+    await play.answer_of_beta(asked, "Deployed.")
+    assert not play.is_reacted_to(await play.say(play.ada, "thanks"))
+    assert not play.is_reacted_to(await play.say(play.ada, "@Beta thanks"))
+
+
+async def thanks_among_people_get_no_reaction(play: Play) -> None:
+    await play.say(play.ada, "@Alpha when do we ship?")
+    mine = await play.say(play.ada, "@Bo will you come?")
+    assert not play.is_reacted_to(await play.say(play.bo, "ok"))
+    assert not play.is_reacted_to(await play.say(play.ada, "thanks"))
+    assert not play.is_reacted_to(await play.say(play.bo, "thanks", reply_to=mine))
+
+
+async def a_word_that_no_answer_is_wanted_gets_no_reaction(play: Play) -> None:
+    await play.say(play.ada, "@Alpha when do we ship?")
+    for text in ("@Alpha 不用回了", "@Alpha no need to answer", "@Alpha bye", "@Alpha 闭嘴"):
+        assert not play.is_reacted_to(await play.say(play.ada, text))
+
+
+async def thanks_of_another_bot_get_no_reaction(play: Play) -> None:
+    play.meet_beta()
+    await play.say(play.ada, "@Alpha when do we ship?")
+    assert not play.is_reacted_to(await play.beta_says("@Alpha thanks!", heard=True))
+
+
+async def thanks_of_long_ago_get_no_reaction(play: Play) -> None:
+    await play.say(play.ada, "@Alpha when do we ship?")
+    assert not play.is_reacted_to(await play.say(play.ada, "@Alpha thanks", at_ms=play.now_ms - 3_600_000))
+
+
+async def thanks_that_came_while_the_host_was_down_get_no_reaction(play: Play) -> None:
+    await play.say(play.ada, "@Alpha when do we ship?")
+    async with play.down():
+        thanks = await play.say_unheard(play.ada, "@Alpha thanks")
+    await play.say(play.ada, "@Alpha and where to?")
+    assert not play.is_reacted_to(thanks)
+
+
+async def thanks_that_are_pushed_again_get_one_reaction(play: Play) -> None:
+    await play.say(play.ada, "@Alpha when do we ship?")
+    thanks = await play.say(play.ada, "thanks")
+    reacted = play.calls_to_react
+    await play.push_again(thanks)
+    assert play.calls_to_react == reacted
+    await play.restart()
+    await play.push_again(thanks)
+    assert play.is_reacted_to(thanks)
+
+
+async def a_platform_that_takes_no_reaction_holds_nothing_up(play: Play) -> None:
+    await play.say(play.ada, "@Alpha when do we ship?")
+    play.refuse_reactions()
+    assert not play.is_reacted_to(await play.say(play.ada, "thanks"))
+    await play.say(play.ada, "@Alpha and where to?")
+    assert play.newest.sender is play.alpha

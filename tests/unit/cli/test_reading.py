@@ -11,6 +11,8 @@ import pytest
 
 from nanobot_transcript import GroupTranscriptStore
 from nanobot_transcript.cli import main
+from nanobot_transcript.relevance.decision import later
+from nanobot_transcript.relevance.log_file import FileDecisionLog
 
 Run = Callable[..., Any]
 
@@ -236,3 +238,24 @@ def test_lone_surrogates_can_be_printed(run: Run, store: GroupTranscriptStore) -
 def test_an_absurd_time_does_not_stop_the_reading(run: Run, store: GroupTranscriptStore) -> None:
     store.append("feishu:oc_t1", "user", "late", "x", "om_1", 9e17)
     assert "late" in run("show", "oc_t1").out
+
+
+def test_stats_tell_how_often_people_corrected_a_bot(run: Run, store: GroupTranscriptStore, base_dir: Path) -> None:
+    log = FileDecisionLog(base_dir)
+    for number, (agent, reason) in enumerate(
+        [*[("Alpha", "answered")] * 7, ("Alpha", "intruded"), ("Alpha", "missed"), ("Beta", "answered")]
+    ):
+        message: Any = {"message_id": f"om_{number}"}
+        assert log.write("feishu:oc_team", later(reason, "feishu:oc_team", message, agent))
+    shown = [line.split() for line in run("stats", "oc_team").out.splitlines()]
+    assert ["Alpha", "7", "1", "14.3", "1", "12.5"] in shown
+    assert ["Beta", "1", "0", "0.0", "0", "0.0"] in shown
+    assert run("stats", "oc_team", "--json").document["bots"][0] == {
+        "agent": "Alpha",
+        "answers": 7,
+        "intruded": 1,
+        "missed": 1,
+        "intruded_per_100": 14.3,
+        "missed_per_100": 12.5,
+    }
+    assert run("stats", "oc_other", "--json").document["bots"] == []

@@ -8,6 +8,7 @@ import pytest
 from nanobot_transcript.errors import UnknownNameError
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance import GateOptions
+from nanobot_transcript.relevance.options import Style
 from transcript_mcp.transcript.deciding import relevance
 from transcript_mcp.transcript.reading import View
 
@@ -17,9 +18,9 @@ Say = Callable[..., str]
 
 
 def decided(
-    view: View, text: str, agent: str, sender: str | None = None, *agents: AgentProfile, threshold: float | None = None
+    view: View, text: str, agent: str, sender: str | None = None, *agents: AgentProfile, style: Style = "balanced"
 ) -> dict[str, Any]:
-    options = GateOptions(threshold=threshold)
+    options = GateOptions(style=style)
     return relevance(view, KEY, text, agent, sender=sender, agents=agents, options=options)
 
 
@@ -45,7 +46,7 @@ def test_where_the_score_decides_it_says_what_counted(view: View, say: Say) -> N
     answer = decided(view, "and why?", "Alpha", "ada")
     assert (answer["respond"], answer["reason"], answer["stage"]) == (True, "score_high", "score"), "days later"
     assert len(answer["because"]) == 3
-    assert "the agent is the sender's last partner: yes" in answer["because"]
+    assert "lines since the agent answered the sender: 1" in answer["because"]
 
 
 def test_who_says_it_counts(view: View, say: Say) -> None:
@@ -73,9 +74,11 @@ def test_bots_of_the_settings_can_be_asked_about(view: View, say: Say) -> None:
 
 
 def test_the_options_of_the_gate_count(view: View, say: Say) -> None:
-    say("hello")
-    assert decided(view, "what now?", "Alpha", threshold=0.0)["respond"] is True
-    assert decided(view, "what now?", "Alpha", threshold=1.0)["respond"] is False
+    say("Alpha, when is the release?")
+    say("On Friday.", "Alpha", sender_kind="bot", reply_to="om_0", ids={"app_id": "cli_a"})
+    quiet, eager = (decided(view, "Friday or Saturday", "Alpha", "ada", style=style) for style in ("quiet", "eager"))
+    assert quiet["score"] == eager["score"]
+    assert (quiet["respond"], eager["respond"]) == (False, True)
 
 
 def test_an_unknown_bot_is_an_error_that_lists_the_known(view: View, say: Say) -> None:

@@ -68,7 +68,7 @@ class Talk:
         asked = await self.say("Alpha, when is the release?")
         self.answer("On Friday.", asked)
         for number in range(8):
-            await self.say(f"something else {number}", person="bo")
+            await self.say(f"the bus was {number} minutes late", person="bo")
 
     @property
     def handled(self) -> list[str]:
@@ -249,8 +249,8 @@ async def test_nobody_in_particular_is_answered_by_the_first_to_claim(talk: Call
     assert here.handled == [mine]
     await here.host.conversation.aclose()
     log = FileDecisionLog(here.host.record.store.base_dir)
-    assert [one["reason"] for one in log.read(KEY, mine)] == ["score_low", "claimed"]
-    assert [one["reason"] for one in log.read(KEY, message_id)] == ["score_low", "claim_seen"]
+    assert [one["reason"] for one in log.read(KEY, mine)] == ["open_question", "claimed"]
+    assert [one["reason"] for one in log.read(KEY, message_id)] == ["open_question", "claim_seen"]
 
 
 async def test_what_another_bot_claimed_and_left_is_answered_and_noted_as_taken_over(talk: Callable[..., Talk]) -> None:
@@ -267,7 +267,7 @@ async def test_what_another_bot_claimed_and_left_is_answered_and_noted_as_taken_
     await here.host.conversation.aclose()
     noted = FileDecisionLog(here.host.record.store.base_dir).read(KEY, message_id)
     found = [(one["respond"], one["reason"]) for one in noted]
-    assert found == [(False, "score_low"), (False, "claim_seen"), (True, "taken_over")]
+    assert found == [(True, "open_question"), (False, "claim_seen"), (True, "taken_over")]
 
 
 async def test_where_the_loop_guard_stops_what_the_gate_lets_through_that_is_noted(talk: Callable[..., Talk]) -> None:

@@ -150,6 +150,7 @@ def test_in_chinese_chats_the_gate_beats_every_baseline() -> None:
 
 def test_the_document_has_the_promised_keys() -> None:
     document = evaluate(read_logs(DATA)[:1], RelevanceGate()).document()
-    assert list(document) == ["all", "no_nick", "decisions", "ms_per_decision"]
+    rates = ["intrusions_per_100", "misses_per_100"]
+    assert list(document) == ["all", "no_nick", "decisions", *rates, "brier", "reliability", "ms_per_decision"]
     assert {"gate", "mention"} <= document["all"].keys()
     assert {"p", "r", "f1"} <= document["all"]["gate"].keys()

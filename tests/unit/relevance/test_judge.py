@@ -4,12 +4,15 @@ import json
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from openai import APIConnectionError
 
+from nanobot_transcript.errors import ConfigError, ResponderError
 from nanobot_transcript.relevance import Prompt, RelevanceGate
 from nanobot_transcript.relevance.decision import Case
 from nanobot_transcript.relevance.judge import YOU, prompt, verdict
-from nanobot_transcript.relevance.openai_judge import OpenAIJudge
+from nanobot_transcript.relevance.openai_judge import OpenAIJudge, Reply
 from transcript_channels.simulator import ScriptedModel
 
 
@@ -144,3 +147,51 @@ async def test_a_gate_without_a_judge_that_has_connections_is_closed_all_the_sam
 
     await RelevanceGate().aclose()
     await RelevanceGate(judge=judge).aclose()
+
+
+async def test_an_openai_judge_tells_the_tokens_where_its_endpoint_does() -> None:
+    async with ScriptedModel(["yes"]) as model:
+        judge = OpenAIJudge("scripted", base_url=model.base_url)
+        reply = await judge.reply(Prompt("decide", "so?"))
+        await judge.aclose()
+    assert (reply.text, reply.completion_tokens) == ("yes", 1)
+    assert reply.prompt_tokens == len("decide\nso?") // 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "reply"),
+    [
+        ("text/html", "<html>welcome</html>", None),
+        ("application/json", '{"error": "no such model"}', None),
+        ("application/json", "[1]", None),
+        ("application/json", '{"choices": [], "usage": null}', Reply("")),
+        ("application/json", '{"choices": [{"message": {"content": null}}]}', Reply("")),
+        (
+            "application/json",
+            '{"choices": [{"message": {"content": "no"}}], "usage": {"prompt_tokens": "7", "completion_tokens": 2}}',
+            Reply("no", None, 2),
+        ),
+    ],
+)
+async def test_what_is_no_answer_of_a_chat_endpoint_is_no_answer_of_the_judge(
+    kind: str, body: str, reply: Reply | None
+) -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        return web.Response(text=body, content_type=kind)
+
+    app = web.Application()
+    app.router.add_post("/chat/completions", answer)
+    async with TestServer(app) as server:
+        judge = OpenAIJudge("m", base_url=str(server.make_url("/")))
+        if reply is None:
+            with pytest.raises(ResponderError, match="not as a chat endpoint does"):
+                await judge.reply(Prompt("", ""))
+        else:
+            assert await judge.reply(Prompt("", "")) == reply
+        await judge.aclose()
+
+
+def test_openais_own_endpoint_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="needs a key"):
+        OpenAIJudge("gpt-5-mini")

@@ -15,6 +15,7 @@ from nanobot_transcript.conversation.decision import Decider
 from nanobot_transcript.conversation.people import Members
 from nanobot_transcript.conversation.prompt import Prompt
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.relevance.choice import ClaimOpen
 from nanobot_transcript.runner.hosting import Agent
 from nanobot_transcript.runner.responders.contract import Responder
 from nanobot_transcript.runner.responders.scripted import Line, ScriptedResponder
@@ -49,10 +50,11 @@ class Stage:
         guard: LoopGuard | None = None,
         members: Members | None = None,
         claims: AnswerClaims | None = None,
+        claim_open: ClaimOpen = "questions",
         **parts: Any,
     ) -> MemoryChannel:
         agent = profile(name)
-        decider = Decider(agent, gate, guard, members, claims)
+        decider = Decider(agent, gate, guard, members, claims, claim_open)
         seat = channel(self.chat, agent)
         if isinstance(script, str):
             script = ScriptedResponder([Line(script)])

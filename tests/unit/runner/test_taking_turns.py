@@ -12,6 +12,7 @@ from nanobot_transcript.conversation.posts import Posts
 from nanobot_transcript.errors import ResponderError
 from nanobot_transcript.outbox import Outbox
 from nanobot_transcript.relevance import Decision, Reason, RelevanceGate, Stage
+from nanobot_transcript.relevance.choice import ClaimOpen
 from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.runner.agent_loop import LoopOptions
 from nanobot_transcript.turns import AnswerClaims, ClaimLimits, FileLease, LoopGuard, LoopLimits, Relay, RelaySettings
@@ -51,11 +52,12 @@ def claims(stage: Any, name: str, limits: ClaimLimits = AT_ONCE) -> AnswerClaims
     return AnswerClaims(FileLease(stage.folder, wait=PATIENCE), stage.store, name, limits)
 
 
-def four(stage: Any, limits: ClaimLimits = AT_ONCE, **gates: FixedGate) -> None:
+def four(stage: Any, limits: ClaimLimits = AT_ONCE, claim_open: ClaimOpen = "questions", **gates: FixedGate) -> None:
     members = tuple(profile(name) for name in NAMES)
     for name in NAMES:
         gate = gates.get(name, FixedGate(True))
-        stage.add(name, f"{name} answers.", gate=gate, claims=claims(stage, name, limits), members=lambda _: members)
+        taking = {"claims": claims(stage, name, limits), "claim_open": claim_open}
+        stage.add(name, f"{name} answers.", gate=gate, members=lambda _: members, **taking)
 
 
 async def test_of_four_bots_that_feel_meant_exactly_one_answers(stage: Any) -> None:
@@ -124,13 +126,16 @@ async def test_with_the_real_gate_an_unaddressed_question_gets_one_answer_and_sm
     assert {one["stage"] for one in log.read(KEY, mentioned["message_id"])} == {"certain", "others", "answer"}
 
 
-async def test_what_is_open_to_anybody_is_claimed_also_by_those_that_do_not_feel_meant(stage: Any) -> None:
-    four(stage, **{name: FixedGate(False, score=0.05) for name in NAMES})
+@pytest.mark.parametrize(("claim_open", "answers"), [("all", 1), ("questions", 0), ("off", 0)])
+async def test_what_none_feels_meant_by_is_claimed_where_all_is_to_be_answered(
+    stage: Any, claim_open: ClaimOpen, answers: int
+) -> None:
+    four(stage, claim_open=claim_open, **{name: FixedGate(False, score=0.05) for name in NAMES})
     await stage.start()
     await stage.chat.say("does anybody know?")
-    await stage.chat.answers(1)
+    await stage.chat.answers(answers)
     await stage.quiet()
-    assert len(stage.chat.texts()) == 1
+    assert len(stage.chat.texts()) == answers
 
 
 async def test_the_judge_is_asked_only_when_it_is_undecided_and_its_word_holds(stage: Any) -> None:

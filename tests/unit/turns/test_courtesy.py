@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot_transcript.turns.courtesy import fingerprint, is_courtesy
+from nanobot_transcript.turns.courtesy import fingerprint, is_courtesy, is_thanks
 
 NO_ANSWER = [
     "ok", "OK!", "Okay.", "thanks", "Thank you so much!!", "thx 🙏", "Thanks @Beta, sounds good", "You're welcome!",
@@ -29,6 +29,26 @@ def test_thanks_consent_and_emoji_need_no_answer(text: str) -> None:
 @pytest.mark.parametrize("text", ANSWER)
 def test_what_says_more_may_be_answered(text: str) -> None:
     assert not is_courtesy(text, ["Beta"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["thanks", "ok, thanks, bye", "Thanks @Beta, sounds good", "no problem", "@小助手 谢谢", "好的", "那好的",
+     "收到，辛苦了", "没问题", "嗯嗯", "👍🏽", "🙏🙏", "@Beta 👍", "谢谢😂", "Beta, thank you!", "[OK]", "[赞]"],
+)  # fmt: skip
+def test_thanks_and_consent_are_told_from_other_courtesies(text: str) -> None:
+    assert is_thanks(text, ["Beta"])
+    assert is_courtesy(text, ["Beta"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "@Beta", "...", "😂", "🤔", "👍？", "hi", "你好", "bye", "good night", "晚安", "You're welcome!", "np",
+     "不客气😊", "没事", "哈哈", "lol", "加油", "thanks?", "ok, but which one?", "不同意", "不用回了", "闭嘴",
+     "thanks " * 30],
+)  # fmt: skip
+def test_other_courtesies_are_neither_thanks_nor_consent(text: str) -> None:
+    assert not is_thanks(text, ["Beta"])
 
 
 def test_a_long_text_is_never_a_courtesy() -> None:

@@ -14,7 +14,7 @@ from aiohttp import web
 from nanobot_transcript import __version__
 from nanobot_transcript.errors import TranscriptError
 from nanobot_transcript.files.usage import folder_size
-from nanobot_transcript.relevance.tally import DAY_MS, tallies_since
+from nanobot_transcript.relevance.tally import DAY_MS, Tally, tallies_since
 from nanobot_transcript.settings import Settings
 from transcript_mcp.assistant.service import Assistant
 from transcript_mcp.filebox.filebox import FileBox
@@ -75,11 +75,13 @@ class SystemRoom:
         return {(("what", "problems"),): self._recent.count, (("what", "clients"),): self._recent.newcomers}
 
     def _answers(self) -> list[dict[str, Any]]:
-        """Of the last 24 hours, by bot: how many answers came to an end, how many failed, and the newest of those."""
+        """Of the last 24 hours, by bot: how many answers came to an end, how many failed, the newest of those, and what
+        people corrected.
+        """
         since = time.time() * 1000 - DAY_MS
         cores = (room.core for room in self._rooms.values())
         found = (tallies_since(core.record.decisions, since) for core in cores if isinstance(core, Chats))
-        return [asdict(each) for answers in found for each in answers if each.ended]
+        return [asdict(each) | _rates(each) for answers in found for each in answers if each.judged]
 
     def _stores(self) -> Iterator[dict[str, Any]]:
         for room in self._rooms.values():
@@ -116,6 +118,10 @@ def _mailboxes(filebox: FileBox) -> Iterator[dict[str, Any]]:
         folder_size(mailbox) for mailbox in {place.mailbox for place in roster.agents.values() if not place.problem}
     ]
     yield _store("mailboxes", roster.file, sum(size for size, _ in sizes), sum(count for _, count in sizes))
+
+
+def _rates(each: Tally) -> dict[str, float]:
+    return {"intruded_per_100": round(each.intruded_per_100, 1), "missed_per_100": round(each.missed_per_100, 1)}
 
 
 def _store(name: str, path: Path | str, size: int, count: int | None) -> dict[str, Any]:

@@ -20,6 +20,9 @@ const ZH: Record<string, string> = {
   partner: "发送者刚刚还在和本智能体说话。",
   score_high: "从前文看，是说给本智能体的。",
   score_low: "从前文看，不像是说给本智能体的。",
+  open_question: "问的是“谁知道”，没有指明对象。",
+  other_fits: "更可能是说给另一个机器人的。",
+  no_answer_wanted: "是道谢、答应之类，或者说了不用回答。",
   undecided: "分数拿不准，需要询问裁判模型。",
   judge_yes: "裁判模型说是。",
   judge_no: "裁判模型说否。",
@@ -39,6 +42,8 @@ const ZH: Record<string, string> = {
   said_nothing: "没有要说的。",
   withdrawn: "回答没有发出：消息已被撤回，或者宿主没有接收它。",
   lost_claim: "回答没有发出：已由其他机器人回答。",
+  intruded: "事后有人说不是问它的。",
+  missed: "有人点名又问了一遍：是问它的，它没有回答。",
 };
 
 const STAGES: Record<string, [string, string]> = {
@@ -50,12 +55,14 @@ const STAGES: Record<string, [string, string]> = {
   claim: ["claim", "认领"],
   guard: ["loop guard", "防循环"],
   answer: ["answer", "回答"],
+  correction: ["corrected by people", "被人纠正"],
 };
 
 /** How a badge looks: green only while all is well. */
 export function toneOf({ respond, reason, stage }: Decision): "positive" | "warning" | "destructive" | "default" {
   if (stage === "answer" && reason === "failed") return "destructive";
   if (stage === "answer" && reason !== "answered") return "warning";
+  if (stage === "correction") return "warning";
   return respond ? "positive" : respond === null ? "warning" : "default";
 }
 
@@ -64,7 +71,7 @@ export function outcomeKey({ respond, reason, stage }: Decision): Key {
   if (stage === "guard") return "stopped";
   if (stage === "claim") return reason === "claimed" ? "claimed" : reason === "taken_over" ? "tookOver" : "claimSeen";
   const outcome = `outcome_${reason}`;
-  if (stage === "answer" && isKey(outcome)) return outcome;
+  if ((stage === "answer" || stage === "correction") && isKey(outcome)) return outcome;
   return respond ? "answers" : respond === null ? "undecided" : "silent";
 }
 

@@ -23,7 +23,20 @@ interface System {
   stores: { name: string; path: string; bytes: number; count: number | null }[];
   problems: Trouble[];
   /** By bot, of the last 24 hours; the rest is about the newest that failed. */
-  answers: { agent: string; ended: number; failed: number; why: string; ts: number; chat: string; message_id: string }[];
+  answers: {
+    agent: string;
+    ended: number;
+    failed: number;
+    why: string;
+    ts: number;
+    chat: string;
+    message_id: string;
+    /** How often people said that it was not meant, and how often they had to ask it again. */
+    intruded: number;
+    missed: number;
+    intruded_per_100: number;
+    missed_per_100: number;
+  }[];
 }
 
 export function SystemPage() {
@@ -73,6 +86,16 @@ export function SystemPage() {
                       {t("failedOf", { failed: each.failed, n: each.ended })}
                     </span>
                   </p>
+                  {each.intruded + each.missed > 0 && (
+                    <p className="text-muted-foreground">
+                      {t("corrected", {
+                        intruded: each.intruded,
+                        intrudedRate: each.intruded_per_100.toFixed(1),
+                        missed: each.missed,
+                        missedRate: each.missed_per_100.toFixed(1),
+                      })}
+                    </p>
+                  )}
                   {each.failed > 0 && (
                     <p className="break-words text-muted-foreground">
                       {t("newestFailure", { span: span((now - each.ts) / 1000) })}{" "}

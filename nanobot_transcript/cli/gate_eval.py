@@ -1,0 +1,196 @@
+"""``gate eval``: how good the gate is on labelled logs and on everyday scenes, and what a judge would change."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nanobot_transcript.cli.gate_judge import JudgeTrial, print_cost
+from nanobot_transcript.cli.options import ConfigOption, JsonOption
+from nanobot_transcript.cli.output import amount, console, emit_json, notice, progress_bar
+from nanobot_transcript.cli.problems import UsageError
+from nanobot_transcript.cli.tables import print_table
+from nanobot_transcript.errors import NothingFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nanobot_transcript.relevance.evaluation.calibration import Calibration
+    from nanobot_transcript.relevance.evaluation.conduct import Conduct
+    from nanobot_transcript.relevance.evaluation.run import Evaluation
+    from nanobot_transcript.relevance.evaluation.scenes import Group
+    from nanobot_transcript.relevance.gate import RelevanceGate
+    from nanobot_transcript.relevance.options import Style
+
+__all__ = ["evaluate"]
+
+
+class _Format(StrEnum):
+    IRC = "irc"
+    SCENES = "scenes"
+
+
+class _Style(StrEnum):
+    QUIET = "quiet"
+    BALANCED = "balanced"
+    EAGER = "eager"
+
+
+def evaluate(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of logs or scenes.", show_default=False)],
+    form: Annotated[_Format, typer.Option("--format", metavar="FORMAT", help="irc or scenes.")] = _Format.IRC,
+    style: Annotated[
+        _Style, typer.Option("--style", metavar="STYLE", help="quiet, balanced or eager.")
+    ] = _Style.BALANCED,
+    bots: Annotated[
+        int, typer.Option("--bots", metavar="N", min=1, max=100, help="Bots in a group, for the rates of logs.")
+    ] = 4,
+    judge: Annotated[
+        Path | None,
+        typer.Option("--judge", metavar="FILE", help="Recorded answers of a judge, for scenes.", readable=False),
+    ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Ask the judge of the settings for what is not in FILE yet, and add it.")
+    ] = False,
+    json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Measure the gate on labelled logs, beside simple rules, or on everyday scenes.
+
+    irc: for each labelled message and each member who spoke lately: is it meant for them? "No nick" counts only where
+    the member is not named in the text.
+    scenes: for each line of a person: do those bots answer that are expected to? Cold: each scene is the first ever;
+    warm: the scenes before it were hours ago.
+
+    --judge: the same scenes also with a judge, by its recorded answers, and what it costs; nothing is asked. With
+    --record the endpoint at gate.judge.base_url is asked, whatever gate.judge.kind says. FILE holds no text.
+
+    Exit code 1: there is nothing to decide about.
+
+    \b
+    Example:
+      nanobot-transcript gate eval --format irc logs/
+      nanobot-transcript gate eval --format scenes scenes/ --style quiet
+      nanobot-transcript gate eval --format scenes scenes/ --judge answers.jsonl --record
+    """
+    if record and judge is None:
+        raise UsageError("--record needs a file to keep the answers in.", hint="Add --judge FILE.")
+    if judge is not None:
+        if form is _Format.IRC:
+            raise UsageError(
+                "Members of logs are people, and a judge is asked about bots only.", hint="Use --format scenes."
+            )
+        _try_judge(folder, JudgeTrial(judge, config, style.value, asks=record), json=json)
+    elif form is _Format.SCENES:
+        _evaluate_scenes(folder, style.value, json=json)
+    else:
+        _evaluate_logs(folder, style.value, bots, json=json)
+
+
+def _gate(style: "Style") -> "RelevanceGate":
+    from nanobot_transcript.relevance import GateOptions, RelevanceGate
+
+    return RelevanceGate(GateOptions(style=style))
+
+
+def _evaluate_logs(folder: Path, style: "Style", bots: int, *, json: bool) -> None:
+    from nanobot_transcript.relevance.evaluation.irc import read_logs
+    from nanobot_transcript.relevance.evaluation.run import evaluate as evaluated
+
+    logs = read_logs(folder)
+    with progress_bar("Deciding") as advance:
+        made = evaluated(logs, _gate(style), advance, bots=bots)
+    if not made.decisions:
+        sentence = f"There is nobody to decide about in {folder}: {amount(made.messages, 'labelled message')}."
+        raise NothingFoundError(sentence, hint="Somebody else must have said two of the 100 lines before one of them.")
+    if json:
+        emit_json(made.document())
+    else:
+        _print_evaluation(made, bots)
+
+
+def _evaluate_scenes(folder: Path, style: "Style", *, json: bool) -> None:
+    from nanobot_transcript.relevance.evaluation.conduct import conduct
+
+    made: dict[tuple[str, str], Conduct] = {}
+    for language, how, some in _parts(folder):
+        with progress_bar(f"Deciding, {how}") as advance:
+            made[language, how] = conduct(some, _gate(style), warm=how == _WARM, progress=advance)
+    if json:
+        emit_json([{"language": one, "history": how, **each.document()} for (one, how), each in made.items()])
+    else:
+        _print_conduct([f"{language} {how}".strip() for language, how in made], list(made.values()))
+
+
+def _try_judge(folder: Path, trial: JudgeTrial, *, json: bool) -> None:
+    lines = {
+        (language, how): trial.decided(some, warm=how == _WARM, label=f"Deciding, {how}")
+        for language, how, some in _parts(folder)
+    }
+    made = trial.tried(lines)
+    if json:
+        emit_json([{"language": one, "history": how, **each.document()} for (one, how), each in made.items()])
+        return
+    heads = [f"{language} {how}".strip() for language, how in made]
+    pairs = [each for one in made.values() for each in (one.alone, one.judged)]
+    _print_conduct([each for head in heads for each in (head, _JUDGED)], pairs)
+    print_cost(heads, [one.cost for one in made.values()])
+
+
+_COLD, _WARM, _JUDGED = "cold", "warm", "with judge"
+
+
+def _parts(folder: Path) -> "Iterator[tuple[str, str, list[Group]]]":
+    """The groups of each language, cold and warm: (language, cold or warm, groups)."""
+    from nanobot_transcript.relevance.evaluation.scenes import read_groups
+
+    groups = read_groups(folder)
+    for how in (_COLD, _WARM):
+        for language in sorted({group.language for group in groups}):
+            yield language, how, [group for group in groups if group.language == language]
+
+
+def _print_conduct(heads: "Sequence[str]", made: "Sequence[Conduct]") -> None:
+    from nanobot_transcript.relevance.evaluation.scenes import KINDS
+
+    rows = [["all", *(f"{one.met / one.lines:.3f}" if one.lines else "" for one in made)]]
+    for kind in KINDS:
+        shares = [one.kinds[kind].share if kind in one.kinds else None for one in made]
+        if any(share is not None for share in shares):
+            rows.append([kind, *("" if share is None else f"{share:.3f}" for share in shares)])
+    rows.append(["lines", *(f"{one.lines:,}" for one in made)])
+    rows.append(["intrusions per 100", *(f"{one.intrusions_per_100:.1f}" for one in made)])
+    rows.append(["unanswered per 100", *(f"{one.misses_per_100:.1f}" for one in made)])
+    briers = [one.calibration.brier for one in made]
+    rows.append(["Brier", *("" if head == _JUDGED else f"{one:.3f}" for head, one in zip(heads, briers, strict=True))])
+    print_table(["as expected", *heads], rows, right=heads, shorten="as expected")
+    notice("intrusions: of 100 messages of people, those to which a bot speaks that is not meant.")
+    notice("unanswered: of 100 messages for a bot, those to which it does not speak.")
+
+
+def _print_evaluation(made: "Evaluation", bots: int) -> None:
+    summary = f"{amount(made.messages, 'message')}, {amount(made.decisions, 'decision')}"
+    console().print(f"{summary}, {made.ms_per_decision:.3f} ms each", soft_wrap=True)
+    heads = ("precision", "recall", "F1", "95 %")
+    for title, scores in (("all decisions", made.all), ("no nick", made.no_nick)):
+        rows = [
+            [name.replace("_", " "), f"{one.p:.3f}", f"{one.r:.3f}", f"{one.f1:.3f}", f"{one.low:.3f}-{one.high:.3f}"]
+            for name, one in scores.items()
+        ]
+        print_table([title, *heads], rows, right=heads, shorten=title)
+    _print_calibration(made.calibration)
+    console().print(
+        f"With {bots} of them bots: of 100 messages, a bot butts in at {made.intrusions_per_100:.1f}; "
+        f"of 100 messages for a bot, {made.misses_per_100:.1f} go unanswered.",
+        soft_wrap=True,
+    )
+    if made.mentions:
+        notice(f"Of {made.mentions} members rightly named, the gate answers for {made.mentions_answered}.")
+
+
+def _print_calibration(made: "Calibration") -> None:
+    heads = ("was meant", "decisions")
+    rows = [[f"{score:.2f}", f"{share:.2f}", f"{count:,}"] for score, share, count in made.bins]
+    print_table(["score", *heads], rows, right=heads, shorten="score")
+    console().print(f"Brier {made.brier:.4f}", soft_wrap=True)

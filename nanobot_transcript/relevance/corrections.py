@@ -1,0 +1,111 @@
+"""How people correct a bot: "not you", another bot mentioned right behind its answer, or the question once more with a
+mention, as nobody had answered it.
+
+What is found out here says which message a bot should have left alone, or answered. No text is kept.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from nanobot_transcript.entry import Entry
+from nanobot_transcript.relevance.observe import Observation
+from nanobot_transcript.relevance.requests import wording
+from nanobot_transcript.relevance.scene import Turn
+from nanobot_transcript.relevance.text import breadth
+
+__all__ = ["Correction", "Mistake", "correction"]
+
+Mistake: TypeAlias = Literal["intruded", "missed"]
+"""The bot answered what was not for it, or left alone what was for it."""
+
+_NOT_YOU: Final = re.compile(
+    r"(?:不是|没|没有|又没)(?:在)?(?:问|叫|喊|跟|和|对)你|不是说你|没你的事|不关你的?事"
+    r"|\bnot (?:asking|talking to|meant for|for) you\b|\b(?:wasn'?t|weren'?t|isn'?t) (?:asking|talking to|for) you\b"
+    r"|\bdidn'?t (?:ask|mean) you\b|\bnot you\b",
+    re.IGNORECASE,
+)
+_LINES: Final = 3
+_INTRUDED_MINUTES: Final = 3.0
+_MISSED_MINUTES: Final = 15.0
+_SILENCE: Final = 0.25
+"""Minutes: who mentions the bot sooner has finished the message, and has not waited for an answer."""
+_SHORT: Final = 12
+"""``breadth`` beside the names: "?", "看一下", "please"."""
+_REPEATED: Final = 0.5
+_LEAST_TERMS: Final = 2
+
+
+class Correction(NamedTuple):
+    """What went wrong, and at which message."""
+
+    mistake: Mistake
+    message: Entry
+
+
+def correction(seen: Observation, lines: Sequence[Entry]) -> Correction | None:
+    """What a message says about an earlier decision of the agent; ``lines`` are those before it, as it was seen."""
+    turns = seen.scene.turns
+    if len(lines) != len(turns) or seen.roster.members[seen.speaker].kind == "bot":
+        return None
+    at = _intruded(seen, lines)
+    if at is not None:
+        return Correction("intruded", lines[at])
+    at = _missed(seen, lines)
+    return None if at is None else Correction("missed", lines[at])
+
+
+def _intruded(seen: Observation, lines: Sequence[Entry]) -> int | None:
+    """The line that the agent has answered and was not meant for it."""
+    turns, now = seen.scene.turns, seen.message.turn
+    answer = seen.scene.last.get(seen.me, -1)
+    if answer < 0 or len(turns) - answer > _LINES or now.minutes_since(turns[answer]) > _INTRUDED_MINUTES:
+        return None
+    asked = _answered(lines, turns, answer)
+    if asked is None or turns[asked].who != seen.speaker or seen.me in turns[asked].to:
+        return None
+    refused = _NOT_YOU.search(seen.text) is not None and not now.to - {seen.me}
+    sent_on = answer == len(turns) - 1 and _is_for_another_bot(seen) and _is_again(seen, turns[asked])
+    return asked if refused or sent_on else None
+
+
+def _missed(seen: Observation, lines: Sequence[Entry]) -> int | None:
+    """The line that was for the agent, as it is said again with its name, and no bot had answered it."""
+    scene, turns, now = seen.scene, seen.scene.turns, seen.message.turn
+    own = scene.last.get(seen.speaker, -1)
+    if seen.me not in now.to or own < 0 or turns[own].to:
+        return None
+    if not _SILENCE <= now.minutes_since(turns[own]) <= _MISSED_MINUTES:
+        return None
+    if any(seen.roster.members[turn.who].kind == "bot" for turn in turns[own + 1 :]):
+        return None
+    words = wording(str(lines[own].get("content")), seen.names)
+    asks = words.question or words.imperative or words.anybody
+    return own if asks and _is_again(seen, turns[own]) else None
+
+
+def _is_for_another_bot(seen: Observation) -> bool:
+    others = {at for at in seen.message.turn.to if at >= 0 and seen.roster.members[at].kind == "bot"}
+    return bool(others) and seen.me not in others
+
+
+def _is_again(seen: Observation, before: Turn) -> bool:
+    """True when the message says the same as a line before it, or next to nothing but a name."""
+    now = seen.message.turn
+    if now.terms and before.terms:
+        shared = len(now.terms & before.terms)
+        if shared >= _REPEATED * len(before.terms) and shared >= min(_LEAST_TERMS, len(before.terms)):
+            return True
+    text = seen.text.casefold()
+    for name in sorted(seen.names, key=len, reverse=True):
+        text = text.replace(name, "") if name else text
+    return breadth("".join(filter(str.isalnum, text))) <= _SHORT
+
+
+def _answered(lines: Sequence[Entry], turns: Sequence[Turn], answer: int) -> int | None:
+    """Which line an answer is for: the one it replies to, else the last one of somebody else before it."""
+    reply_to = lines[answer].get("reply_to")
+    for at in range(answer - 1, max(-1, answer - 20), -1):
+        if lines[at].get("message_id") == reply_to if reply_to else turns[at].who != turns[answer].who:
+            return at
+    return None

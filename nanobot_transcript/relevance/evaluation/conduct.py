@@ -1,0 +1,104 @@
+"""How the bots of a group behave in everyday scenes: who answers each line, beside who was expected to."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nanobot_transcript.relevance.choice import answering
+from nanobot_transcript.relevance.decision import Decision
+from nanobot_transcript.relevance.evaluation.calibration import Calibration
+from nanobot_transcript.relevance.evaluation.scenes import Group, Moment, moments
+from nanobot_transcript.relevance.gate import RelevanceGate
+
+__all__ = ["Conduct", "Kept", "conduct"]
+
+
+@dataclass(slots=True)
+class Kept:
+    """Of the lines of one kind: how many there are, and how many went as expected."""
+
+    lines: int = 0
+    met: int = 0
+
+    @property
+    def share(self) -> float:
+        """Of all lines, those that went as expected."""
+        return self.met / self.lines if self.lines else 0.0
+
+
+@dataclass(slots=True)
+class Conduct:
+    """What the bots did. ``intrusions`` are lines to which a bot spoke that was not meant, ``misses`` those which a bot
+    that was meant left unanswered; ``meant`` were for a bot, ``lines`` in all. ``wrong`` are those that did not go as
+    expected, and who answered.
+    """
+
+    kinds: dict[str, Kept] = field(default_factory=dict)
+    lines: int = 0
+    met: int = 0
+    meant: int = 0
+    intrusions: int = 0
+    misses: int = 0
+    wrong: list[tuple[Moment, frozenset[str]]] = field(default_factory=list)
+    calibration: Calibration = field(default_factory=Calibration)
+
+    @property
+    def intrusions_per_100(self) -> float:
+        """In how many of 100 messages of people a bot speaks that is not meant."""
+        return 100 * self.intrusions / self.lines if self.lines else 0.0
+
+    @property
+    def misses_per_100(self) -> float:
+        """How many of 100 messages that are meant for a bot get no answer from it."""
+        return 100 * self.misses / self.meant if self.meant else 0.0
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "lines": self.lines,
+            "as_expected": round(self.met / self.lines, 4) if self.lines else 0.0,
+            "intrusions_per_100": round(self.intrusions_per_100, 2),
+            "misses_per_100": round(self.misses_per_100, 2),
+            **self.calibration.document(),
+            "kinds": {
+                kind: {"lines": one.lines, "as_expected": round(one.share, 4)} for kind, one in self.kinds.items()
+            },
+        }
+
+    def count(self, moment: Moment, decisions: Sequence[Decision]) -> None:
+        """Take in a line: what each of the bots decided about it, in the end."""
+        for one in decisions:
+            self.calibration.add(one.score, meant=one.agent in moment.expected.bots)
+        self._count(moment, answering(decisions))
+
+    def _count(self, moment: Moment, answered: frozenset[str]) -> None:
+        kept = self.kinds.setdefault(moment.kind, Kept())
+        bots, one = moment.expected
+        self.lines += 1
+        kept.lines += 1
+        self.meant += bool(bots)
+        self.intrusions += bool(answered - bots) or (one and len(answered) > 1)
+        self.misses += bool(bots) and not (answered & bots if one else bots <= answered)
+        if moment.expected.is_met(answered):
+            self.met += 1
+            kept.met += 1
+        else:
+            self.wrong.append((moment, answered))
+
+
+def conduct(
+    groups: Sequence[Group],
+    gate: RelevanceGate,
+    *,
+    warm: bool,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Conduct:
+    """Let all bots of each group decide about each judged line; ``progress`` gets groups done and in all."""
+    made = Conduct()
+    for done, group in enumerate(groups, 1):
+        bots = group.bots
+        for moment in moments(group, warm=warm):
+            made.count(moment, [gate.decide(moment.message, moment.history, bot, group.members) for bot in bots])
+        if progress is not None:
+            progress(done, len(groups))
+    return made

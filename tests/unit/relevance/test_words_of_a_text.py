@@ -1,0 +1,164 @@
+"""What the words of a text tell: calls, topics, phrases, wording, openings; and which line a line answers."""
+
+import pytest
+
+from nanobot_transcript.relevance.calls import NOT_NAMED, call_of
+from nanobot_transcript.relevance.cues import opening
+from nanobot_transcript.relevance.links import Links, links, pairs
+from nanobot_transcript.relevance.model import shipped_model
+from nanobot_transcript.relevance.nearness import closeness
+from nanobot_transcript.relevance.phrases import Phrases, grams
+from nanobot_transcript.relevance.requests import wording
+from nanobot_transcript.relevance.scene import Turn
+from nanobot_transcript.relevance.text import terms
+from nanobot_transcript.relevance.topics import fits, is_general, topics
+
+MINUTE = 60_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Alpha, look",
+        "@Alpha look",
+        "alpha: status?",
+        "ok Alpha, and now?",
+        "can Alpha look at this?",
+        "please look, Alpha",
+        "what now, alpha?",
+        "done. Alpha, your turn",
+        "Alpha你看一下",
+        "请Alpha看一下",
+        "麻烦 Alpha 查一下",
+        "Alpha和Beta都说说",
+        "Beta, Alpha: status please",
+        "Alpha在吗",
+    ],
+)
+def test_a_name_calls_where_nobody_would_doubt_it(text: str) -> None:
+    assert call_of(text, ["Alpha"], ["Beta"]).is_clear
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Alpha was wrong yesterday",
+        "Alpha昨天又算错了",
+        "the alpha release is broken",
+        "I asked Alpha about it",
+        "Alpha's answer is odd",
+        "Alpha的回答不对",
+        "问过Alpha了",
+        "we are in alpha testing",
+        "alpha testing starts today",
+    ],
+)
+def test_talk_about_a_bot_is_no_call(text: str) -> None:
+    assert not call_of(text, ["Alpha"]).is_clear
+
+
+def test_who_is_not_named_is_not_called() -> None:
+    assert call_of("alphabet soup", ["Alpha"]) == NOT_NAMED
+    assert call_of("", ["Alpha"]) == NOT_NAMED
+    assert call_of("Alpha", ["", "  "]) == NOT_NAMED
+
+
+def test_of_several_places_the_one_that_looks_like_a_call_counts() -> None:
+    call = call_of("the alpha release is out, Alpha, look", ["Alpha"])
+    assert (call.times, call.same_case, call.marked) == (2.0, 1.0, 1.0)
+
+
+def test_a_question_fits_the_bot_that_is_there_for_it() -> None:
+    bots = ["部署、监控、服务器", "plans releases and keeps the calendar", "translates, any language"]
+    for text in ("服务器挂了，谁能重新部署一下？", "the server is down, can somebody roll back?"):
+        found = [fit.words + fit.topic for fit in fits(text, bots)]
+        assert found.index(max(found)) == 0
+    assert "translation" in topics("how do you say it in japanese")
+    assert fits("", bots) == [(0.0, 0.0, 0.0)] * 3
+    assert fits("anything", []) == []
+
+
+def test_what_all_descriptions_share_tells_less() -> None:
+    alone, shared = fits("deploy it", ["deploy", "cook"])[0], fits("deploy it", ["deploy", "deploy"])[0]
+    assert alone.words > shared.words
+    assert alone.topic > shared.topic
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("steer axle is down to 3 mm, swap the tyres now or before the alps", "workshop: brakes, engine, repairs"),
+        ("chickpeas or lentils, and how long do they simmer", "cooking and recipes"),
+        ("土豆发芽了还能吃吗", "做饭、买菜"),
+        ("显卡又烧了", "电脑硬件和网络"),
+    ],
+)
+def test_words_are_near_a_description_that_has_none_of_them(text: str, nearest: str) -> None:
+    others = ["plans meetings and the calendar", "contracts and law", "请假、报销"]
+    assert closeness(text, others)[0] < closeness(text, [nearest])[0] > max(closeness(text, others))
+    assert closeness("", [nearest]) == closeness(text, [""]) == [0.0]
+
+
+@pytest.mark.parametrize("text", ["AI assistant", "helps with anything", "什么都可以问", "通用助理", ""])
+def test_a_bot_that_is_there_for_anything_says_so(text: str) -> None:
+    assert is_general(text)
+    assert not is_general("assistant to the dean: rooms and keys")
+    assert not is_general("部署、监控")
+
+
+def test_a_phrase_does_not_hang_on_who_is_named_in_it() -> None:
+    assert grams("Alpha 帮我查 3 个", frozenset({"alpha"})) == grams("小助手 帮我查 25 个", frozenset({"小助手"}))
+    known = Phrases({"帮 我": (1.0, 2.0, 0.5), "x": (9.0, 9.0, 9.0)}, (-1.0, 0.5, 0.0))
+    assert known.scores("帮我看看", frozenset()) == (0.0, 2.5, 0.5)
+    assert known.scores("", frozenset()) == (-1.0, 0.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("谢谢小助手", {"courtesy"}),
+        ("不用回了", {"stop"}),
+        ("谁能帮我看看？", {"anybody", "question"}),
+        ("no, I meant the other one", {"wrong", "i"}),
+        ("and the second one?", {"goes_on", "question"}),
+        ("show me the list", {"imperative"}),
+        ("哈哈哈笑死", {"laughs"}),
+    ],
+)
+def test_the_wording_of_a_text_is_seen(text: str, signs: set[str]) -> None:
+    found = wording(text, frozenset({"小助手"}))
+    assert {name for name in signs if getattr(found, name)} == signs
+
+
+@pytest.mark.parametrize(
+    ("text", "part"), [("yes it does", 1), ("bob: no", 2), ("谢谢你", 3), ("那第二个呢", 5), ("", 0), ("zebra", 0)]
+)
+def test_a_line_opens_with_a_kind_of_word(text: str, part: int) -> None:
+    assert opening(text) == part
+
+
+def turn(who: int, text: str, minute: float, *to: int) -> Turn:
+    return Turn(who, frozenset(to), "?" in text, minute * MINUTE, terms(text), len(text), opening(text))
+
+
+def test_an_answer_is_linked_to_the_question_and_goes_on_to_its_asker() -> None:
+    talk = [
+        turn(0, "hello everybody, nice day", 0),
+        turn(1, "how do I mount the second partition?", 1),
+        turn(2, "lunch was good", 1),
+        turn(3, "my keyboard is broken", 2),
+    ]
+    model = shipped_model().links
+    found = links(talk, 4, turn(0, "try to mount the partition with the ntfs driver", 2), model)
+    assert max(found.whole, key=lambda who: found.whole[who]) == 1
+    assert links([], 0, turn(0, "hello", 0), model) == Links({}, {}, {}, {}, 0.0, 0.0)
+
+
+def test_a_line_says_the_same_whatever_stands_behind_it() -> None:
+    talk = [
+        turn(at % 4, f"line {at} about topic{at % 7}?", at / 2, *([(at + 1) % 4] if at % 3 else [])) for at in range(90)
+    ]
+    line = turn(1, "what about topic3?", 45)
+    model = shipped_model().links
+    assert links(talk, 60, line, model) == links(talk[:60], 60, line, model)
+    assert list(pairs(talk[:60], 60, line)) == list(pairs(talk, 60, line))
