@@ -80,13 +80,19 @@ def wrote(member: AgentProfile, entry: Mapping[str, Any]) -> bool:
     Between bots the account decides where both sides have one, because names can be given twice.
     """
     if member.kind == "human":
-        return is_person(entry) and entry.get("sender") in member.ids
+        return is_person(entry) and _sender(entry) in member.ids
     if not is_bot(entry):
         return False
     account = account_of(entry)
     if account and (member.account or account in member.ids):
         return account == member.account or account in member.ids
-    return speaker(entry) == member.name or entry.get("sender") in member.ids
+    return speaker(entry) == member.name or _sender(entry) in member.ids
+
+
+def _sender(entry: Mapping[str, Any]) -> str | None:
+    """The sender; None for what is no text: anybody may write it."""
+    sender = entry.get("sender")
+    return sender if isinstance(sender, str) else None
 
 
 def agent_names(wanted: Mapping[str, str]) -> dict[str, str]:

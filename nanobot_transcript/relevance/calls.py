@@ -5,6 +5,7 @@ What decides is where it stands, what is before and behind it, and how it is wri
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from nanobot_transcript.relevance.names import whole_word
@@ -13,6 +14,7 @@ from nanobot_transcript.scripts import TEXT_LIMIT, folded
 __all__ = ["NOT_NAMED", "Call", "call_of"]
 
 _NEAR: Final = 40
+_MOST_PLACES: Final = 20
 _GREETING: Final = (
     r"(?:(?:hi|hey|hello|dear|ok|okay|and|so|yo|oh|now|then|well|please|pls|thanks"
     r"|你好|您好|嗨|嘿|那|喂|请问|请|麻烦|对了|好的|行|早|话说)[\s,，!！~]{0,3}){0,3}"
@@ -88,7 +90,7 @@ def call_of(text: str, names: Sequence[str], beside: Sequence[str] = ()) -> Call
     """
     text = _unlisted(text[:TEXT_LIMIT], names, beside)
     plain = folded(text)
-    places = list(_places(plain, names))
+    places = list(islice(_places(plain, names), _MOST_PLACES))
     if not places:
         return NOT_NAMED
     same_length = len(plain) == len(text)
@@ -105,9 +107,10 @@ def _unlisted(text: str, names: Sequence[str], beside: Sequence[str]) -> str:
     others = [re.escape(name.strip()) for name in beside if name.strip()]
     if not others or not any(name.strip().casefold() in text.casefold() for name in beside if name.strip()):
         return text
-    one, other = "|".join(own), "|".join(sorted(others, key=len, reverse=True))
-    before = rf"(?:(?:{other}){_AND}){{1,9}}(?P<last>{one})"
-    behind = rf"(?P<first>{one})(?:{_AND}(?:{other})){{1,9}}"
+    one, other = ("|".join(sorted(some, key=len, reverse=True)) for some in (own, others))
+    # Nothing is tried twice: names may hold what stands between names.
+    before = rf"(?>(?:{other}){_AND}){{1,9}}+(?P<last>{one})"
+    behind = rf"(?P<first>{one})(?>{_AND}(?:{other})){{1,9}}+"
     text = re.sub(before, lambda found: found["last"], text, flags=re.IGNORECASE)
     return re.sub(behind, lambda found: found["first"], text, flags=re.IGNORECASE)
 

@@ -11,7 +11,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.identity import AgentProfile
 from nanobot_transcript.relevance.calls import NOT_NAMED, Call, call_of
 from nanobot_transcript.relevance.features import features
-from nanobot_transcript.relevance.observe import Observation
+from nanobot_transcript.relevance.observe import Observation, content_of
 from nanobot_transcript.relevance.phrases import Phrases
 from nanobot_transcript.relevance.requests import Wording, wording
 from nanobot_transcript.relevance.scene import NEVER
@@ -86,6 +86,7 @@ _EXCHANGES: Final = 30
 _FAR: Final = 60
 _LONG_AGO: Final = 600.0
 _THOUGHT_LINES: Final = 2
+_THOUGHT_LETTERS: Final = 120
 _THOUGHT_MINUTES: Final = 2.0
 
 
@@ -287,7 +288,7 @@ def _thought(seen: Observation, lines: Sequence[Entry], text: str) -> str:
     while at >= max(0, len(turns) - _THOUGHT_LINES) and turns[at].who == now.who:
         if now.minutes_since(turns[at]) > _THOUGHT_MINUTES or len(lines) != len(turns):
             break
-        whole = f"{lines[at].get('content')}\n{whole}"
+        whole = f"{content_of(lines[at], _THOUGHT_LETTERS)}\n{whole}"
         at -= 1
     return whole
 

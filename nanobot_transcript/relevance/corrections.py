@@ -20,11 +20,12 @@ Mistake: TypeAlias = Literal["intruded", "missed"]
 """The bot answered what was not for it, or left alone what was for it."""
 
 _NOT_YOU: Final = re.compile(
-    r"(?:不是|没|没有|又没)(?:在)?(?:问|叫|喊|跟|和|对)你|不是说你|没你的事|不关你的?事"
+    r"(?:不是|没|没有|又没)(?:在)?(?:[问叫喊]你|[跟和对]你(?:说|讲|聊))(?!过|了|错)|不是说你(?=的|呢|啊|哈|\W|$)|没你的事|不关你的?事"
     r"|\bnot (?:asking|talking to|meant for|for) you\b|\b(?:wasn'?t|weren'?t|isn'?t) (?:asking|talking to|for) you\b"
-    r"|\bdidn'?t (?:ask|mean) you\b|\bnot you\b",
+    r"|\bdidn'?t (?:ask|mean) you\b|(?<!why )(?<!if )\bnot you\b",
     re.IGNORECASE,
 )
+_YOUR_TURN: Final = re.compile("(?:你来(?:说|答|回答)?|你说|请|please|pls)?")
 _LINES: Final = 3
 _INTRUDED_MINUTES: Final = 3.0
 _MISSED_MINUTES: Final = 15.0
@@ -64,8 +65,8 @@ def _intruded(seen: Observation, lines: Sequence[Entry]) -> int | None:
     asked = _answered(lines, turns, answer)
     if asked is None or turns[asked].who != seen.speaker or seen.me in turns[asked].to:
         return None
-    refused = _NOT_YOU.search(seen.text) is not None and not now.to - {seen.me}
-    sent_on = answer == len(turns) - 1 and _is_for_another_bot(seen) and _is_again(seen, turns[asked])
+    refused = _NOT_YOU.search(seen.text) is not None and not now.asks and not now.to - {seen.me}
+    sent_on = answer == len(turns) - 1 and _is_for_another_bot(seen) and _is_sent_on(seen, turns[asked])
     return asked if refused or sent_on else None
 
 
@@ -89,17 +90,27 @@ def _is_for_another_bot(seen: Observation) -> bool:
     return bool(others) and seen.me not in others
 
 
+def _is_sent_on(seen: Observation, before: Turn) -> bool:
+    """True when another bot is asked the same, or just called: "@Beta 你来说". "@Beta 你呢？" is one more question."""
+    return _repeats(seen.message.turn, before) or _YOUR_TURN.fullmatch(_beside_names(seen)) is not None
+
+
 def _is_again(seen: Observation, before: Turn) -> bool:
     """True when the message says the same as a line before it, or next to nothing but a name."""
-    now = seen.message.turn
-    if now.terms and before.terms:
-        shared = len(now.terms & before.terms)
-        if shared >= _REPEATED * len(before.terms) and shared >= min(_LEAST_TERMS, len(before.terms)):
-            return True
+    return _repeats(seen.message.turn, before) or breadth(_beside_names(seen)) <= _SHORT
+
+
+def _repeats(now: Turn, before: Turn) -> bool:
+    shared = len(now.terms & before.terms)
+    return shared >= max(1.0, _REPEATED * len(before.terms), min(_LEAST_TERMS, len(before.terms)))
+
+
+def _beside_names(seen: Observation) -> str:
+    """The letters and digits of the message that are no names."""
     text = seen.text.casefold()
     for name in sorted(seen.names, key=len, reverse=True):
         text = text.replace(name, "") if name else text
-    return breadth("".join(filter(str.isalnum, text))) <= _SHORT
+    return "".join(filter(str.isalnum, text))
 
 
 def _answered(lines: Sequence[Entry], turns: Sequence[Turn], answer: int) -> int | None:

@@ -66,7 +66,7 @@ class RelevanceGate:
         self._allow = allow
         self._model: Model = model or shipped_model()
         self._observer: Observer = Observer(self._model.links)
-        self._scored: tuple[Links, dict[int, float]] | None = None
+        self._scored: tuple[Any, Links, dict[int, float]] | None = None
         self._late: int = 0
         self._rested_at: float = 0.0
 
@@ -178,13 +178,15 @@ class RelevanceGate:
 
     def _scores(self, case: Case, seen: Observation, lines: Sequence[Entry]) -> dict[int, float]:
         """How likely each bot of the group is to answer, by position; worked out once for all of them."""
-        if self._scored is None or self._scored[0] is not seen.found:
-            places = [at for at, member in enumerate(seen.roster.members) if member.kind == "bot"]
+        key = (id(seen.found), seen.text, seen.mentioned, seen.spelled, seen.everyone, seen.reply_author)
+        if self._scored is None or self._scored[0] != key or self._scored[1] is not seen.found:
+            members = enumerate(seen.roster.members)
+            places = [at for at, member in members if member.kind == "bot" and at != seen.speaker]
             bots = [seen.roster.members[at] for at in places]
             rows = candidates(seen, lines, bots, self._model.members, self._model.phrases)
             made = {at: self._model.bots.score(row) for at, row in zip(places, rows, strict=True)}
-            self._scored = (seen.found, made)
-        return self._scored[1]
+            self._scored = (key, seen.found, made)
+        return self._scored[2]
 
     def _for_another(
         self, case: Case, seen: Observation, scores: Mapping[int, float], owner: str | None
@@ -238,14 +240,13 @@ class RelevanceGate:
             return
         try:
             noted = log.read(key, found.message["message_id"])
+            mine = [one for one in noted if one.get("agent") == decision.agent]
+            stages = [str(one.get("stage")) for one in mine]
+            decided = [one.get("respond") is True for one, at in zip(mine, stages, strict=True) if at not in LATER]
+            if decided and decided[-1] == (found.mistake == Reason.INTRUDED) and Stage.CORRECTION not in stages:
+                log.write(key, later(found.mistake, key, found.message, decision.agent))
         except Exception:
             logger.exception("a correction could not be noted")
-            return
-        mine = [one for one in noted if one.get("agent") == decision.agent]
-        decided = [one.get("respond") is True for one in mine if one.get("stage") not in LATER]
-        known = any(one.get("stage") == Stage.CORRECTION for one in mine)
-        if decided and decided[-1] == (found.mistake == Reason.INTRUDED) and not known:
-            log.write(key, later(found.mistake, key, found.message, decision.agent))
 
     async def _judged(self, decision: Decision) -> Decision:
         case = decision.case

@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from nanobot_transcript.relevance.text import clipped
+
 __all__ = ["DIGITS", "closeness", "near"]
 
 DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -35,11 +37,15 @@ def closeness(text: str, descriptions: Sequence[str]) -> list[float]:
     return [_cosine(about, near(description)) for description in descriptions]
 
 
-@lru_cache(maxsize=1024)
 def near(text: str) -> Mapping[str, float]:
     """The topics that the words of a text are near, by number, and how much of it."""
+    return _near(clipped(text, _LOOKED_AT).casefold())
+
+
+@lru_cache(maxsize=1024)
+def _near(text: str) -> Mapping[str, float]:
     found: dict[str, float] = {}
-    for told in _told(text[:_LOOKED_AT].casefold()):
+    for told in _told(text):
         for at in range(0, len(told), _EACH):
             topic = told[at : at + 2]
             found[topic] = found.get(topic, 0.0) + int(told[at + 2])

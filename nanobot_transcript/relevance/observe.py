@@ -193,7 +193,7 @@ class Observer:
             author,
             _awaited(scene, lines, turn),
             content_of(message),
-            now.naming.named,
+            now.naming.named - {turn.who},
             group.names,
         )
 
@@ -300,4 +300,7 @@ def _with_reply(turn: Turn, entry: Entry, authors: Mapping[Any, int]) -> tuple[T
 
 def _ts(entry: Entry) -> float:
     ts = entry.get("ts")
-    return float(ts) if isinstance(ts, int | float) and math.isfinite(ts) else 0.0
+    try:
+        return float(ts) if isinstance(ts, int | float) and math.isfinite(ts) else 0.0
+    except OverflowError:  # an integer beyond what a float holds
+        return 0.0

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from nanobot_transcript.relevance.text import clipped
 from nanobot_transcript.scripts import DENSE
 
 __all__ = ["Phrases", "grams"]
@@ -48,11 +49,8 @@ class Phrases(NamedTuple):
 
 def grams(text: str, names: frozenset[str]) -> frozenset[str]:
     """The runs of words in a text, each once; ``names`` are those of members, folded."""
-    text = text[:_LOOKED_AT].casefold()
-    for name in _longest_first(names):
-        if name in text:
-            text = text.replace(name, f" {_NAME} ")
-    return frozenset(_runs(text))
+    text = clipped(text, _LOOKED_AT).casefold()
+    return frozenset(_runs(_any_of(names).sub(f" {_NAME} ", text)))
 
 
 def _three(numbers: Any) -> tuple[float, float, float]:
@@ -61,8 +59,12 @@ def _three(numbers: Any) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=64)
-def _longest_first(names: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted(filter(None, names), key=lambda name: (-len(name), name)))
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    """Any of the names, the longest first; one of Latin letters as a whole word only."""
+    ordered = sorted(filter(None, names), key=lambda name: (-len(name), name))
+    latin, dense = r"(?<![a-z0-9]){}(?![a-z0-9])", "{}"
+    one = "|".join((latin if name.isascii() else dense).format(re.escape(name)) for name in ordered)
+    return re.compile(one or "(?!)")
 
 
 def _runs(text: str) -> Iterator[str]:

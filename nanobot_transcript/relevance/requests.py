@@ -9,7 +9,7 @@ from nanobot_transcript.relevance.text import breadth, is_question
 from nanobot_transcript.scripts import TEXT_LIMIT
 from nanobot_transcript.turns.courtesy import is_courtesy
 
-__all__ = ["Wording", "asks_anybody", "wording"]
+__all__ = ["Wording", "asks_anybody", "is_thanking", "tells_to_stop", "wording"]
 
 _LOOKED_AT: Final = 400
 
@@ -31,8 +31,9 @@ _ANYBODY: Final = _pattern(
     "|给(?:我|讲|个|大家|咱)",
 )
 _WHO_KNOWS: Final = _pattern(
-    r"(?:any|some)(?:one|body)(?: here)? (?:know|can|could|remember|able)\w*|who (?:knows|can tell|can help|remembers)",
-    "(?:谁|有没有(?:人|谁)|有人|哪位)(?:能帮|能说|能讲|能解释|会用|知道|懂|记得|清楚)",
+    r"(?:any|some)(?:one|body)(?: here)? (?:know|can|could|remember|able)\w*(?! have)"
+    r"|who (?:knows|can tell|can help|remembers)(?=\s*\w)",
+    r"(?:谁|有没有(?:人|谁)|有人|哪位)(?:能帮|能说|能讲|能解释|会用|知道|懂|记得|清楚)(?![呢啊呀吧]|\W*$)",
 )
 _WHO: Final = _pattern(
     "who's|whose|who is|who has|who took|who wants|who left",
@@ -62,6 +63,18 @@ _STOP: Final = _pattern(
     "no need|don'?t (?:answer|reply|bother)|not you|not asking|ignore|never ?mind|say nothing|saw nothing",
     "不用(?:你|回|管|查|了|看|发|动|答)|别(?:回|动|管|发|说|理|接话|插嘴|答)|不许说|先别|没问你|不是问你|没叫你|闭嘴|算了",
 )
+_STOPS: Final = re.compile(
+    r"(?:请|那|就|先|你们?|您|都|啊|哎){0,3}(?:不用|不必|别|不要|不许)(?:你们?|您|再)?"
+    r"(?:回复?|管|查|看|发|动|回?答|说话?|理|接话|插嘴|吵)?(?:了|啦|吧|话|哈|我们?|它|呢)?"
+    r"|(?:我)?(?:又)?(?:没|不是|没有)(?:在)?[问叫]你们?(?:的|呢|啊|哈)?|闭嘴|算了吧?|先别"
+    r"|(?:please )?(?:no need(?: to (?:answer|reply|respond))?|don'?t (?:answer|reply|respond|bother)"
+    r"|(?:i'?m |i am |i was(?:n'?t)? )?not (?:you|asking you)|ignore (?:that|this|it|me)|never ?mind|say nothing)",
+    re.IGNORECASE,
+)
+"""A whole clause."""
+_CLAUSES: Final = re.compile(r"[\s,，。.!！;；:：~～…]+")
+_MYSELF: Final = re.compile(r"(?:我|咱|i\b|i'|we\b|us\b)", re.IGNORECASE)
+_THANKING: Final = re.compile(r"谢|感激|辛苦|多亏|thank|thx|ty\b|cheers", re.IGNORECASE)
 _BOTS: Final = _pattern(
     r"(?:any|some|which|one of the|hey|dear|our|the) bots?|bots|robots?|ai", "机器人|哪个ai|各位ai|ai们"
 )
@@ -98,6 +111,28 @@ def wording(text: str, names: Iterable[str]) -> Wording:
 def asks_anybody(text: str) -> bool:
     """True for a question to anybody who knows: "does anybody know ...?", "有谁知道……？"."""
     return is_question(text) and _WHO_KNOWS.search(text[:_LOOKED_AT]) is not None
+
+
+def tells_to_stop(text: str, names: Iterable[str]) -> bool:
+    """True for a text that says that no answer is wanted, and at most what its writer does instead.
+
+    >>> tells_to_stop("Alpha 不用回了，我自己来", ["Alpha"]), tells_to_stop("别管格式，先发出来", [])
+    (True, False)
+    """
+    text = text[:_LOOKED_AT]
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        text = re.sub(f"@?{re.escape(name)}", " ", text, flags=re.IGNORECASE)
+    said = " ".join(filter(None, _CLAUSES.split(text)))
+    stop = _STOPS.match(said)
+    if stop is None or not stop[0]:
+        return False
+    rest = said[stop.end() :]
+    return not rest or (rest[0] == " " and _MYSELF.match(rest[1:]) is not None)
+
+
+def is_thanking(text: str) -> bool:
+    """True for a courtesy with thanks in it, as against mere consent."""
+    return _THANKING.search(text[:_LOOKED_AT]) is not None
 
 
 @lru_cache(maxsize=512)

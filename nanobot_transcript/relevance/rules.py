@@ -12,7 +12,8 @@ from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster
 from nanobot_transcript.relevance.observe import Observation, content_of
 from nanobot_transcript.relevance.past import Past
-from nanobot_transcript.relevance.requests import wording
+from nanobot_transcript.relevance.requests import is_thanking, tells_to_stop, wording
+from nanobot_transcript.relevance.scene import NEVER
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.claim import is_answered
 from nanobot_transcript.turns.courtesy import is_thanks, is_wordless
@@ -37,9 +38,16 @@ __all__ = [
 _COMMAND: Final = re.compile(r"\s*[/!][^\W\d][\w-]{0,40}(?:@([^\s@]{1,100}))?")
 _COMMANDS_LOOKED_AT: Final = 300
 _CONTINUE: Final = re.compile(
-    r"\W{0,9}(?:(?:请|你|那|好)?(?:继续|接着)|(?:please\s)?(?:go on|continue|carry on)\b)", re.IGNORECASE
+    r"\W{0,9}(?:(?:请|你|那|好)?(?:继续|接着)(?:吧|说|讲|写|做|来|啊|呀|下去)?"
+    r"|(?:please\s)?(?:go on|continue|carry on))(?=\W|$)",
+    re.IGNORECASE,
 )
-_GREETING: Final = re.compile(r"\b(?:hi|hello|hey)\b|[你您]好|[嗨嘿]", re.IGNORECASE)
+_GREETING: Final = re.compile(
+    r"(?<![a-z])(?:hi|hello|hey|good (?:morning|evening|afternoon))(?![a-z])"
+    r"|[你您家们]好|[嗨嘿]|早上好|早安|[下晚]上?午?好",
+    re.IGNORECASE,
+)
+_ASKED_LINES: Final = 4
 
 
 def never(
@@ -140,8 +148,17 @@ def wants_no_answer(seen: Observation) -> bool:
     if words.courtesy and is_wordless(text, names):
         return is_thanks(text, names) or not (seen.mentioned or seen.spelled)
     if words.courtesy:
-        return _GREETING.search(text) is None
-    return bool(words.stop and not words.question)
+        return _GREETING.search(text) is None and (is_thanking(text) or not _was_asked(seen))
+    return tells_to_stop(text, names) and not words.question
+
+
+def _was_asked(seen: Observation) -> bool:
+    """True when the agent has just asked the speaker something: consent is an answer then."""
+    scene = seen.scene
+    last, partner = scene.last.get(seen.me, NEVER), scene.partner.get(seen.speaker)
+    if scene.size - last > _ASKED_LINES or not scene.turns[last].asks:
+        return False
+    return seen.reply_author == seen.me or (partner is not None and partner[0] == seen.me)
 
 
 def goes_on(seen: Observation) -> bool:

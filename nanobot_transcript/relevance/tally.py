@@ -1,6 +1,6 @@
 """How each bot does: answers that failed, answers nobody wanted, messages that were left alone."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,20 +45,35 @@ class Tally:
         return 100 * self.missed / max(self.ended + self.missed, 1)
 
 
-def tallies_since(log: DecisionLog, since_ms: float, chats: Container[str] | None = None) -> list[Tally]:
+def tallies_since(log: DecisionLog, since_ms: float, chats: Iterable[str] | None = None) -> list[Tally]:
     """By bot, in the order of their names; of some ``chats`` (session keys), or of all. Of two outcomes of one answer
     the later counts.
     """
     last: dict[tuple[str, str, str, bool], Mapping[str, Any]] = {}
-    for record in log.outcomes(since_ms):
-        if chats is not None and _text(record, "chat") not in chats:
-            continue
+    for record in _ended(log, since_ms, chats):
         corrected = record.get("stage") == Stage.CORRECTION
         key = (_text(record, "agent"), _text(record, "chat"), _text(record, "message_id"), corrected)
         last.pop(key, None)
         last[key] = record
     agents = sorted({agent for agent, *_ in last})
     return [_counted(agent, [record for key, record in last.items() if key[0] == agent]) for agent in agents]
+
+
+def _ended(log: DecisionLog, since_ms: float, chats: Iterable[str] | None) -> Iterable[Mapping[str, Any]]:
+    """Outcomes and corrections: of some chats all that are noted, of all chats the newest."""
+    if chats is None:
+        return log.outcomes(since_ms)
+    return [
+        record
+        for chat in chats
+        for record in log.read(chat)
+        if record.get("stage") in (Stage.ANSWER, Stage.CORRECTION) and _ts(record) >= since_ms
+    ]
+
+
+def _ts(record: Mapping[str, Any]) -> float:
+    ts = record.get("ts")
+    return ts if isinstance(ts, int | float) else 0.0
 
 
 def _counted(agent: str, records: Sequence[Mapping[str, Any]]) -> Tally:
@@ -69,7 +84,7 @@ def _counted(agent: str, records: Sequence[Mapping[str, Any]]) -> Tally:
         return Tally(agent, len(ended), intruded=intruded, missed=missed)
     newest = failed[-1]
     why, chat, message_id = (_text(newest, name) for name in ("why", "chat", "message_id"))
-    return Tally(agent, len(ended), len(failed), why, newest["ts"], chat, message_id, intruded, missed)
+    return Tally(agent, len(ended), len(failed), why, _ts(newest), chat, message_id, intruded, missed)
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:

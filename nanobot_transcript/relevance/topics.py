@@ -17,15 +17,19 @@ import msgspec
 from nanobot_transcript.relevance.common_words import COMMON
 from nanobot_transcript.relevance.lexical import tokens
 from nanobot_transcript.relevance.nearness import closeness
+from nanobot_transcript.relevance.text import clipped
 
 __all__ = ["Fit", "fits", "is_general", "topics"]
 
 _GENERAL: Final = re.compile(
     r"\b(?:general|all[- ]?(?:round|purpose)\w*|anything|everything|whatever|all sorts|most things|almost anything"
-    r"|a bit of everything|ask me|miscellaneous|assistant(?! to)|helper|helps with|chatty|odds and ends)\b"
-    r"|通用|万能|万事通|什么都|啥都|闲聊|百科|随便问|打杂|杂活|全能|各种问题|有问必答|陪聊|聊天|助手|助理",
+    r"|a bit of everything|ask me|miscellaneous|chatty|odds and ends)\b"
+    r"|通用|万能|万事通|什么都|啥都|闲聊|百科|随便问|打杂|杂活|全能|各种问题|有问必答|陪聊",
     re.IGNORECASE,
 )
+_HELPER: Final = re.compile(r"\b(?:assistant(?! to)|helper|helps)\b|助手|助理|聊天", re.IGNORECASE)
+"""Of a bot that is there for anything, if nothing else is said of it."""
+_JOINTS: Final = re.compile(r"[/-]")
 _LATIN: Final = re.compile(r"[a-z0-9][a-z0-9'.&+#/-]{0,40}")
 _EDGES: Final = ".'-/"
 _LONGEST_PHRASE: Final = 3
@@ -77,20 +81,25 @@ def fits(text: str, descriptions: Sequence[str]) -> list[Fit]:
     ]
 
 
-@lru_cache(maxsize=1024)
 def is_general(description: str) -> bool:
     """True for a bot that is there for anything, by what is said of it; also where nothing is."""
-    return not description.strip() or _GENERAL.search(description[:_LOOKED_AT]) is not None
+    text = clipped(description, _LOOKED_AT)
+    if not text.strip() or _GENERAL.search(text):
+        return True
+    return _HELPER.search(text) is not None and not topics(text)
 
 
-@lru_cache(maxsize=1024)
 def topics(text: str) -> Mapping[str, float]:
     """The topics of a text, and how many of its words speak of each.
 
     >>> "operations" in topics("服务器挂了") and "operations" in topics("the server is down")
     True
     """
-    text = text[:_LOOKED_AT].casefold()
+    return _topics(clipped(text, _LOOKED_AT).casefold())
+
+
+@lru_cache(maxsize=1024)
+def _topics(text: str) -> Mapping[str, float]:
     lexicon = _lexicon()
     found: Counter[str] = Counter()
     for told in (*_latin(text, lexicon), *(() if text.isascii() else _dense(text, lexicon))):
@@ -100,7 +109,7 @@ def topics(text: str) -> Mapping[str, float]:
 
 
 def _latin(text: str, lexicon: _Lexicon) -> list[frozenset[str]]:
-    words = [word.strip(_EDGES) for word in _LATIN.findall(text)]
+    words = [part for word in _LATIN.findall(text) for part in _parts(word.strip(_EDGES), lexicon)]
     found: list[frozenset[str]] = []
     for at in range(len(words)):
         phrases = (" ".join(words[at : at + size]) for size in range(_LONGEST_PHRASE, 0, -1))
@@ -108,6 +117,11 @@ def _latin(text: str, lexicon: _Lexicon) -> list[frozenset[str]]:
         if told is not None:
             found.append(told)
     return found
+
+
+def _parts(word: str, lexicon: _Lexicon) -> Sequence[str]:
+    """The word, or its parts where only they may be known: "billing-invoices"."""
+    return (word,) if word in lexicon.latin else _JOINTS.split(word)
 
 
 def _dense(text: str, lexicon: _Lexicon) -> list[frozenset[str]]:
@@ -121,9 +135,13 @@ def _dense(text: str, lexicon: _Lexicon) -> list[frozenset[str]]:
     return found
 
 
-@lru_cache(maxsize=1024)
 def _words(text: str) -> frozenset[str]:
-    return frozenset(tokens(text[:_LOOKED_AT])) - COMMON
+    return _words_of(clipped(text, _LOOKED_AT))
+
+
+@lru_cache(maxsize=1024)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(tokens(text)) - COMMON
 
 
 @cache

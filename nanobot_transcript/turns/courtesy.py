@@ -55,7 +55,9 @@ def is_courtesy(text: str, names: Iterable[str] = ()) -> bool:
     """
     names = list(names)
     plain = _spoken(text, names)
-    return not plain or bool(_courtesies(text, plain, names))
+    if not plain:
+        return not _asks(text)
+    return bool(_courtesies(text, plain, names))
 
 
 def is_thanks(text: str, names: Iterable[str] = ()) -> bool:
@@ -68,13 +70,17 @@ def is_thanks(text: str, names: Iterable[str] = ()) -> bool:
     names = list(names)
     plain = _spoken(text, names)
     if not plain:
-        return _APPROVING.search(text[:_LETTERS]) is not None and "?" not in text and "？" not in text
+        return _APPROVING.search(text[:_LETTERS]) is not None and not _asks(text)
     return not _THANKS.isdisjoint(_courtesies(text, plain, names))
 
 
 def is_wordless(text: str, names: Iterable[str] = ()) -> bool:
     """True for a text that says nothing in words beside mentions: a bare mention, emoji."""
     return not _spoken(text, list(names))
+
+
+def _asks(text: str) -> bool:
+    return "?" in text or "？" in text
 
 
 def _spoken(text: str, names: Iterable[str]) -> str:

@@ -114,7 +114,7 @@ class Answers:
                 self.foreign += 1
                 return True
             answer = msgspec.json.decode(line, type=Answer)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self.unread += 1
             return line.startswith(_BEGINNING) or _BEGINNING.startswith(line)
         self._known[answer.key] = answer

@@ -209,6 +209,8 @@ class _Reader:
         expect = line.expect
         one = isinstance(expect, _OneOf)
         names = frozenset(expect.one_of if isinstance(expect, _OneOf) else () if expect == "nobody" else expect)
+        if one and not names:
+            raise self._wrong(f"{message_id} expects one of nobody")
         if strangers := names - {bot.name for bot in self._read.bots}:
             raise self._wrong(f"{message_id} expects {min(strangers)}, which is no bot of the group")
         if line.kind not in KINDS:
