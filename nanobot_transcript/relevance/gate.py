@@ -181,7 +181,7 @@ class RelevanceGate:
         key = (id(seen.found), seen.text, seen.mentioned, seen.spelled, seen.everyone, seen.reply_author)
         if self._scored is None or self._scored[0] != key or self._scored[1] is not seen.found:
             members = enumerate(seen.roster.members)
-            places = [at for at, member in members if member.kind == "bot" and at != seen.speaker]
+            places = [at for at, member in members if member.kind == "bot" and (at != seen.speaker or at == seen.me)]
             bots = [seen.roster.members[at] for at in places]
             rows = candidates(seen, lines, bots, self._model.members, self._model.phrases)
             made = {at: self._model.bots.score(row) for at, row in zip(places, rows, strict=True)}

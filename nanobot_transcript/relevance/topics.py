@@ -29,6 +29,7 @@ _GENERAL: Final = re.compile(
 )
 _HELPER: Final = re.compile(r"\b(?:assistant(?! to)|helper|helps)\b|助手|助理|聊天", re.IGNORECASE)
 """Of a bot that is there for anything, if nothing else is said of it."""
+_ASSISTANTS: Final = "llm_ai_assistants"
 _JOINTS: Final = re.compile(r"[/-]")
 _LATIN: Final = re.compile(r"[a-z0-9][a-z0-9'.&+#/-]{0,40}")
 _EDGES: Final = ".'-/"
@@ -86,7 +87,7 @@ def is_general(description: str) -> bool:
     text = clipped(description, _LOOKED_AT)
     if not text.strip() or _GENERAL.search(text):
         return True
-    return _HELPER.search(text) is not None and not topics(text)
+    return _HELPER.search(text) is not None and topics(text).keys() <= {_ASSISTANTS}
 
 
 def topics(text: str) -> Mapping[str, float]:
