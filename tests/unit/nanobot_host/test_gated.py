@@ -135,7 +135,7 @@ async def test_the_judge_is_nanobots_model_and_its_word_counts(talk: Callable[..
     here = talk(judge)
     await here.wander()
     wanted = await here.say("and the second one?")
-    unwanted = await here.say("and the third one?")
+    unwanted = await here.say("hm, the third one")
     assert wanted in here.handled
     assert unwanted not in here.handled
     assert words == []
