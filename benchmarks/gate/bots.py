@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.gate.train import document
 from nanobot_transcript.relevance.candidates import SIGNS, candidates
-from nanobot_transcript.relevance.evaluation.scenes import KINDS, Expected, Group, moments, read_groups
+from nanobot_transcript.relevance.evaluation.scenes import KINDS, Expected, Group, labelled_lines, read_groups
 from nanobot_transcript.relevance.model import Model
 from nanobot_transcript.relevance.observe import Observer
 from nanobot_transcript.relevance.past import past_of
@@ -78,18 +78,18 @@ def cases_of(model: Model, group: Group) -> list[Case]:
 
 def _cases(model: Model, group: Group, *, warm: bool) -> Iterator[Case]:
     observer, bots = Observer(model.links), group.bots
-    for moment in moments(group, warm=warm):
-        lines = past_of(moment.history, moment.message["message_id"]).lines
-        seen = observer.observe(moment.message, lines, bots[0], group.members)
+    for labelled in labelled_lines(group, warm=warm):
+        lines = past_of(labelled.history, labelled.message["message_id"]).lines
+        seen = observer.observe(labelled.message, lines, bots[0], group.members)
         rows = [list(map(float, row)) for row in candidates(seen, lines, bots, model.members, model.phrases)]
         yield Case(
             f"{group.language} {group.name}",
             group.language,
-            moment.kind,
-            moment.message["message_id"],
+            labelled.kind,
+            labelled.message["message_id"],
             warm,
             [bot.name for bot in bots],
-            moment.expected,
+            labelled.expected,
             rows,
             grams(seen.text, seen.names),
         )

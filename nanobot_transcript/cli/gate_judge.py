@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nanobot_transcript.relevance import OpenAIJudge
-    from nanobot_transcript.relevance.evaluation.answers import Answers
-    from nanobot_transcript.relevance.evaluation.recording import Recorded
+    from nanobot_transcript.relevance.evaluation.answers import Recording
+    from nanobot_transcript.relevance.evaluation.recorder import Recorded
     from nanobot_transcript.relevance.evaluation.scenes import Group
-    from nanobot_transcript.relevance.evaluation.trial import Cost, Line, Trial
+    from nanobot_transcript.relevance.evaluation.trial import Cost, DecidedLine, Trial
     from nanobot_transcript.relevance.options import GateOptions, Style
     from nanobot_transcript.settings import LoadedSettings
 
@@ -35,11 +35,11 @@ class JudgeTrial:
     """
 
     def __init__(self, recorded: Path, config: Path | None, style: "Style", *, asks: bool) -> None:
-        from nanobot_transcript.relevance.evaluation.answers import Answers, RecordedJudge
+        from nanobot_transcript.relevance.evaluation.answers import RecordedJudge, Recording
 
         settings = read_settings(config, None)
         self.options: GateOptions = replace(settings.gate.options(), style=style)
-        self._answers: Answers = Answers(recorded, may_begin=asks)
+        self._answers: Recording = Recording(recorded, may_begin=asks)
         self._endpoint: OpenAIJudge | None = _endpoint(settings) if asks else None
         if asks:
             with self._answers.recording():  # what cannot be written is told before all the work
@@ -48,14 +48,14 @@ class JudgeTrial:
         self.judge: RecordedJudge = RecordedJudge(self._answers, model, self.options.judge_timeout)
         _tell_unread(self._answers)
 
-    def decided(self, groups: "list[Group]", *, warm: bool, label: str) -> "list[Line]":
+    def decided(self, groups: "list[Group]", *, warm: bool, label: str) -> "list[DecidedLine]":
         """What all bots decide before the judge is asked."""
         from nanobot_transcript.relevance.evaluation.trial import decided
 
         with progress_bar(label) as advance:
             return decided(groups, self.options, self.judge, warm=warm, progress=advance)
 
-    def tried(self, lines: "dict[_Key, list[Line]]") -> "dict[_Key, Trial]":
+    def tried(self, lines: "dict[_Key, list[DecidedLine]]") -> "dict[_Key, Trial]":
         """What the judge makes of them, by the same keys. Raises what recording raises."""
         from nanobot_transcript.relevance.evaluation.trial import tried
 
@@ -88,8 +88,8 @@ class JudgeTrial:
         )
 
 
-async def _recorded(endpoint: "OpenAIJudge", answers: "Answers", questions: dict[str, Any]) -> "Recorded":
-    from nanobot_transcript.relevance.evaluation.recording import record
+async def _recorded(endpoint: "OpenAIJudge", answers: "Recording", questions: dict[str, Any]) -> "Recorded":
+    from nanobot_transcript.relevance.evaluation.recorder import record
 
     try:
         with answers.recording() as keep, progress_bar("Asking") as advance:
@@ -111,7 +111,7 @@ def _endpoint(settings: "LoadedSettings") -> "OpenAIJudge":
     return judge.asking(judge, patience=max(_PATIENCE, 2 * judge.timeout))
 
 
-def _only_model(answers: "Answers") -> str:
+def _only_model(answers: "Recording") -> str:
     if len(answers.models) == 1:
         return answers.models[0]
     if not answers.models:
@@ -120,7 +120,7 @@ def _only_model(answers: "Answers") -> str:
     raise ConfigError(named, hint="Say with gate.judge.model which of them is meant.")
 
 
-def _tell_unread(answers: "Answers") -> None:
+def _tell_unread(answers: "Recording") -> None:
     if answers.unread:
         notice(f"Left out of {answers.path}: {amount(answers.unread, 'line')} that cannot be read.")
     if answers.foreign:

@@ -15,7 +15,7 @@ from nanobot_transcript.relevance.observe import Observation, content_of
 from nanobot_transcript.relevance.phrases import Phrases
 from nanobot_transcript.relevance.requests import Wording, wording
 from nanobot_transcript.relevance.scene import NEVER
-from nanobot_transcript.relevance.topics import Fit, fits, is_general
+from nanobot_transcript.relevance.topics import Affinity, affinities, is_general
 from nanobot_transcript.relevance.trees import Trees
 
 __all__ = ["SIGNS", "candidates"]
@@ -151,9 +151,9 @@ def candidates(
         for at in places
     ]
     descriptions = [bot.description for bot in bots]
-    short = fits(text, descriptions)
+    short = affinities(text, descriptions)
     whole = _thought(seen, lines, text)
-    long = short if whole is text else fits(whole, descriptions)
+    long = short if whole is text else affinities(whole, descriptions)
     words = wording(text, seen.names)
     exchanged = _exchanged(seen, talk, places)
     is_bot, shares = talk.is_bot, seen.found.whole
@@ -169,7 +169,7 @@ def candidates(
         _Most(exchanged.values()),
         others,
     )
-    most = _Fits(short, long, [is_general(description) for description in descriptions])
+    most = _Affinities(short, long, [is_general(description) for description in descriptions])
     sounds = phrases.scores(text, seen.names)
     return [
         [
@@ -293,16 +293,16 @@ def _thought(seen: Observation, lines: Sequence[Entry], text: str) -> str:
     return whole
 
 
-class _Fits:
+class _Affinities:
     """How the text, and the whole thought, fit each of the descriptions."""
 
-    def __init__(self, short: Sequence[Fit], long: Sequence[Fit], general: Sequence[bool]) -> None:
+    def __init__(self, short: Sequence[Affinity], long: Sequence[Affinity], general: Sequence[bool]) -> None:
         self._general = general
         self._short, self._long = short, long
-        self._sums = [fit.topic + 0.3 * fit.words + fit.near for fit in long]
-        self._words = _Most(fit.words for fit in short)
-        self._topic = _Most(fit.topic for fit in short)
-        self._near = _Most(fit.near for fit in short)
+        self._sums = [one.topic + 0.3 * one.words + one.near for one in long]
+        self._words = _Most(one.words for one in short)
+        self._topic = _Most(one.topic for one in short)
+        self._near = _Most(one.near for one in short)
         self._both = _Most(self._sums)
         ordered = sorted(self._sums, reverse=True)
         self._rank = {value: ordered.index(value) for value in set(ordered)}

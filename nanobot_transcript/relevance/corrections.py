@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from nanobot_transcript.entry import Entry
+from nanobot_transcript.relevance.names import beside_names
 from nanobot_transcript.relevance.observe import Observation
 from nanobot_transcript.relevance.requests import wording
 from nanobot_transcript.relevance.scene import Turn
 from nanobot_transcript.relevance.text import breadth
+from nanobot_transcript.scripts import folded
 
 __all__ = ["Correction", "Mistake", "correction"]
 
@@ -107,10 +109,7 @@ def _repeats(now: Turn, before: Turn) -> bool:
 
 def _beside_names(seen: Observation) -> str:
     """The letters and digits of the message that are no names."""
-    text = seen.text.casefold()
-    for name in sorted(seen.names, key=len, reverse=True):
-        text = text.replace(name, "") if name else text
-    return "".join(filter(str.isalnum, text))
+    return "".join(filter(str.isalnum, beside_names(folded(seen.text), seen.names)))
 
 
 def _answered(lines: Sequence[Entry], turns: Sequence[Turn], answer: int) -> int | None:

@@ -23,6 +23,7 @@ from nanobot_transcript.relevance.past import past_of
 from nanobot_transcript.relevance.requests import asks_anybody
 from nanobot_transcript.relevance.text import is_question
 from nanobot_transcript.relevance.thanks import is_thanked
+from nanobot_transcript.relevance.topics import read_words
 
 if TYPE_CHECKING:
     from nanobot_transcript.relevance.links import Links
@@ -65,6 +66,7 @@ class RelevanceGate:
         self.log: DecisionLog | None = log
         self._allow = allow
         self._model: Model = model or shipped_model()
+        read_words()  # a tenth of a second: now, and not on the event loop when the first message waits
         self._observer: Observer = Observer(self._model.links)
         self._scored: tuple[Any, Links, dict[int, float]] | None = None
         self._late: int = 0
@@ -180,8 +182,7 @@ class RelevanceGate:
         """How likely each bot of the group is to answer, by position; worked out once for all of them."""
         key = (id(seen.found), seen.text, seen.mentioned, seen.spelled, seen.everyone, seen.reply_author)
         if self._scored is None or self._scored[0] != key or self._scored[1] is not seen.found:
-            members = enumerate(seen.roster.members)
-            places = [at for at, member in members if member.kind == "bot" and (at != seen.speaker or at == seen.me)]
+            places = [at for at, member in enumerate(seen.roster.members) if member.kind == "bot"]
             bots = [seen.roster.members[at] for at in places]
             rows = candidates(seen, lines, bots, self._model.members, self._model.phrases)
             made = {at: self._model.bots.score(row) for at, row in zip(places, rows, strict=True)}
@@ -197,7 +198,7 @@ class RelevanceGate:
         if owner and owner != case.agent.name and rules.in_thread(case.message, seen):
             return Reason.OTHERS_THREAD
         for other, score in scores.items():
-            if other == seen.me or not rules.is_called(seen, other):
+            if other in (seen.me, seen.speaker) or not rules.is_called(seen, other):
                 continue
             if score >= self.threshold or rules.is_clearly_called(seen, other):
                 return Reason.OTHER_NAMED if other in seen.spelled else Reason.OTHER_REPLIED_TO
@@ -214,7 +215,7 @@ class RelevanceGate:
             mine = max(mine, _GOING_ON)
         elif rules.goes_on_with_other(seen):
             return _decided(case, False, Reason.SCORE_LOW, mine, Stage.SCORE, first=False)
-        most = max(scores.values())
+        most = max(score for at, score in scores.items() if at != seen.speaker or at == seen.me)
         first = mine >= most
         nearly = mine >= _NEARLY * most
         if self.judge is not None and nearly and options.judge_from <= mine < options.judge_below:
@@ -225,7 +226,7 @@ class RelevanceGate:
             talking = awaited or (seen.scene.partner.get(seen.speaker, (None, 0))[0] == seen.me and _is_talking(seen))
             reason = Reason.PARTNER if talking else Reason.SCORE_HIGH
             return _decided(case, True, reason, mine, Stage.SCORE, is_open=is_open, first=first)
-        if _asks_the_group(seen, scores, is_open=is_open or (most < self.threshold and _names_nobody(seen))):
+        if (is_open and _asks(seen, scores)) or (most < self.threshold and _asks_whoever_knows(seen)):
             return _decided(case, True, Reason.OPEN_QUESTION, mine, Stage.SCORE, is_open=True, first=first)
         if rules.begins_with_other(seen):
             return _decided(case, False, Reason.OTHER_NAMED, mine, Stage.OTHERS)
@@ -335,15 +336,14 @@ def _is_open(seen: Observation) -> bool:
     return not (seen.message.turn.to or seen.message.turn.hinted or _from_bot(seen) or _is_talking(seen))
 
 
-def _asks_the_group(seen: Observation, bots: Iterable[int], *, is_open: bool) -> bool:
+def _asks(seen: Observation, bots: Iterable[int]) -> bool:
     """True for a question to whoever knows; for any question where no bot says what it is there for."""
-    if not is_open:
-        return False
     described = any(seen.roster.members[at].description for at in bots)
-    return asks_anybody(seen.text) or (is_question(seen.text) and not described)
+    return asks_anybody(seen.text) if described else is_question(seen.text)
 
 
-def _names_nobody(seen: Observation) -> bool:
+def _asks_whoever_knows(seen: Observation) -> bool:
+    """True where a person asks whoever knows, and names nobody: so also in the middle of a talk with somebody."""
     return not (seen.message.turn.to or seen.message.turn.hinted or _from_bot(seen)) and asks_anybody(seen.text)
 
 

@@ -5,14 +5,16 @@ letter or digit. A name of several words, or in a script without spaces, is look
 so that 小明明 does not name 小明, nor "Alpha Bot" Alpha.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from nanobot_transcript.identity import AgentProfile, account_of, is_bot
 from nanobot_transcript.relevance.text import is_dense, words
 from nanobot_transcript.scripts import folded
 
-__all__ = ["NOBODY", "STRANGER", "Naming", "Roster", "hint_of", "speaker_of", "strangers", "whole_word"]
+__all__ = ["NOBODY", "STRANGER", "Naming", "Roster", "beside_names", "hint_of", "speaker_of", "strangers", "whole_word"]
 
 NOBODY: Final[frozenset[int]] = frozenset()
 """No member. One object for all lines that are remembered: an empty set takes as much room as one of four."""
@@ -197,6 +199,24 @@ def _is_slip(word: str, name: str) -> bool:
     rest, other = word[at:], name[at:]
     exchanged = rest[:2] == other[1::-1] and rest[2:] == other[2:]
     return exchanged or rest[1:] == other or rest == other[1:] or rest[1:] == other[1:]
+
+
+def beside_names(text: str, names: frozenset[str], put: str = " ") -> str:
+    """The text with ``put`` in the place of each of ``names``, both folded; a Latin name only as a whole word.
+
+    >>> beside_names("alpha, in an instance", frozenset({"alpha", "an"}), "§")
+    '§, in § instance'
+    """
+    return _any_of(names).sub(put, text)
+
+
+@lru_cache(maxsize=64)
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    """Any of the names, the longest first."""
+    ordered = sorted(filter(None, names), key=lambda name: (-len(name), name))
+    latin, dense = r"(?<![a-z0-9]){}(?![a-z0-9])", "{}"
+    one = "|".join((latin if name.isascii() else dense).format(re.escape(name)) for name in ordered)
+    return re.compile(one or "(?!)")
 
 
 def _without(text: str, phrase: str) -> str:

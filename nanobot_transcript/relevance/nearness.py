@@ -15,7 +15,7 @@ import msgspec
 
 from nanobot_transcript.relevance.text import clipped
 
-__all__ = ["DIGITS", "closeness", "near"]
+__all__ = ["DIGITS", "closeness", "near", "read_words"]
 
 DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 """Of the numbers of topics, to the base of 36."""
@@ -53,7 +53,7 @@ def _near(text: str) -> Mapping[str, float]:
 
 
 def _told(text: str) -> Iterator[str]:
-    words = _words()
+    words = read_words()
     for word in _LATIN.findall(text):
         if word in words.latin:
             yield words.latin[word]
@@ -77,6 +77,7 @@ def _size(of: Mapping[str, float]) -> float:
 
 
 @cache
-def _words() -> _Words:
+def read_words() -> _Words:
+    """The words of the file, read once."""
     data = files("nanobot_transcript.relevance").joinpath("nearness.json").read_bytes()
     return msgspec.json.decode(data, type=_Words)

@@ -6,9 +6,9 @@ is in a group.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from nanobot_transcript.relevance.names import beside_names
 from nanobot_transcript.relevance.text import clipped
 from nanobot_transcript.scripts import DENSE
 
@@ -50,21 +50,12 @@ class Phrases(NamedTuple):
 def grams(text: str, names: frozenset[str]) -> frozenset[str]:
     """The runs of words in a text, each once; ``names`` are those of members, folded."""
     text = clipped(text, _LOOKED_AT).casefold()
-    return frozenset(_runs(_any_of(names).sub(f" {_NAME} ", text)))
+    return frozenset(_runs(beside_names(text, names, f" {_NAME} ")))
 
 
 def _three(numbers: Any) -> tuple[float, float, float]:
     one, two, three = numbers
     return float(one), float(two), float(three)
-
-
-@lru_cache(maxsize=64)
-def _any_of(names: frozenset[str]) -> re.Pattern[str]:
-    """Any of the names, the longest first; one of Latin letters as a whole word only."""
-    ordered = sorted(filter(None, names), key=lambda name: (-len(name), name))
-    latin, dense = r"(?<![a-z0-9]){}(?![a-z0-9])", "{}"
-    one = "|".join((latin if name.isascii() else dense).format(re.escape(name)) for name in ordered)
-    return re.compile(one or "(?!)")
 
 
 def _runs(text: str) -> Iterator[str]:

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from nanobot_transcript.relevance.names import beside_names
 from nanobot_transcript.relevance.text import breadth, is_question
-from nanobot_transcript.scripts import TEXT_LIMIT
+from nanobot_transcript.scripts import TEXT_LIMIT, folded
 from nanobot_transcript.turns.courtesy import is_courtesy
 
-__all__ = ["Wording", "asks_anybody", "is_thanking", "tells_to_stop", "wording"]
+__all__ = ["Wording", "asks_anybody", "tells_to_stop", "wording"]
 
 _LOOKED_AT: Final = 400
 
@@ -72,9 +73,8 @@ _STOPS: Final = re.compile(
     re.IGNORECASE,
 )
 """A whole clause."""
-_CLAUSES: Final = re.compile(r"[\s,，。.!！;；:：~～…]+")
+_CLAUSES: Final = re.compile(r"[\s,，。.!！;；:：~～…@＠]+")
 _MYSELF: Final = re.compile(r"(?:我|咱|i\b|i'|we\b|us\b)", re.IGNORECASE)
-_THANKING: Final = re.compile(r"谢|感激|辛苦|多亏|thank|thx|ty\b|cheers", re.IGNORECASE)
 _BOTS: Final = _pattern(
     r"(?:any|some|which|one of the|hey|dear|our|the) bots?|bots|robots?|ai", "机器人|哪个ai|各位ai|ai们"
 )
@@ -113,26 +113,21 @@ def asks_anybody(text: str) -> bool:
     return is_question(text) and _WHO_KNOWS.search(text[:_LOOKED_AT]) is not None
 
 
-def tells_to_stop(text: str, names: Iterable[str]) -> bool:
-    """True for a text that says that no answer is wanted, and at most what its writer does instead.
+def tells_to_stop(text: str, names: frozenset[str]) -> bool:
+    """True for a text that says that no answer is wanted, and at most what its writer does instead; ``names`` of
+    members, folded, may stand there.
 
-    >>> tells_to_stop("Alpha 不用回了，我自己来", ["Alpha"]), tells_to_stop("别管格式，先发出来", [])
-    (True, False)
+    >>> tells_to_stop("Alpha 不用回了，我自己来", frozenset({"alpha"}))
+    True
+    >>> tells_to_stop("别管格式，先发出来", frozenset())
+    False
     """
-    text = text[:_LOOKED_AT]
-    for name in sorted(filter(None, names), key=len, reverse=True):
-        text = re.sub(f"@?{re.escape(name)}", " ", text, flags=re.IGNORECASE)
-    said = " ".join(filter(None, _CLAUSES.split(text)))
+    said = " ".join(filter(None, _CLAUSES.split(beside_names(folded(text[:_LOOKED_AT]), names))))
     stop = _STOPS.match(said)
     if stop is None or not stop[0]:
         return False
     rest = said[stop.end() :]
     return not rest or (rest[0] == " " and _MYSELF.match(rest[1:]) is not None)
-
-
-def is_thanking(text: str) -> bool:
-    """True for a courtesy with thanks in it, as against mere consent."""
-    return _THANKING.search(text[:_LOOKED_AT]) is not None
 
 
 @lru_cache(maxsize=512)

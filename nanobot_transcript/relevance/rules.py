@@ -12,11 +12,11 @@ from nanobot_transcript.relevance.decision import Reason
 from nanobot_transcript.relevance.names import Roster
 from nanobot_transcript.relevance.observe import Observation, content_of
 from nanobot_transcript.relevance.past import Past
-from nanobot_transcript.relevance.requests import is_thanking, tells_to_stop, wording
+from nanobot_transcript.relevance.requests import tells_to_stop, wording
 from nanobot_transcript.relevance.scene import NEVER
 from nanobot_transcript.turns.ageing import age_ms
 from nanobot_transcript.turns.claim import is_answered
-from nanobot_transcript.turns.courtesy import is_thanks, is_wordless
+from nanobot_transcript.turns.courtesy import is_consent, is_greeting, is_thanks, is_wordless
 from nanobot_transcript.turns.owner import owner_of
 
 __all__ = [
@@ -40,11 +40,6 @@ _COMMANDS_LOOKED_AT: Final = 300
 _CONTINUE: Final = re.compile(
     r"\W{0,9}(?:(?:请|你|那|好)?(?:继续|接着)(?:吧|说|讲|写|做|来|啊|呀|下去)?"
     r"|(?:please\s)?(?:go on|continue|carry on))(?=\W|$)",
-    re.IGNORECASE,
-)
-_GREETING: Final = re.compile(
-    r"(?<![a-z])(?:hi|hello|hey|good (?:morning|evening|afternoon))(?![a-z])"
-    r"|[你您家们]好|[嗨嘿]|早上好|早安|[下晚]上?午?好",
     re.IGNORECASE,
 )
 _ASKED_LINES: Final = 4
@@ -141,14 +136,16 @@ def calls_person(seen: Observation, message: Entry) -> bool:
 
 def wants_no_answer(seen: Observation) -> bool:
     """True for thanks, consent and the like, and for what says that no answer is wanted. Who greets a bot, or just
-    calls it, wants to know whether it is there.
+    calls it, wants to know whether it is there; consent to what the bot has just asked is an answer.
     """
     text, names = seen.text, seen.names
     words = wording(text, names)
+    if words.courtesy and is_consent(text, names) and _was_asked(seen):
+        return False
     if words.courtesy and is_wordless(text, names):
         return is_thanks(text, names) or not (seen.mentioned or seen.spelled)
     if words.courtesy:
-        return _GREETING.search(text) is None and (is_thanking(text) or not _was_asked(seen))
+        return not is_greeting(text, names)
     return tells_to_stop(text, names) and not words.question
 
 

@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from nanobot_transcript.relevance import nearness
 from nanobot_transcript.relevance.common_words import COMMON
 from nanobot_transcript.relevance.lexical import tokens
-from nanobot_transcript.relevance.nearness import closeness
 from nanobot_transcript.relevance.text import clipped
 
-__all__ = ["Fit", "fits", "is_general", "topics"]
+__all__ = ["Affinity", "affinities", "is_general", "read_words", "topics"]
 
 _GENERAL: Final = re.compile(
     r"\b(?:general|all[- ]?(?:round|purpose)\w*|anything|everything|whatever|all sorts|most things|almost anything"
@@ -30,6 +30,7 @@ _GENERAL: Final = re.compile(
 _HELPER: Final = re.compile(r"\b(?:assistant(?! to)|helper|helps)\b|助手|助理|聊天", re.IGNORECASE)
 """Of a bot that is there for anything, if nothing else is said of it."""
 _ASSISTANTS: Final = "llm_ai_assistants"
+"""The topic of the very words "AI assistant": a bot that is called so has said nothing of what it is there for."""
 _JOINTS: Final = re.compile(r"[/-]")
 _LATIN: Final = re.compile(r"[a-z0-9][a-z0-9'.&+#/-]{0,40}")
 _EDGES: Final = ".'-/"
@@ -39,7 +40,7 @@ _LONG_WORD: Final = 4
 _LONG_COUNTS: Final = 1.5
 
 
-class Fit(NamedTuple):
+class Affinity(NamedTuple):
     """How a text fits a description: by ``words`` and by ``topic``, both from 0 on, and how ``near`` it is, 0 to 1."""
 
     words: float
@@ -55,7 +56,7 @@ class _Lexicon(NamedTuple):
     longest: int
 
 
-def fits(text: str, descriptions: Sequence[str]) -> list[Fit]:
+def affinities(text: str, descriptions: Sequence[str]) -> list[Affinity]:
     """How a text fits each of the descriptions, as against the others."""
     said, about = _words(text), topics(text)
     words = [_words(description) for description in descriptions]
@@ -65,7 +66,7 @@ def fits(text: str, descriptions: Sequence[str]) -> list[Fit]:
     scarce = Counter(topic for some in known for topic in some)
     size = sqrt(sum(share * share for share in about.values())) or 1.0
     return [
-        Fit(
+        Affinity(
             sum(
                 log(whole / rare[word]) * (_LONG_COUNTS if len(word) >= _LONG_WORD else 1.0)
                 for word in sorted(said & theirs)
@@ -78,8 +79,14 @@ def fits(text: str, descriptions: Sequence[str]) -> list[Fit]:
             / size,
             close,
         )
-        for theirs, topical, close in zip(words, known, closeness(text, descriptions), strict=True)
+        for theirs, topical, close in zip(words, known, nearness.closeness(text, descriptions), strict=True)
     ]
+
+
+def read_words() -> None:
+    """Read the words of topics, and those near them, once for the process."""
+    _lexicon()
+    nearness.read_words()
 
 
 def is_general(description: str) -> bool:

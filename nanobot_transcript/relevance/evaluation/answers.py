@@ -1,4 +1,4 @@
-"""Answers of a judge, recorded once and replayed as often as wanted: what a judge would do is known without asking it.
+"""Answers of a judge, recorded once and replayed as often as wanted: what it would do is known without asking it.
 
 One JSON line for each answer: ``v``, ``key``, ``model``, ``respond`` (true, false, or null where the answer was
 unclear), ``seconds``, and ``prompt_tokens`` and ``completion_tokens`` where the endpoint tells them. No line holds text
@@ -21,7 +21,7 @@ from nanobot_transcript.files.failures import FULL
 from nanobot_transcript.files.lock import acquire
 from nanobot_transcript.relevance.judge import Prompt
 
-__all__ = ["FORMAT", "Answer", "Answers", "RecordedJudge", "key_of"]
+__all__ = ["FORMAT", "RecordedAnswer", "RecordedJudge", "Recording", "key_of"]
 
 FORMAT: Final = 1
 _HINT: Final = "Name a file that was written with --record, or a new one."
@@ -32,7 +32,7 @@ _LONGEST_LINE: Final = 10_000
 _Tokens = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+class RecordedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a judge said to one question. ``respond`` is None where it said neither yes nor no."""
 
     key: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -52,7 +52,7 @@ def key_of(prompt: Prompt, model: str) -> str:
     return hashlib.sha256(json.dumps([model, prompt.system, prompt.user]).encode()).hexdigest()
 
 
-class Answers:
+class Recording:
     """The recorded answers of the file ``path``, which may hold those of several models.
 
     With ``may_begin`` a missing file counts as an empty one. ``unread`` lines could not be read, ``foreign`` lines are
@@ -63,7 +63,7 @@ class Answers:
         self.path: Path = path
         self.unread: int = 0
         self.foreign: int = 0
-        self._known: dict[str, Answer] = {}
+        self._known: dict[str, RecordedAnswer] = {}
         strange = False
         try:
             for line in _lines(path):
@@ -85,12 +85,12 @@ class Answers:
         """Whose answers these are, by name."""
         return sorted({answer.model for answer in self._known.values()})
 
-    def get(self, key: str) -> Answer | None:
+    def get(self, key: str) -> RecordedAnswer | None:
         """The answer that was recorded under a key."""
         return self._known.get(key)
 
     @contextmanager
-    def recording(self) -> Iterator[Callable[[Answer], None]]:
+    def recording(self) -> Iterator[Callable[[RecordedAnswer], None]]:
         """What keeps one more answer, in the file at once: whatever happens to the process, it is there.
 
         Raises StoreBusyError while another process records into the file, StoreUnavailableError when it cannot be
@@ -113,14 +113,14 @@ class Answers:
             if msgspec.json.decode(line, type=_Line).v != FORMAT:
                 self.foreign += 1
                 return True
-            answer = msgspec.json.decode(line, type=Answer)
+            answer = msgspec.json.decode(line, type=RecordedAnswer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self.unread += 1
             return line.startswith(_BEGINNING) or _BEGINNING.startswith(line)
         self._known[answer.key] = answer
         return True
 
-    def _add(self, descriptor: int, answer: Answer) -> None:
+    def _add(self, descriptor: int, answer: RecordedAnswer) -> None:
         line = msgspec.json.encode({"v": FORMAT, **msgspec.to_builtins(answer)}) + b"\n"
         try:
             if _is_cut(descriptor):
@@ -146,13 +146,13 @@ class RecordedJudge:
     is none; ``questions`` all their keys; ``missing`` the prompts without an answer, by key.
     """
 
-    def __init__(self, answers: Answers, model: str, patience: float) -> None:
+    def __init__(self, answers: Recording, model: str, patience: float) -> None:
         self.model: str = model
         self.patience: float = patience
-        self.told: list[Answer | None] = []
+        self.told: list[RecordedAnswer | None] = []
         self.questions: set[str] = set()
         self.missing: dict[str, Prompt] = {}
-        self._answers: Answers = answers
+        self._answers: Recording = answers
 
     async def __call__(self, prompt: Prompt, /) -> str | bool:
         key = key_of(prompt, self.model)

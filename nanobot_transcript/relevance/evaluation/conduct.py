@@ -7,10 +7,10 @@ from typing import Any
 from nanobot_transcript.relevance.choice import answering
 from nanobot_transcript.relevance.decision import Decision
 from nanobot_transcript.relevance.evaluation.calibration import Calibration
-from nanobot_transcript.relevance.evaluation.scenes import Group, Moment, moments
+from nanobot_transcript.relevance.evaluation.scenes import Group, LabelledLine, labelled_lines
 from nanobot_transcript.relevance.gate import RelevanceGate
 
-__all__ = ["Conduct", "Kept", "conduct"]
+__all__ = ["Conduct", "Kept", "conduct", "decisions"]
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Conduct:
     meant: int = 0
     intrusions: int = 0
     misses: int = 0
-    wrong: list[tuple[Moment, frozenset[str]]] = field(default_factory=list)
+    wrong: list[tuple[LabelledLine, frozenset[str]]] = field(default_factory=list)
     calibration: Calibration = field(default_factory=Calibration)
 
     @property
@@ -65,25 +65,31 @@ class Conduct:
             },
         }
 
-    def count(self, moment: Moment, decisions: Sequence[Decision]) -> None:
+    def count(self, labelled: LabelledLine, decisions: Sequence[Decision]) -> None:
         """Take in a line: what each of the bots decided about it, in the end."""
         for one in decisions:
-            self.calibration.add(one.score, meant=one.agent in moment.expected.bots)
-        self._count(moment, answering(decisions))
+            self.calibration.add(one.score, meant=one.agent in labelled.expected.bots)
+        self._count(labelled, answering(decisions))
 
-    def _count(self, moment: Moment, answered: frozenset[str]) -> None:
-        kept = self.kinds.setdefault(moment.kind, Kept())
-        bots, one = moment.expected
+    def _count(self, labelled: LabelledLine, answered: frozenset[str]) -> None:
+        kept = self.kinds.setdefault(labelled.kind, Kept())
+        bots, one = labelled.expected
         self.lines += 1
         kept.lines += 1
         self.meant += bool(bots)
         self.intrusions += bool(answered - bots) or (one and len(answered) > 1)
         self.misses += bool(bots) and not (answered & bots if one else bots <= answered)
-        if moment.expected.is_met(answered):
+        if labelled.expected.is_met(answered):
             self.met += 1
             kept.met += 1
         else:
-            self.wrong.append((moment, answered))
+            self.wrong.append((labelled, answered))
+
+
+def decisions(gate: RelevanceGate, labelled: LabelledLine) -> list[Decision]:
+    """What each bot of the group decides about a line."""
+    group = labelled.group
+    return [gate.decide(labelled.message, labelled.history, bot, group.members) for bot in group.bots]
 
 
 def conduct(
@@ -96,9 +102,8 @@ def conduct(
     """Let all bots of each group decide about each judged line; ``progress`` gets groups done and in all."""
     made = Conduct()
     for done, group in enumerate(groups, 1):
-        bots = group.bots
-        for moment in moments(group, warm=warm):
-            made.count(moment, [gate.decide(moment.message, moment.history, bot, group.members) for bot in bots])
+        for labelled in labelled_lines(group, warm=warm):
+            made.count(labelled, decisions(gate, labelled))
         if progress is not None:
             progress(done, len(groups))
     return made

@@ -16,7 +16,7 @@ from nanobot_transcript.entry import Entry
 from nanobot_transcript.errors import ImportFormatError, NothingFoundError
 from nanobot_transcript.identity import AgentProfile
 
-__all__ = ["KINDS", "Expected", "Group", "Moment", "moments", "read_groups"]
+__all__ = ["KINDS", "Expected", "Group", "LabelledLine", "labelled_lines", "read_groups"]
 
 KINDS: Final = (
     "address",
@@ -95,7 +95,7 @@ class Group(NamedTuple):
         return [member for member in self.members if member.kind == "bot"]
 
 
-class Moment(NamedTuple):
+class LabelledLine(NamedTuple):
     """A line to decide about, what was said before it, and who is expected to answer."""
 
     group: Group
@@ -112,16 +112,16 @@ def read_groups(folder: Path) -> list[Group]:
     """
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
-        groups = [_group(path, path.read_bytes()) for path in paths]
+        groups = [_group(path, _bytes(path)) for path in paths]
     except OSError as error:
-        raise ImportFormatError(f"{folder} cannot be read: {error.strerror}.", hint=_FORM) from error
+        raise ImportFormatError(f"{error.filename or folder} cannot be read: {error.strerror}.", hint=_FORM) from error
     if not any(group.expected for group in groups):
         what = "There is no group" if not groups else "No line says who is expected to answer"
         raise NothingFoundError(f"{what} in {folder}.", hint=_FORM)
     return groups
 
 
-def moments(group: Group, *, warm: bool) -> Iterator[Moment]:
+def labelled_lines(group: Group, *, warm: bool) -> Iterator[LabelledLine]:
     """The judged lines of a group. ``warm``: after the scenes before, hours ago; else each scene is the first ever."""
     earlier: list[Entry] = []
     for scene in group.scenes:
@@ -130,9 +130,16 @@ def moments(group: Group, *, warm: bool) -> Iterator[Moment]:
             message_id = entry["message_id"]
             if message_id in group.expected:
                 expected, kind = group.expected[message_id], group.kind[message_id]
-                yield Moment(group, entry, before[-_HISTORY:], expected, kind)
+                yield LabelledLine(group, entry, before[-_HISTORY:], expected, kind)
             before.append(entry)
         earlier += scene
+
+
+def _bytes(path: Path) -> bytes:
+    """What a file holds; a pipe would be waited for."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ImportFormatError(f"{path} is no file.", hint=_FORM)
+    return path.read_bytes()
 
 
 def _group(path: Path, data: bytes) -> Group:
@@ -140,7 +147,7 @@ def _group(path: Path, data: bytes) -> Group:
 
     try:
         read = msgspec.convert(yaml.safe_load(data), _File)
-    except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ImportFormatError(f"{path} is no group with scenes: {reason}.", hint=_FORM) from error
     return _Reader(path, read).group()

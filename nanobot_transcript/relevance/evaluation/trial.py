@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
 from nanobot_transcript.relevance.decision import Decision, Reason
-from nanobot_transcript.relevance.evaluation.answers import Answer, RecordedJudge
-from nanobot_transcript.relevance.evaluation.conduct import Conduct
-from nanobot_transcript.relevance.evaluation.scenes import Group, Moment, moments
+from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer, RecordedJudge
+from nanobot_transcript.relevance.evaluation.conduct import Conduct, decisions
+from nanobot_transcript.relevance.evaluation.scenes import Group, LabelledLine, labelled_lines
 from nanobot_transcript.relevance.gate import RelevanceGate
 from nanobot_transcript.relevance.options import GateOptions
 
-__all__ = ["Cost", "Line", "Trial", "decided", "tried"]
+__all__ = ["Cost", "DecidedLine", "Trial", "decided", "tried"]
 
 _Key = TypeVar("_Key")
 
 _MOST: Final = 0.95
 
 
-class Line(NamedTuple):
+class DecidedLine(NamedTuple):
     """What all bots decide about a line: without a judge, and with one, where some may be undecided."""
 
-    moment: Moment
+    labelled: LabelledLine
     alone: list[Decision]
     asking: list[Decision]
 
@@ -52,7 +52,7 @@ class Cost:
     prompt_tokens: list[int] = field(default_factory=list)
     completion_tokens: list[int] = field(default_factory=list)
 
-    def count(self, told: Sequence[Answer | None], decisions: Sequence[Decision]) -> None:
+    def count(self, told: Sequence[RecordedAnswer | None], decisions: Sequence[Decision]) -> None:
         """Take in a line: what the judge told about it, and what became of the decisions."""
         answers = [answer for answer in told if answer is not None]
         self.lines += 1
@@ -136,43 +136,40 @@ def decided(
     *,
     warm: bool,
     progress: Callable[[int, int | None], None] | None = None,
-) -> list[Line]:
+) -> list[DecidedLine]:
     """What all bots decide about each judged line before the judge is asked; ``progress`` gets groups done and in all.
 
     A gate with a judge differs from one without only where it leaves something undecided.
     """
     gate, asking = RelevanceGate(options), RelevanceGate(options, judge)
-    lines: list[Line] = []
+    lines: list[DecidedLine] = []
     for done, group in enumerate(groups, 1):
-        for moment in moments(group, warm=warm):
-            found = _decisions(asking, moment)
+        for labelled in labelled_lines(group, warm=warm):
+            found = decisions(asking, labelled)
             is_open = any(one.respond is None for one in found)
-            lines.append(Line(moment, _decisions(gate, moment) if is_open else found, found))
+            lines.append(DecidedLine(labelled, decisions(gate, labelled) if is_open else found, found))
         if progress is not None:
             progress(done, len(groups))
     return lines
 
 
-async def tried(lines: Mapping[_Key, Sequence[Line]], options: GateOptions, judge: RecordedJudge) -> dict[_Key, Trial]:
+async def tried(
+    lines: Mapping[_Key, Sequence[DecidedLine]], options: GateOptions, judge: RecordedJudge
+) -> dict[_Key, Trial]:
     """What becomes of ``lines`` when ``judge`` says what was recorded of it, by the same keys."""
     return {key: await _tried(some, options, judge) for key, some in lines.items()}
 
 
-async def _tried(lines: Sequence[Line], options: GateOptions, judge: RecordedJudge) -> Trial:
+async def _tried(lines: Sequence[DecidedLine], options: GateOptions, judge: RecordedJudge) -> Trial:
     gate, made = RelevanceGate(options, judge), Trial(Cost(judge.model, judge.patience))
     for line in lines:
         await asyncio.sleep(0)  # nothing else waits here, and Ctrl-C is to be heard
         judge.told.clear()
         final = [await gate.resolve(one) for one in line.asking]
-        made.alone.count(line.moment, line.alone)
-        made.judged.count(line.moment, final)
+        made.alone.count(line.labelled, line.alone)
+        made.judged.count(line.labelled, final)
         made.cost.count(judge.told, final)
     return made
-
-
-def _decisions(gate: RelevanceGate, moment: Moment) -> list[Decision]:
-    group = moment.group
-    return [gate.decide(moment.message, moment.history, bot, group.members) for bot in group.bots]
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

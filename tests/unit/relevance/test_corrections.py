@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from nanobot_transcript.identity import AgentProfile
-from nanobot_transcript.relevance import GateOptions, RelevanceGate
+from nanobot_transcript.relevance import Decision, GateOptions, Reason, RelevanceGate, Stage
 from nanobot_transcript.relevance.log_file import FileDecisionLog
 from nanobot_transcript.relevance.tally import Tally, tallies_since
 
@@ -72,8 +72,26 @@ def test_who_answers_what_is_then_asked_of_another_bot_has_intruded(text: str) -
         [said(3, ADA, "@Beta please send the figures of last week to the whole team, as a table", 15)],
         [said(3, BO, "nice", 10), said(4, ADA, "@Beta?", 20)],
         [said(3, BETA, "not you", 15)],
+        [said(3, ADA, "不是问你了吗", 15)],
+        [said(3, ADA, "不是跟你说过要按月列", 15)],
+        [said(3, ADA, "why not you?", 15)],
+        [said(3, ADA, "@Beta and you?", 15)],
+        [said(3, ADA, "@Beta 你呢", 15)],
     ],
-    ids=["another person", "later", "to a person", "thanks", "another request", "not at once", "a bot"],
+    ids=[
+        "another person",
+        "later",
+        "to a person",
+        "thanks",
+        "another request",
+        "not at once",
+        "a bot",
+        "asked before",
+        "said before",
+        "why not",
+        "a second opinion",
+        "a second opinion in Chinese",
+    ],
 )
 def test_what_is_no_correction_of_an_answer(lines: list[Any]) -> None:
     assert corrects(*ANSWERED, *lines) is None
@@ -129,14 +147,28 @@ async def test_a_correction_is_noted_once_by_who_had_decided_so(tmp_path: Any) -
     assert tallies_since(log, 0) == [Tally("Alpha", 0, missed=1)]
 
 
-async def test_an_answer_that_a_rule_asked_for_is_no_miss(tmp_path: Any) -> None:
+@pytest.mark.parametrize(("decided", "noted"), [(True, ["intruded"]), (False, [])])
+async def test_only_who_had_decided_to_answer_has_intruded(tmp_path: Any, decided: bool, noted: list[str]) -> None:
     log = FileDecisionLog(tmp_path)
     gate = RelevanceGate(log=log)
     key, lines = "feishu:oc_1", [*ANSWERED, said(3, ADA, "不是问你", 15)]
-    await gate.resolve(gate.decide(lines[0], [], ALPHA, MEMBERS, session_key=key))
-    decided = log.read(key, "om_1")[-1]["respond"]
+    gate.note(Decision(decided, Reason.SCORE_HIGH, 0.5, Stage.SCORE, "Alpha", "om_1", session_key=key))
+    for _ in range(2):
+        await gate.resolve(gate.decide(lines[2], lines[:2], ALPHA, MEMBERS, session_key=key))
+    assert [each["reason"] for each in log.read(key, "om_1")[1:]] == noted
+
+
+async def test_a_log_with_odd_lines_raises_nothing(tmp_path: Any) -> None:
+    log = FileDecisionLog(tmp_path)
+    gate = RelevanceGate(log=log)
+    key, lines = "feishu:oc_1", [*ANSWERED, said(3, ADA, "不是问你", 15)]
+    gate.note(Decision(True, Reason.SCORE_HIGH, 0.5, Stage.SCORE, "Alpha", "om_1", session_key=key))
+    with log.path_of(key).open("a", encoding="utf-8") as file:
+        file.write(
+            f'{{"v": 1, "chat": "{key}", "message_id": "om_1", "agent": "Alpha", "stage": [], "respond": true}}\n'
+        )
     await gate.resolve(gate.decide(lines[2], lines[:2], ALPHA, MEMBERS, session_key=key))
-    assert [each["reason"] for each in log.read(key, "om_1")[1:]] == (["intruded"] if decided else [])
+    assert log.read(key, "om_1")[-1]["reason"] == "intruded"
 
 
 @pytest.mark.parametrize("garbage", [{"reply_to": 7}, {"reply_to": "om_none"}, {"message_id": None}, {"content": ""}])

@@ -453,6 +453,19 @@ def test_a_question_to_whoever_knows_is_for_any_bot(group: Any) -> None:
     assert (decision.respond, decision.reason, decision.open) == (False, Reason.SCORE_LOW, True)
 
 
+def test_who_signs_a_line_is_not_called_by_it(group: Any) -> None:
+    decision = group.decide(group.says("beta", "Beta: please restart the build"))
+    assert decision.reason is not Reason.OTHER_NAMED
+
+
+def test_of_two_messages_alike_but_for_a_mention_each_has_its_own_score(group: Any) -> None:
+    node = {"mentions": [{"name": "Beta", "id": "ou_b"}]}
+    plain = group.says("ada", "the beta build is broken again")
+    fresh = group.decide(plain)
+    group.decide(plain | node | {"message_id": "om_other"})
+    assert group.decide(plain) == fresh
+
+
 def test_what_was_said_long_ago_is_no_dialogue_any_more(group: Any) -> None:
     asked = group.says("ada", "Alpha, how long does the build take?")
     history = [asked, group.says("alpha", "Four minutes.", reply_to=asked["message_id"])]
@@ -499,6 +512,8 @@ GARBAGE: list[Any] = [
     {"content": 5, "sender": {"a": 1}, "message_id": ["x"], "ts": "soon", "mentions": "no", "ids": 3},
     {"content": "x" * 1_000_000, "sender": "on_ada", "message_id": "om_big", "ts": float("nan")},
     {"content": "\ud800 ok", "sender": "", "message_id": "", "ts": float("inf"), "reply_to": 9},
+    {"content": "hm", "sender": [], "message_id": "om_l", "ts": 10**400},
+    {"role": "assistant", "content": "hm", "sender": {}, "agent": [], "sender_kind": "bot", "message_id": "om_b"},
     {"content": "Alpha", "sender": "on_q", "message_id": "om_q", "mentions": [None, 3, {"id": []}, {"name": 1}]},
 ]
 
@@ -622,7 +637,8 @@ def test_any_mixture_of_fields_is_decided(group: Any) -> None:
     for _ in range(300):
         entries = [{key: dice.choice(values) for key in dice.sample(keys, 8)} for _ in range(6)]
         assert group.decide(entries[0], *entries[1:], owner="Alpha", now_ms=5).respond in (True, False)
-        assert group.decide(entries[0], *entries[1:]).respond in (True, False)
+        for agent in (group.alpha, group.beta):  # one gate: what was worked out for one serves the other
+            assert group.decide(entries[0], *entries[1:], agent=agent).respond in (True, False)
 
 
 # -- the judge

@@ -11,18 +11,18 @@ from support.readonly import read_only
 from nanobot_transcript.errors import ImportFormatError, StoreBusyError, StoreUnavailableError
 from nanobot_transcript.relevance import GateOptions, Prompt, RelevanceGate
 from nanobot_transcript.relevance.decision import Reason
-from nanobot_transcript.relevance.evaluation.answers import Answer, Answers, RecordedJudge, key_of
+from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer, RecordedJudge, Recording, key_of
 
 PROMPT = Prompt("You decide.", '{"new_message": "so?"}')
 KEY = key_of(PROMPT, "m")
-ANSWER = Answer(KEY, "m", True, 0.5, 100, 7)
-OTHER = Answer(key_of(PROMPT, "n"), "n", None, 1.5)
+ANSWER = RecordedAnswer(KEY, "m", True, 0.5, 100, 7)
+OTHER = RecordedAnswer(key_of(PROMPT, "n"), "n", None, 1.5)
 
-Keep = Callable[[Answer], None]
+Keep = Callable[[RecordedAnswer], None]
 
 
-def recorded(path: Path, *answers: Answer) -> Answers:
-    made = Answers(path, may_begin=True)
+def recorded(path: Path, *answers: RecordedAnswer) -> Recording:
+    made = Recording(path, may_begin=True)
     with made.recording() as keep:
         for answer in answers:
             keep(answer)
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_was_recorded_is_read_again(path: Path) -> None:
     made = recorded(path, ANSWER, OTHER)
-    for answers in (made, Answers(path)):
+    for answers in (made, Recording(path)):
         assert (len(answers), answers.models, answers.unread, answers.foreign) == (2, ["m", "n"], 0, 0)
         assert [answers.get(one.key) for one in (ANSWER, OTHER)] == [ANSWER, OTHER]
         assert answers.get("0" * 64) is None
@@ -54,9 +54,9 @@ def test_what_was_recorded_is_read_again(path: Path) -> None:
 
 
 def test_an_answer_is_in_the_file_as_soon_as_it_is_kept(path: Path) -> None:
-    with Answers(path, may_begin=True).recording() as keep:
+    with Recording(path, may_begin=True).recording() as keep:
         keep(ANSWER)
-        assert Answers(path).get(KEY) == ANSWER
+        assert Recording(path).get(KEY) == ANSWER
 
 
 def test_the_key_says_which_prompt_and_which_model() -> None:
@@ -73,12 +73,12 @@ def test_a_last_line_that_was_cut_costs_only_itself(path: Path, cut: int) -> Non
     recorded(path, ANSWER)
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:cut])
-    assert Answers(path).get(KEY) == ANSWER
+    assert Recording(path).get(KEY) == ANSWER
     recorded(path, OTHER)
-    assert len(Answers(path)) == 2
+    assert len(Recording(path)) == 2
     path.write_bytes(whole[:cut])
     recorded(path, ANSWER, OTHER)
-    assert len(Answers(path)) == 2
+    assert len(Recording(path)) == 2
 
 
 def test_lines_that_cannot_be_used_are_counted(path: Path) -> None:
@@ -96,7 +96,7 @@ def test_lines_that_cannot_be_used_are_counted(path: Path) -> None:
     ]
     newer = ['{"v": 2, "key": 7}', '{"v": 0}']
     path.write_text("\n".join([*wrong, "", *newer]) + "\n\xff\n" + line, encoding="latin-1")
-    answers = Answers(path)
+    answers = Recording(path)
     assert (len(answers), answers.unread, answers.foreign) == (1, len(wrong) + 1, 2)
 
 
@@ -112,16 +112,16 @@ def test_a_file_of_something_else_is_refused_and_left_as_it_is(path: Path, text:
     path.write_text(text, encoding="utf-8")
     for may_begin in (False, True):
         with pytest.raises(ImportFormatError, match=told) as caught:
-            Answers(path, may_begin=may_begin)
+            Recording(path, may_begin=may_begin)
         assert "--record" in caught.value.hint
     assert path.read_text(encoding="utf-8") == text
 
 
 def test_a_missing_file_may_be_begun_but_not_replayed(path: Path) -> None:
     with pytest.raises(ImportFormatError, match=r"There is no file .*answers\.jsonl") as caught:
-        Answers(path)
+        Recording(path)
     assert "--record" in caught.value.hint
-    assert len(Answers(path, may_begin=True)) == 0
+    assert len(Recording(path, may_begin=True)) == 0
     assert not path.exists()
 
 
@@ -129,26 +129,26 @@ def test_a_folder_in_the_place_of_the_file_is_refused(path: Path) -> None:
     path.mkdir()
     for may_begin in (False, True):
         with pytest.raises(ImportFormatError, match="cannot be read"):
-            Answers(path, may_begin=may_begin)
+            Recording(path, may_begin=may_begin)
 
 
 def test_a_file_that_cannot_be_written_says_so(tmp_path: Path, path: Path) -> None:
     with (
         pytest.raises(StoreUnavailableError, match="cannot be written"),
-        Answers(tmp_path / "not" / "there", may_begin=True).recording(),
+        Recording(tmp_path / "not" / "there", may_begin=True).recording(),
     ):
         pass
-    with read_only(tmp_path), pytest.raises(StoreUnavailableError), Answers(path, may_begin=True).recording():
+    with read_only(tmp_path), pytest.raises(StoreUnavailableError), Recording(path, may_begin=True).recording():
         pass
 
 
 def test_two_do_not_record_into_one_file_at_once(path: Path) -> None:
-    with Answers(path, may_begin=True).recording():
-        other = Answers(path, may_begin=True)
+    with Recording(path, may_begin=True).recording():
+        other = Recording(path, may_begin=True)
         with pytest.raises(StoreBusyError, match=r"answers\.jsonl"), other.recording():
             pass
     recorded(path, ANSWER)
-    assert len(Answers(path)) == 1
+    assert len(Recording(path)) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ async def test_the_gate_takes_a_recorded_answer_as_it_would_have_taken_the_judge
     group: Any, path: Path, respond: bool | None, seconds: float, reason: Reason
 ) -> None:
     options = GateOptions(judge_from=0.0, judge_below=1.0, judge_timeout=1.0, on_judge_failure="closed")
-    answers = Answers(path, may_begin=True)
+    answers = Recording(path, may_begin=True)
     judge = RecordedJudge(answers, "m", options.judge_timeout)
     gate, before = RelevanceGate(options, judge), [group.says("alpha", "好的")]
     decision = gate.decide(group.says("ada", "hm, and now?"), before, group.alpha, group.members)
@@ -173,7 +173,7 @@ async def test_the_gate_takes_a_recorded_answer_as_it_would_have_taken_the_judge
     ((key, asked),) = judge.missing.items()
     assert key == key_of(asked, "m")
     with answers.recording() as keep:
-        keep(Answer(key, "m", respond, seconds))
+        keep(RecordedAnswer(key, "m", respond, seconds))
     judge.told.clear()
     for _ in range(4):  # a judge that is late twice in a row is left alone; a recorded one is not
         resolved = await gate.resolve(decision)

@@ -1,5 +1,6 @@
 """Everyday scenes: how they are read, and how the gate does on those that nothing was fitted to."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from nanobot_transcript.errors import ImportFormatError, NothingFoundError
 from nanobot_transcript.relevance import RelevanceGate
 from nanobot_transcript.relevance.evaluation.conduct import Conduct, conduct
-from nanobot_transcript.relevance.evaluation.scenes import KINDS, Expected, Group, moments, read_groups
+from nanobot_transcript.relevance.evaluation.scenes import KINDS, Expected, Group, labelled_lines, read_groups
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "scenes"
 SCENES = """
@@ -49,8 +50,8 @@ def test_a_scene_becomes_messages_with_mentions_replies_and_times(tmp_path: Path
 
 def test_warm_knows_the_scenes_before_and_cold_does_not(tmp_path: Path) -> None:
     (group,) = read_groups(written(tmp_path))
-    assert [len(moment.history) for moment in moments(group, warm=False)] == [0, 2, 0]
-    assert [len(moment.history) for moment in moments(group, warm=True)] == [0, 2, 3]
+    assert [len(labelled.history) for labelled in labelled_lines(group, warm=False)] == [0, 2, 0]
+    assert [len(labelled.history) for labelled in labelled_lines(group, warm=True)] == [0, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,8 @@ def test_exactly_those_who_are_expected_have_to_answer(expected: Expected, answe
         ("people: [Ada, Bo]", "people: [Ada, Ada]", "two members have the same name"),
         ("after: 5", "later: 5", "contains unknown field `later`"),
         ("group: web", "group: [", "is no group with scenes"),
+        ("group: web", "[" * 5000, "is no group with scenes"),
+        ("one_of: [Beta]", "one_of: []", "expects one of nobody"),
         ("expect: nobody", "expect: somebody", "is no group with scenes"),
     ],
 )
@@ -86,6 +89,16 @@ def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path: Path, old: str,
     with pytest.raises(ImportFormatError, match=r"web\.yaml") as caught:
         read_groups(written(tmp_path, SCENES.replace(old, new)))
     assert told in str(caught.value)
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "web.yaml")
+    with pytest.raises(ImportFormatError, match=r"web\.yaml is no file"):
+        read_groups(tmp_path)
+    (tmp_path / "web.yaml").unlink()
+    (tmp_path / "web.yaml").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ImportFormatError, match=r"web\.yaml cannot be read: No such file"):
+        read_groups(tmp_path)
 
 
 def test_a_folder_without_scenes_says_so(tmp_path: Path) -> None:

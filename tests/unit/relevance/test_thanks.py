@@ -109,3 +109,45 @@ def test_what_a_bot_says_and_what_is_stale_is_no_thanks(group: Any) -> None:
     assert not group.decide(group.says("beta", "@Alpha thanks", **MENTIONED), *history).thanked
     old = group.says("ada", "@Alpha thanks", **MENTIONED)
     assert not group.decide(old, *history, now_ms=old["ts"] + 3_600_000).thanked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "把周报分别发给小王和小李",
+        "特别说明一下第三条",
+        "计算了两次，重新核对",
+        "别管格式，先把结果发出来",
+        "先别重启，先把日志发我",
+        "add dist/ to the ignore list",
+        "please summarize this thread, no need for details",
+        "I'm not asking Beta, you do it",
+        "算了，帮我查下天气",
+    ],
+)
+def test_a_request_with_words_like_no_answer_wanted_is_answered(group: Any, text: str) -> None:
+    assert group.decide(group.says("ada", f"@Alpha {text}", **MENTIONED)).reason is Reason.MENTIONED
+
+
+@pytest.mark.parametrize("text", ["好的", "可以", "是的", "同意", "ok", "sure", "yep", "👍"])
+def test_consent_to_what_a_bot_has_just_asked_is_an_answer(group: Any, text: str) -> None:
+    asked = [
+        group.says("ada", "@Alpha restart the build", **MENTIONED),
+        group.says("alpha", "Shall I restart it now?", reply_to="om_1"),
+    ]
+    for fields in (MENTIONED, {"reply_to": "om_2"}):
+        decision = group.decide(group.says("ada", text, **fields), *asked)
+        assert decision.reason is not Reason.NO_ANSWER_WANTED
+    told = [asked[0], group.says("alpha", "It runs again.", reply_to="om_1")]
+    assert group.decide(group.says("ada", text), *told).reason is Reason.NO_ANSWER_WANTED
+    assert group.decide(group.says("ada", "谢谢", **MENTIONED), *asked).reason is Reason.NO_ANSWER_WANTED
+
+
+@pytest.mark.parametrize("text", ["?", "？？", "!?"])
+def test_a_question_mark_alone_is_a_question(group: Any, text: str) -> None:
+    assert group.decide(group.says("ada", text), *talk(group)).reason is not Reason.NO_ANSWER_WANTED
+
+
+@pytest.mark.parametrize("text", ["早上好", "大家好", "hi呀", "hello啊", ""])
+def test_who_greets_or_just_mentions_a_bot_is_answered(group: Any, text: str) -> None:
+    assert group.decide(group.says("ada", f"@Alpha {text}", **MENTIONED)).reason is Reason.MENTIONED

@@ -7,7 +7,7 @@ import pytest
 
 from nanobot_transcript.relevance import GateOptions, RelevanceGate
 from nanobot_transcript.relevance.decision import Decision, Reason, Stage
-from nanobot_transcript.relevance.evaluation.answers import Answer, Answers, RecordedJudge
+from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer, RecordedJudge, Recording
 from nanobot_transcript.relevance.evaluation.conduct import conduct
 from nanobot_transcript.relevance.evaluation.scenes import Group, read_groups
 from nanobot_transcript.relevance.evaluation.trial import Cost, Trial, decided, tried
@@ -26,18 +26,18 @@ def trial(groups: list[Group], options: GateOptions, judge: RecordedJudge) -> Tr
 
 
 def everything_answered(groups: list[Group], options: GateOptions, path: Path, respond: bool) -> RecordedJudge:
-    answers = Answers(path, may_begin=True)
+    answers = Recording(path, may_begin=True)
     judge = RecordedJudge(answers, "m", options.judge_timeout)
     trial(groups, options, judge)
     with answers.recording() as keep:
         for key in judge.missing:
-            keep(Answer(key, "m", respond, 0.5, 200, 4))
+            keep(RecordedAnswer(key, "m", respond, 0.5, 200, 4))
     return judge
 
 
 def test_without_the_judge_the_figures_are_those_of_a_gate_without_one(groups: list[Group], tmp_path: Path) -> None:
     options = GateOptions(style="eager")
-    judge = RecordedJudge(Answers(tmp_path / "a", may_begin=True), "m", options.judge_timeout)
+    judge = RecordedJudge(Recording(tmp_path / "a", may_begin=True), "m", options.judge_timeout)
     made = trial(groups, options, judge)
     assert made.alone.document() == conduct(groups, RelevanceGate(options), warm=True).document()
     assert made.cost.questions == made.cost.missing >= made.cost.asked_about > 0
@@ -62,9 +62,9 @@ def test_the_cost_is_told_per_100_messages() -> None:
     cost = Cost("m", patience=2.0)
     undecided = Decision(None, Reason.UNDECIDED, 0.5, Stage.SCORE)
     unclear = Decision(False, Reason.JUDGE_UNCLEAR, 0.5, Stage.JUDGE)
-    told = [Answer("k", "m", True, seconds, 100, None) for seconds in (1.0, 2.0, 3.0)]
+    told = [RecordedAnswer("k", "m", True, seconds, 100, None) for seconds in (1.0, 2.0, 3.0)]
     cost.count(told, [undecided] * 4)
-    cost.count([None, Answer("k", "m", None, 0.5, 300, None)], [unclear, undecided, undecided, undecided])
+    cost.count([None, RecordedAnswer("k", "m", None, 0.5, 300, None)], [unclear, undecided, undecided, undecided])
     for _ in range(6):
         cost.count([], [undecided] * 4)
     assert (cost.asked_about_per_100, cost.questions_per_100) == (25.0, 62.5)

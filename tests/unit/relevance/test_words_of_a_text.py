@@ -1,5 +1,7 @@
 """What the words of a text tell: calls, topics, phrases, wording, openings; and which line a line answers."""
 
+import time
+
 import pytest
 
 from nanobot_transcript.relevance.calls import NOT_NAMED, call_of
@@ -8,10 +10,10 @@ from nanobot_transcript.relevance.links import Links, links, pairs
 from nanobot_transcript.relevance.model import shipped_model
 from nanobot_transcript.relevance.nearness import closeness
 from nanobot_transcript.relevance.phrases import Phrases, grams
-from nanobot_transcript.relevance.requests import wording
+from nanobot_transcript.relevance.requests import asks_anybody, wording
 from nanobot_transcript.relevance.scene import Turn
 from nanobot_transcript.relevance.text import terms
-from nanobot_transcript.relevance.topics import fits, is_general, topics
+from nanobot_transcript.relevance.topics import affinities, is_general, topics
 
 MINUTE = 60_000
 
@@ -71,15 +73,15 @@ def test_of_several_places_the_one_that_looks_like_a_call_counts() -> None:
 def test_a_question_fits_the_bot_that_is_there_for_it() -> None:
     bots = ["部署、监控、服务器", "plans releases and keeps the calendar", "translates, any language"]
     for text in ("服务器挂了，谁能重新部署一下？", "the server is down, can somebody roll back?"):
-        found = [fit.words + fit.topic for fit in fits(text, bots)]
+        found = [one.words + one.topic for one in affinities(text, bots)]
         assert found.index(max(found)) == 0
     assert "translation" in topics("how do you say it in japanese")
-    assert fits("", bots) == [(0.0, 0.0, 0.0)] * 3
-    assert fits("anything", []) == []
+    assert affinities("", bots) == [(0.0, 0.0, 0.0)] * 3
+    assert affinities("anything", []) == []
 
 
 def test_what_all_descriptions_share_tells_less() -> None:
-    alone, shared = fits("deploy it", ["deploy", "cook"])[0], fits("deploy it", ["deploy", "deploy"])[0]
+    alone, shared = affinities("deploy it", ["deploy", "cook"])[0], affinities("deploy it", ["deploy", "deploy"])[0]
     assert alone.words > shared.words
     assert alone.topic > shared.topic
 
@@ -104,6 +106,36 @@ def test_a_bot_that_is_there_for_anything_says_so(text: str) -> None:
     assert is_general(text)
     assert not is_general("assistant to the dean: rooms and keys")
     assert not is_general("部署、监控")
+
+
+def test_a_question_behind_a_long_paste_is_read() -> None:
+    bots = ["deployments, monitoring, servers", "plans releases"]
+    for text in ("the server is down, restart it?", f"{'info: ok 200 / ' * 80} the server is down, restart it?"):
+        first, second = affinities(text, bots)
+        assert first.topic > second.topic
+        assert first.near > second.near
+
+
+def test_names_that_hold_what_stands_between_names_cost_no_time() -> None:
+    began = time.process_time()
+    call_of("b," * 1999 + "a", ["a", "a,a", "a,a,a"], ["b", "b,b", "b,b,b"])
+    call_of("安" * 4000, ["安"])
+    assert time.process_time() - began < 1.0  # 11 when every way to part them was tried
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("有人知道密码吗？", True),
+        ("does anybody know the password?", True),
+        ("who knows how to restart it?", True),
+        ("谁知道呢？", False),
+        ("who knows?", False),
+        ("谁懂啊家人们？", False),
+    ],
+)
+def test_idioms_ask_nobody(text: str, asks: bool) -> None:
+    assert asks_anybody(text) is asks
 
 
 def test_a_phrase_does_not_hang_on_who_is_named_in_it() -> None:

@@ -8,8 +8,8 @@ from support.waiting import until
 
 from nanobot_transcript.errors import ResponderError, StoreFullError
 from nanobot_transcript.relevance import Prompt
-from nanobot_transcript.relevance.evaluation.answers import Answer
-from nanobot_transcript.relevance.evaluation.recording import AT_ONCE, IN_A_ROW, record
+from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer
+from nanobot_transcript.relevance.evaluation.recorder import AT_ONCE, IN_A_ROW, record
 from nanobot_transcript.relevance.openai_judge import Reply
 
 
@@ -61,7 +61,7 @@ async def test_a_few_questions_are_asked_at_once_and_every_answer_is_kept() -> N
 
 
 async def test_what_an_unclear_answer_said_is_told_but_not_kept() -> None:
-    kept: list[Answer] = []
+    kept: list[RecordedAnswer] = []
     made = await record(questions(2), Scripted(lambda _: Reply("I can't\nrespond to that.")), kept.append)
     assert (made.answered, made.unclear, made.example) == (2, 2, "I can't respond to that.")
     assert [one.respond for one in kept] == [None, None]
@@ -73,7 +73,7 @@ async def test_questions_that_fail_now_and_then_are_counted_and_the_others_asked
     def every_fourth_answers(at: int) -> Reply | Exception:
         return RuntimeError("too\nmany") if at % 4 else Reply("yes")
 
-    kept: list[Answer] = []
+    kept: list[RecordedAnswer] = []
     made = await record(questions(20), Scripted(every_fourth_answers), kept.append)
     assert (made.answered, made.failed, made.why) == (5, 15, "too many")
     assert len(kept) == 5
@@ -101,7 +101,7 @@ async def test_who_interrupts_a_recording_leaves_no_question_behind() -> None:
 
 
 async def test_an_answer_that_cannot_be_kept_ends_the_recording() -> None:
-    def full(_answer: Answer) -> None:
+    def full(_answer: RecordedAnswer) -> None:
         raise StoreFullError("full")
 
     endpoint = Scripted(lambda _: Reply("yes"))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from nanobot_transcript.errors import ResponderError
-from nanobot_transcript.relevance.evaluation.answers import Answer
+from nanobot_transcript.relevance.evaluation.answers import RecordedAnswer
 from nanobot_transcript.relevance.judge import Prompt, verdict
 from nanobot_transcript.relevance.openai_judge import Reply
 
-__all__ = ["AT_ONCE", "IN_A_ROW", "Endpoint", "Recorded", "record"]
+__all__ = ["AT_ONCE", "IN_A_ROW", "Recorded", "Respondent", "record"]
 
 AT_ONCE: Final = 4
 """Questions: about as many as the bots of a group ask about one message."""
@@ -23,7 +23,7 @@ _HINT: Final = (
 )
 
 
-class Endpoint(Protocol):
+class Respondent(Protocol):
     """Whom the questions go to."""
 
     model: str
@@ -45,14 +45,14 @@ class Recorded:
     example: str = ""
     why: str = ""
 
-    def answer(self, key: str, model: str, reply: Reply, seconds: float) -> Answer:
+    def answer(self, key: str, model: str, reply: Reply, seconds: float) -> RecordedAnswer:
         """Count a reply, and make of it what is kept."""
         respond = verdict(reply.text)
         self.answered += 1
         if respond is None:
             self.unclear += 1
             self.example = self.example or _one_line(reply.text)
-        return Answer(key, model, respond, round(seconds, 3), reply.prompt_tokens, reply.completion_tokens)
+        return RecordedAnswer(key, model, respond, round(seconds, 3), reply.prompt_tokens, reply.completion_tokens)
 
     def fail(self, error: BaseException) -> None:
         """Count a question that failed."""
@@ -66,8 +66,8 @@ _Asking: TypeAlias = dict[asyncio.Task[tuple[Reply, float]], str]
 
 async def record(
     questions: Mapping[str, Prompt],
-    endpoint: Endpoint,
-    keep: Callable[[Answer], None],
+    endpoint: Respondent,
+    keep: Callable[[RecordedAnswer], None],
     progress: Callable[[int, int | None], None] | None = None,
 ) -> Recorded:
     """Ask ``questions``, by the keys of their answers, and ``keep`` each answer.
@@ -75,10 +75,10 @@ async def record(
     ``progress`` gets questions done and in all. Raises ResponderError when several questions in a row failed, and
     whatever ``keep`` raises; questions that are on their way are given up then, as they are when this is cancelled.
     """
-    made, todo, in_a_row = Recorded(), iter(questions.items()), 0
+    made, waiting, in_a_row = Recorded(), iter(questions.items()), 0
     asking: _Asking = {}
     try:
-        _begin(asking, todo, endpoint)
+        _begin(asking, waiting, endpoint)
         while asking:
             done, _ = await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -93,7 +93,7 @@ async def record(
                 raise ResponderError(f"The judge failed {in_a_row} times in a row: {made.why}", hint=_HINT)
             if progress is not None:
                 progress(made.answered + made.failed, len(questions))
-            _begin(asking, todo, endpoint)
+            _begin(asking, waiting, endpoint)
     finally:
         for task in asking:
             task.cancel()
@@ -101,14 +101,14 @@ async def record(
     return made
 
 
-def _begin(asking: _Asking, todo: Iterator[tuple[str, Prompt]], endpoint: Endpoint) -> None:
+def _begin(asking: _Asking, waiting: Iterator[tuple[str, Prompt]], endpoint: Respondent) -> None:
     """Ask as many more as may be asked at once."""
-    while len(asking) < AT_ONCE and (question := next(todo, None)) is not None:
+    while len(asking) < AT_ONCE and (question := next(waiting, None)) is not None:
         key, prompt = question
         asking[asyncio.create_task(_timed(endpoint, prompt))] = key
 
 
-async def _timed(endpoint: Endpoint, prompt: Prompt) -> tuple[Reply, float]:
+async def _timed(endpoint: Respondent, prompt: Prompt) -> tuple[Reply, float]:
     """What the endpoint says, and how many seconds it took."""
     clock = asyncio.get_running_loop().time
     began = clock()
